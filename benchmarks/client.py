@@ -1,6 +1,6 @@
-"""What a client's calls cost over a log in memory, without a driver: nothing else is in the way.
+"""Cost of client calls on a log in memory, without a driver: `python benchmarks/client.py`.
 
-Each number is the best of many rounds: python benchmarks/client.py
+Each number is the best of many rounds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NS_PER_S = 1e9
 
 
 class Stream:
-    """A publication and a subscription over one log, whose limit never comes."""
+    """A publication and a subscription on one log; the publisher limit is never reached."""
 
     def __init__(self, kind: type[Publication] | type[ExclusivePublication]) -> None:
         params = LogBufferParams(
@@ -56,7 +56,7 @@ class Stream:
         self.subscription.add_image(Image(self.subscription, 1, self.log, Counter(values, 1), "aeron:ipc", 4))
 
     def clean(self) -> None:
-        """Do the driver's part: zero what was read."""
+        """Do the driver's part: clear consumed data."""
         self.log.buffer.set_memory(0, 3 * TERM_LENGTH, 0)
 
 

@@ -1,7 +1,7 @@
-"""How drivers get to know one another, and what that costs: `python benchmarks/gossip.py [figure.png]`.
+"""Convergence and cost of driver gossip: `python benchmarks/gossip.py [figure.png]`.
 
-Whole drivers on a simulated network and a manual clock: what it prints depends on the seed alone, not on the machine.
-Without a file it prints the numbers only; the figure wants matplotlib.
+Complete drivers on a simulated network with a manual clock: the output depends on the seed only, not on the machine.
+Without a file, only the numbers are printed; the figure requires matplotlib.
 """
 
 import sys
@@ -9,11 +9,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from aeron_core.testing.network import Link
+from aeron_core.testing.network import SimulatedLink
 from aeron_core.testing.pair import MS, S, SimulatedDriver, Simulation
 
 SEED = 1
-STEP_NS = 10 * MS  # as often as a driver looks for gossip
+STEP_NS = 10 * MS  # interval at which a driver polls for gossip
 START_INTERVAL_NS = 20 * MS
 LATENCY_NS = 500_000
 SIZES = (2, 5, 10, 20, 35, 50)
@@ -26,7 +26,7 @@ BOOTSTRAPS = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """How drivers are started: one after the other, each but the first with one other that it knows."""
+    """Order of start: one driver after the other, each except the first with one bootstrap neighbour."""
 
     size: int
     bootstrap: str = "each knows the first"
@@ -39,7 +39,7 @@ class Cluster:
 
 @dataclass
 class Outcome:
-    """`known` is the share of all (driver, name) pairs, at each step; the rest is of the time after."""
+    """`known` is the share of (driver, name) pairs at each step; the other fields describe the time after that."""
 
     known: list[tuple[float, float]]
     seconds_to_converge: float
@@ -53,7 +53,7 @@ def run(cluster: Cluster) -> Outcome:
         Simulation(
             Path(directory),
             seed=SEED,
-            link=Link(loss=cluster.loss, latency_ns=LATENCY_NS),
+            link=SimulatedLink(loss=cluster.loss, latency_ns=LATENCY_NS),
             busy_step_ns=STEP_NS,
             idle_step_ns=STEP_NS,
         ) as simulation,
@@ -69,7 +69,7 @@ def run(cluster: Cluster) -> Outcome:
             total = sum(driver.counters.value(counter_id) for driver, counter_id in cells)
             known.append((elapsed_ns / S, total / pairs))
             simulation.step()
-        # The first round in which each tells each all that it knows is over.
+        # End of the first round in which every driver sends all names to every other.
         simulation.run_for(2 * S)
         before = len(simulation.network.log)
         simulation.run_for(STEADY_NS)
@@ -105,7 +105,7 @@ def draw(path: str, sizes: dict[int, Outcome], shapes: dict[Cluster, Outcome]) -
             *zip(*outcome.known, strict=True), label=str(cluster).partition(", ")[2], drawstyle="steps-post"
         )
     left.set(
-        xlabel="seconds since the first has started, one each 20 ms",
+        xlabel="seconds since the first driver started, one every 20 ms",
         ylabel="names known",
         title="50 drivers get to know one another",
     )
@@ -114,7 +114,7 @@ def draw(path: str, sizes: dict[int, Outcome], shapes: dict[Cluster, Outcome]) -
     counts = list(sizes)
     right.plot(counts, [sizes[n].messages_per_second for n in counts], "o", label="simulated")
     right.plot(range(1, 51), [1.5 * n * (n - 1) for n in range(1, 51)], "-", label="1.5 n (n - 1)", zorder=0)
-    right.set(xlabel="drivers", ylabel="messages per second, all drivers", title="What it costs from then on")
+    right.set(xlabel="drivers", ylabel="messages per second, all drivers", title="Cost after convergence")
     right.legend(loc="upper left")
     for axes in (left, right):
         axes.grid(alpha=0.3)

@@ -1,6 +1,6 @@
-"""What polling idle UDP endpoints costs a duty cycle: `python benchmarks/idle_endpoints.py`.
+"""Cost of polling idle UDP endpoints in a duty cycle: `python benchmarks/idle_endpoints.py`.
 
-Each endpoint by itself, and as the receiver does it.
+Each endpoint separately, and all as the receiver polls them.
 """
 
 import time

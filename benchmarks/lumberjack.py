@@ -1,7 +1,7 @@
-"""Lumberjack over loopback: our reader and writer beside go-lumber, timbersnake and pylogbeat on the same work.
+"""Lumberjack over loopback: our reader and writer compared with go-lumber, timbersnake and pylogbeat.
 
-Events of about 185 bytes, read as they are; each round tries all in turn. Needs Go, and a package index the first
-time: python benchmarks/lumberjack.py [ROUNDS] [SECONDS]
+Events of about 185 bytes, without decoding JSON; each round runs all programs in turn. Requires Go, and a package index
+on the first run: python benchmarks/lumberjack.py [ROUNDS] [SECONDS]
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ events = 0
 with PyLogBeatClient("127.0.0.1", port) as client:
     begin, used = time.perf_counter(), time.process_time()
     while time.perf_counter() - begin < seconds:
-        client._sequence = 0  # it would go on counting, which not every reader takes
+        client._sequence = 0  # otherwise it continues to count, which not every reader accepts
         client.send(lines)
         events += len(lines)
     seconds, used = time.perf_counter() - begin, time.process_time() - used
@@ -53,7 +53,7 @@ print(json.dumps({"events": events, "seconds": seconds, "processor": used}))
 
 @dataclass
 class Result:
-    """What came of one run."""
+    """Result of one run."""
 
     events: int
     seconds: float
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def thrift(self) -> float:
-        """Events a second of processor time."""
+        """Events per second of processor time."""
         return self.events / self.processor
 
 
@@ -73,7 +73,7 @@ Runs = dict[str, Callable[[], Result]]
 
 
 def processor_of(*pids: int) -> float:
-    """Return the seconds of processor time that processes have used."""
+    """Return the seconds of processor time used by processes."""
     used = 0.0
     for pid in pids:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -122,18 +122,18 @@ class Ours:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait for what comes soon, unless the other side has died."""
+    """Wait for a condition; fail if the peer has died."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline_s:
-            raise TimeoutError(f"waited in vain for {PATIENCE_S} s")
+            raise TimeoutError(f"the condition was not met within {PATIENCE_S} s")
         time.sleep(0.0001)
 
 
 def reader_runs(
     ours: Ours, go: Path, file: Path, seconds: float, stack: ExitStack, *, is_plain: bool
 ) -> Runs:
-    """Return a run for each reader, all of which are there until `stack` ends."""
+    """Return a run for each reader; all readers exist until `stack` is closed."""
     subscription = ours.aeron.add_subscription("aeron:lumberjack?endpoint=127.0.0.1:0", STREAM)
     stack.callback(subscription.close)
     until(lambda: subscription.resolved_endpoint() is not None)
@@ -172,7 +172,7 @@ def reader_runs(
         "go-lumber without JSON": peer(go, "drain", "raw"),
         "go-lumber": peer(go, "drain", "json"),
     }
-    if not is_plain:  # of plain events it knows not what to do
+    if not is_plain:  # it does not support plain events
         server = lumberjack_peers.PEERS / "timbersnake_server.py"
         runs["timbersnake"] = peer(lumberjack_peers.make_python(), server)
     return runs
@@ -217,7 +217,7 @@ def writer_runs(ours: Ours, go: Path, lines: Path, seconds: float, stack: ExitSt
 
 
 def compare(title: str, runs: Runs, rounds: int) -> None:
-    """Run all in turn, and print medians, and those of the ratios in each round."""
+    """Run all in turn; print medians, and medians of the ratios of each round."""
     for run in runs.values():
         run()
     results: dict[str, list[Result]] = {name: [] for name in runs}
@@ -237,7 +237,7 @@ def compare(title: str, runs: Runs, rounds: int) -> None:
 def main(rounds: int = 3, seconds: float = 0.8) -> None:
     go = lumberjack_peers.make_golumber()
     if go is None:
-        print("nothing to compare with: there is no Go here")
+        print("no comparison: found no Go")
         return
     chance = random.Random(1)
     print(f"{os.cpu_count()} processors, {rounds} rounds of {seconds} s, {IN_FLIGHT} windows in flight")

@@ -1,6 +1,6 @@
-"""What the Lumberjack codec costs, in memory: windows parsed and built, ours beside zlib, struct and json of Python.
+"""Cost of the Lumberjack codec in memory: windows parsed and built by ours, and by zlib, struct and json of Python.
 
-Events a second of CPU time, the best of some rounds: python benchmarks/lumberjack_codec.py
+Events per second of CPU time, the best of several rounds: python benchmarks/lumberjack_codec.py
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def frames_of(payloads: list[bytes]) -> bytes:
 
 
 def window_of(payloads: list[bytes], level: int | None) -> bytes:
-    """Return W and plain J frames, or one C frame of `level`, as a writer in Python builds them."""
+    """Return W and plain J frames, or one C frame of `level`, built as by a writer in Python."""
     head = b"2W" + struct.pack(">I", len(payloads))
     frames = frames_of(payloads)
     if level is None:
@@ -64,7 +64,7 @@ def dump_window(records: list[dict[str, object]], level: int | None) -> bytes:
 
 
 def read_window(data: bytes, *, decodes: bool) -> int:
-    """Read a window as a reader in Python does; return its events."""
+    """Parse a window as a reader in Python does; return its events."""
     at = events = 0
     while at < len(data):
         kind = data[at + 1]
@@ -84,7 +84,7 @@ def read_window(data: bytes, *, decodes: bool) -> int:
 
 
 def best_rate(events: int, once: Callable[[], object]) -> float:
-    """Return millions of events a second of CPU time."""
+    """Return millions of events per second of CPU time."""
     repeats = max(1, EVENTS // events)
     best = float("inf")
     for _ in range(ROUNDS):
@@ -106,7 +106,7 @@ def parse_rate(count: int, data: bytes) -> float:
 
 
 def encode_rate(payloads: list[bytes], level: int) -> tuple[float, float]:
-    """Return the rate, and how many times shorter the windows are than the events."""
+    """Return the rate and the compression ratio."""
     encoder = WindowEncoder(EncoderParams(compression=level), MemoryBudget(BUDGET))
     buffers = [(AtomicBuffer(payload), len(payload)) for payload in payloads]
     lengths = []
@@ -147,7 +147,7 @@ def compare_writers(records: list[dict[str, object]], payloads: list[bytes]) -> 
 def main() -> None:
     chance = random.Random(1)
     print(
-        f"built with {LIBRARY}; millions of events a second of CPU time; each of ours is added by a call from Python"
+        f"built with {LIBRARY}; millions of events per second of CPU time; ours adds each event by a call from Python"
     )
     print(f"{'':23}{'ours':>8}{'Python':>9}{'with json':>11}{'ratio':>8}")
     for count in WINDOWS:

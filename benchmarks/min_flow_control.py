@@ -1,9 +1,9 @@
 """A hundred receivers under min flow control: `python benchmarks/min_flow_control.py [figure.png]`.
 
-Three of them become slow for a while, ten fall silent.
+Three of them become slow for a while, ten stop sending.
 
-Eleven drivers on a simulated network and a manual clock: what it prints depends on the seed alone, not on the machine.
-Without a file it prints the numbers only; the figure wants matplotlib.
+Eleven drivers on a simulated network with a manual clock: the output depends on the seed only, not on the machine.
+Without a file, only the numbers are printed; the figure requires matplotlib.
 """
 
 import sys
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.testing.network import Link
+from aeron_core.testing.network import SimulatedLink
 from aeron_core.testing.pair import MS, US, S, Simulation
 
 SEED = 1
 DRIVERS, SIZE = 10, 100
-LINK = Link(loss=0.03, duplication=0.01, latency_ns=1 * MS, jitter_ns=2 * MS)
+LINK = SimulatedLink(loss=0.03, duplication=0.01, latency_ns=1 * MS, jitter_ns=2 * MS)
 CONTROL = "control=10.0.0.1:20120|control-mode=dynamic"
 PUBLICATION = f"aeron:udp?{CONTROL}|fc=min,g:/90,t:1s|term-length=64k"
 MESSAGE = bytes(992)  # 64 of them fill a term without padding
-SETTLE_NS = 2 * S  # whoever asks for a setup holds the others back for a second
+SETTLE_NS = 2 * S  # a request for a setup frame delays the other receivers for a second
 SLOW_INTERVAL_NS = 20 * MS
 SLOW_FROM_NS, SLOW_UNTIL_NS, CUT_NS, END_NS = 2 * S, 5 * S, 7 * S, 10 * S
 SLOW, CUT = range(3), range(90, 100)
@@ -30,7 +30,7 @@ RECEIVERS, SENDER_POSITION = 17, 2  # types of counters
 
 @dataclass
 class Receiver:
-    """One of them; takes what is there, or one message every `interval_ns`."""
+    """One receiver; polls everything, or one message every `interval_ns`."""
 
     subscription: Subscription
     address: str
@@ -50,7 +50,7 @@ class Receiver:
 
 @dataclass
 class Outcome:
-    """Each at every step: seconds, bytes, and how many are waited for."""
+    """Values at every step: seconds, bytes, and number of required receivers."""
 
     seconds: list[float] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Outcome:
     waited_for: list[int] = field(default_factory=list)
 
     def rate(self, begin_ns: int, end_ns: int) -> float:
-        """Return the kilobytes a second between two times."""
+        """Return the kilobytes per second between two times."""
         begin, end = (
             next(
                 index for index, at in enumerate(self.seconds) if at >= time_ns / S or at == self.seconds[-1]
@@ -91,8 +91,10 @@ def run() -> Outcome:
                 receiver.interval_ns = SLOW_INTERVAL_NS if is_slow else 0
                 if index in CUT and now_ns >= CUT_NS and not receiver.is_cut:
                     receiver.is_cut = True
-                    simulation.network.set_link(Link(is_partitioned=True), source=receiver.address)
-                    simulation.network.set_link(Link(is_partitioned=True), destination=receiver.address)
+                    simulation.network.set_link(SimulatedLink(is_partitioned=True), source=receiver.address)
+                    simulation.network.set_link(
+                        SimulatedLink(is_partitioned=True), destination=receiver.address
+                    )
                 receiver.poll(simulation.now_ns)
             if now_ns < 0:
                 return
@@ -126,9 +128,7 @@ def draw(path: str, outcome: Outcome) -> None:
         2, 1, figsize=(9, 5.6), sharex=True, gridspec_kw={"height_ratios": [3, 1]}
     )
     upper.plot(outcome.seconds, [sent / 1e6 for sent in outcome.sent], label="sender")
-    upper.plot(
-        outcome.seconds, [at / 1e6 for at in outcome.slowest], "--", label="slowest receiver that lives"
-    )
+    upper.plot(outcome.seconds, [at / 1e6 for at in outcome.slowest], "--", label="slowest live receiver")
     for begin_ns, end_ns, text in (
         (SLOW_FROM_NS, SLOW_UNTIL_NS, "three read\n50 messages/s"),
         (CUT_NS, CUT_NS + 1 * S, "ten have\nfallen silent"),

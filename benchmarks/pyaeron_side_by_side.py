@@ -1,6 +1,6 @@
-"""Ours and pyaeron (the real Aeron C client and driver) on the same work, interleaved; prints medians and ratios.
+"""Ours compared with pyaeron (the real Aeron C client and driver): interleaved rounds, medians and ratios.
 
-Both run under the Python that runs this, which has to have pyaeron, and keep their files in /dev/shm.
+Both run under the Python that runs this program, which must have pyaeron, and keep their files in /dev/shm.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ WORKLOADS = Path(__file__).parent / "peers" / "workloads.py"
 ROUNDS = 5
 SECONDS = 1.5
 IPC = "aeron:ipc"
-UDP = "aeron:udp"  # on ports that are free
+UDP = "aeron:udp"  # on free ports
 
 
 @dataclass(frozen=True)
 class Work:
-    """One row: ours does `ours`, the peer does `theirs`; `bar` is the ratio that is aimed at."""
+    """One row: the workloads of both libraries; `bar` is the target ratio."""
 
     title: str
     ours: str
@@ -80,10 +80,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     if importlib.util.find_spec("pyaeron") is None:
-        raise SystemExit("no pyaeron here: `make bench` makes an environment that has it and us")
+        raise SystemExit("found no pyaeron: `make bench` creates an environment with both")
     python = sys.version.split()[0]
     table = Table(
-        title=f"aeron-core beside pyaeron, Python {python}, medians of {options.rounds} interleaved rounds"
+        title=f"aeron-core and pyaeron, Python {python}, medians of {options.rounds} interleaved rounds"
     )
     table.add_column("work")
     for title in ("ours", "pyaeron", "ratio", "aim"):

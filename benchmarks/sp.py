@@ -1,6 +1,6 @@
-"""SP PAIR1 over loopback: ours beside pynng, the package nng, and plain sockets that carry the same bytes.
+"""SP PAIR1 over loopback: ours compared with pynng, the package nng, and plain sockets that carry the same bytes.
 
-Two processes, one for each end; each round tries all in turn. Needs a package index the first time:
+Two processes, one for each end; each round runs all libraries in turn. Requires a package index on the first run:
 python benchmarks/sp.py [--rounds N] [--seconds S] [--only NAME...]
 """
 
@@ -30,7 +30,7 @@ LENGTHS = (64, 1024, 65_536)
 
 
 def processor_of(*pids: int) -> float:
-    """Return the seconds of processor time that processes have used."""
+    """Return the seconds of processor time used by processes."""
     used = 0.0
     for pid in pids:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -40,14 +40,14 @@ def processor_of(*pids: int) -> float:
 
 @contextmanager
 def process(folder: str, *command: object) -> Iterator[subprocess.Popen[str]]:
-    """Run one end until the block ends; what it leaves behind is in `folder`."""
+    """Run one end until the block ends; its files are in `folder`."""
     with subprocess.Popen(
         [str(part) for part in command],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": folder},
     ) as started:
-        # Whoever waits for a line gets none then.
+        # A reader that waits for a line then gets the end of the file.
         too_long = threading.Timer(TIMEOUT_S, started.kill)
         too_long.start()
         try:
@@ -62,12 +62,12 @@ def line_of(end: subprocess.Popen[str]) -> str:
     assert end.stdout is not None
     line = end.stdout.readline().strip()
     if not line:
-        raise SystemExit(f"an end said nothing: {end.args}")
+        raise SystemExit(f"a process printed nothing: {end.args}")
     return line
 
 
 def run(name: str, kind: str, transport: str, length: int, seconds: float) -> dict[str, float]:
-    """Run both ends of one kind of work; return the figures of that which measures."""
+    """Run both ends of a workload; return the figures of the end that measures."""
     python = sys.executable if name.startswith("ours") or name == "floor" else PYTHON_OF_PEERS
     listener, dialer = ("sink", "source") if kind == "throughput" else ("echo", "ask")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, ExitStack() as stack:
@@ -86,13 +86,13 @@ def run(name: str, kind: str, transport: str, length: int, seconds: float) -> di
 
 
 def compare(names: list[str], kind: str, transport: str, length: int, options: argparse.Namespace) -> None:
-    """Run all in turn, and print medians, and those of the ratios in each round to that of each peer."""
+    """Run all in turn; print medians, and medians of the ratios to each peer in each round."""
     results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for _ in range(options.rounds):
         for name in names:
             results[name].append(run(name, kind, transport, length, options.seconds))
     figures = ("rate", "processor") if kind == "throughput" else ("p50", "p99")
-    units = "messages/s, processor us a message" if kind == "throughput" else "p50 us, p99 us"
+    units = "messages/s, processor us per message" if kind == "throughput" else "p50 us, p99 us"
     print(
         f"{kind}, {transport}, {length} B: {units}; then its first figure as a part of pynng's, nng's, floor's"
     )

@@ -1,11 +1,11 @@
-"""Reading recordings with Spark beside its own Parquet source, on the same rows: `python benchmarks/spark.py [rows]`.
+"""Reading recordings with Spark, compared with its Parquet source: `python benchmarks/spark.py [rows]`.
 
-Seconds of processor time are those of the Java machine and all Python workers, from /proc: on a machine that does
-other things too they say more than the clock. Rounds are interleaved; medians are printed, with ratios to Parquet.
+Seconds of processor time are those of the Java machine and all Python workers, from /proc: on a machine with other load
+they are more meaningful than elapsed time. Rounds are interleaved; medians are printed, with ratios to Parquet.
 
-A query's start is measured by itself, on ten rows: a source in Python has a process that imports PySpark from a zip
-file, which no data source can change. What is said of a stream is what its rows cost: the seconds are those of its
-trigger, and of the processor's those of the start are taken off.
+The start of a query is measured separately, on ten rows: a source in Python has a process that imports PySpark from a
+zip file, which no data source can change. The figures of a stream are the cost of its rows: elapsed time is that of its
+trigger, and the processor time of the start is subtracted.
 """
 
 import os
@@ -40,14 +40,14 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Cost:
-    """What one job took."""
+    """Cost of one job."""
 
     seconds: float
     processor_seconds: float
 
 
 class TupleSource(DataSource):
-    """The same recordings, a Python tuple a row: what a reader costs that is written without care."""
+    """The same recordings with one Python tuple per row: the cost of a naive reader."""
 
     @classmethod
     def name(cls) -> str:
@@ -74,7 +74,7 @@ class TupleReader(DataSourceReader):
 
 
 def make_recordings(folder: Path, rows: int) -> None:
-    """Write `rows` messages into several recordings."""
+    """Write `rows` messages to several recordings."""
     archive = Archive.create(folder)
     each = rows // RECORDINGS
     data = np.random.default_rng(1).integers(0, 256, each * PAYLOAD_LENGTH, np.uint8)
@@ -85,12 +85,12 @@ def make_recordings(folder: Path, rows: int) -> None:
 
 
 def processor_seconds() -> float:
-    """Return what this process and all below it have used, with children that have ended."""
+    """Return the processor time of this process and its descendants, including ended children."""
     return sum(processor_times(os.getpid()).values())
 
 
 def processor_times(root: int) -> dict[int, float]:
-    """Return what a process and all below it have used, each with its children that have ended."""
+    """Return the processor times of a process and its descendants, including ended children."""
     found: dict[int, float] = {}
     parents: dict[int, int] = {}
     times: dict[int, int] = {}
@@ -112,7 +112,7 @@ def processor_times(root: int) -> dict[int, float]:
 
 
 def cost_of(job: Callable[[], float | None]) -> Cost:
-    """Return what a job costs; it returns its seconds where not all of its time counts."""
+    """Return the cost of a job; the job returns its seconds if only part of its time counts."""
     began_s, used_s = time.perf_counter(), processor_seconds()
     seconds = job()
     return Cost(seconds or time.perf_counter() - began_s, processor_seconds() - used_s)
@@ -132,7 +132,7 @@ def stream_to_nowhere(frame: DataFrame) -> Callable[[], float]:
                 .start()
             )
             query.awaitTermination()
-            # Its process has time to end: what it used is seen with this job.
+            # Wait until its process ends, so that its processor time counts for this job.
             time.sleep(1)
             return sum(progress["durationMs"]["triggerExecution"] for progress in query.recentProgress) / 1000
 
@@ -159,7 +159,7 @@ def jobs_of(spark: SparkSession, folder: str) -> dict[str, Callable[[], float | 
 
 
 def without_starts(costs: dict[str, list[Cost]]) -> None:
-    """Take off what streams cost without rows."""
+    """Subtract the cost of streams without rows."""
     for name, start in {
         "stream, all columns": START,
         "stream, all columns, Parquet": f"{START}, Parquet",

@@ -1,8 +1,8 @@
-"""From `offer` to the sink of a streaming query, and what the way costs idle: `python benchmarks/spark_latency.py`.
+"""Latency from `offer` to the sink of a streaming query, and idle load: `python benchmarks/spark_latency.py`.
 
-A process publishes its time every two milliseconds, another records, a query of Spark reads the recording; its sink
-compares the times with its own. The times that triggers take stand beside those of Spark's own rate source, in
-the same session. What is idle is measured for `[seconds]`, 60 unless given.
+One process publishes its time every two milliseconds, another records, and a Spark query reads the recording; its sink
+compares the times with its own. The times of triggers are printed next to those of Spark's rate source, in the same
+session. The idle load is measured for `[seconds]`, 60 by default.
 """
 
 import os
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark_aeron.session import session
@@ -25,19 +24,19 @@ from rich.table import Table
 from spark import processor_times
 
 import aeron_core
+from aeron_core.cli.messages.latency import Latencies
 
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1001
 PAUSE_S: Final = 0.002
-# Until the Java machine has compiled most of what it runs, which the rate source finds done.
+# Until the Java machine has compiled most of the code, which the rate source reuses.
 WARM_UP_S: Final = 90
 MEASURED_S: Final = 30
 SETTLED_S: Final = 15  # until the last micro-batch has ended, on a busy machine too
-LONGEST_US: Final = 60_000_000
 
 
 def publish(aeron_dir: str) -> None:
-    """Offer the time until told to end."""
+    """Offer the time until the process is terminated."""
     with aeron_core.connect(aeron_dir) as aeron:
         publication = aeron.add_publication(CHANNEL, STREAM_ID)
         publication.await_connected(timeout=30)
@@ -47,19 +46,19 @@ def publish(aeron_dir: str) -> None:
 
 
 class Arrivals:
-    """A sink that compares the times in the messages with its own."""
+    """A sink that compares the times in the messages with its own clock."""
 
     def __init__(self) -> None:
-        self.latencies = HdrHistogram(1, LONGEST_US, 3)  # in microseconds
+        self.latencies = Latencies()
 
     def take(self, frame: DataFrame, batch_id: int) -> None:
-        """Note what a micro-batch holds; runs when all of it is here."""
+        """Record the latencies of a micro-batch; called when it is complete."""
         payloads = frame.select("payload").toArrow().column(0).combine_chunks()
         now_ns = time.time_ns()
         if len(payloads):
             offered_ns = np.frombuffer(b"".join(payloads.to_pylist()), "<i8")
             for latency_ns in now_ns - offered_ns:
-                self.latencies.record_value(min(int(latency_ns) // 1000, LONGEST_US))
+                self.latencies.add(int(latency_ns))
 
 
 @contextmanager
@@ -73,17 +72,17 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def triggers_of(query: StreamingQuery) -> HdrHistogram:
-    """Return how long the latest micro-batches with rows took, in microseconds."""
-    found = HdrHistogram(1, LONGEST_US, 3)
+def triggers_of(query: StreamingQuery) -> Latencies:
+    """Return the durations of the latest micro-batches with rows."""
+    found = Latencies()
     for progress in query.recentProgress[-100:]:
         if progress["numInputRows"]:
-            found.record_value(progress["durationMs"]["triggerExecution"] * 1000)
+            found.add(progress["durationMs"]["triggerExecution"] * 1_000_000)
     return found
 
 
 def phases_of(query: StreamingQuery) -> dict[str, float]:
-    """Return the median milliseconds of what a micro-batch consists of."""
+    """Return the median milliseconds of each phase of a micro-batch."""
     batches = [p["durationMs"] for p in query.recentProgress[-100:] if p["numInputRows"]]
     return {name: float(np.median([batch.get(name, 0) for batch in batches])) for name in sorted(batches[-1])}
 
@@ -98,7 +97,7 @@ def started(
 
 
 def rate_query(spark: SparkSession, folder: Path) -> StreamingQuery:
-    """Return a query of the rate source that has run, with the same sink but for the times: what Spark takes itself."""
+    """Run a query of the rate source with an equivalent sink, for the cost of Spark itself; return it."""
     arrived: list[int] = []
 
     def take(frame: DataFrame, _batch_id: int) -> None:
@@ -112,7 +111,7 @@ def rate_query(spark: SparkSession, folder: Path) -> StreamingQuery:
 
 
 def show_phases(rows: dict[str, dict[str, float]]) -> None:
-    """Print what a micro-batch of each consists of."""
+    """Print the phases of the micro-batches."""
     table = Table("medians in milliseconds", box=None)
     phases = sorted({phase for found in rows.values() for phase in found})
     for phase in phases:
@@ -122,18 +121,18 @@ def show_phases(rows: dict[str, dict[str, float]]) -> None:
     Console(width=140).print(table)
 
 
-def show_latencies(rows: dict[str, HdrHistogram]) -> None:
+def show_latencies(rows: dict[str, Latencies]) -> None:
     table = Table("in milliseconds", box=None)
     for heading in ("count", "p50", "p90", "p99", "longest"):
         table.add_column(heading, justify="right")
     for name, found in rows.items():
-        values = [found.get_value_at_percentile(q) / 1000 for q in (50, 90, 99, 100)]
-        table.add_row(name, str(found.get_total_count()), *(f"{value:.0f}" for value in values))
+        values = [found.percentile_ns(q) / 1_000_000 for q in (50, 90, 99, 100)]
+        table.add_row(name, str(found.count), *(f"{value:.0f}" for value in values))
     Console(width=110).print(table)
 
 
 def load_of(seconds: float, *processes: int) -> list[float]:
-    """Return what processes with all below them use of a core, in percent, but for those that end meanwhile."""
+    """Return the load of processes and their descendants, in percent of a core; ended ones are ignored."""
     before = [processor_times(process) for process in processes]
     time.sleep(seconds)
     loads = []
@@ -167,7 +166,7 @@ def main() -> None:
             arrivals.take,
         )
         time.sleep(WARM_UP_S)
-        arrivals.latencies.reset()
+        arrivals.latencies = Latencies()
         time.sleep(MEASURED_S)
         end_to_end, own, own_phases = arrivals.latencies, triggers_of(query), phases_of(query)
         publisher.terminate()

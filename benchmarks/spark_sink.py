@@ -1,8 +1,8 @@
-"""Writing with Spark beside its own Parquet sink: `python benchmarks/spark_sink.py [rows]`.
+"""Writing with Spark, compared with its Parquet sink: `python benchmarks/spark_sink.py [rows]`.
 
-Into Parquet files, into a recording and onto a channel: all write the same rows of 100 random bytes, which Spark reads
-from Parquet files. Seconds of processor time are those of the Java machine, all Python workers, and for the channel
-of the media driver and a subscriber too. What reading alone costs stands in the first line, and is in all others.
+To Parquet files, to a recording and to a channel: all write the same rows of 100 random bytes, which Spark reads from
+Parquet files. Seconds of processor time are those of the Java machine and all Python workers, and for the channel also
+of the media driver and a subscriber. The cost of reading alone is in the first line, and is part of all others.
 Rounds are interleaved; medians are printed.
 
 A stream is one micro-batch; its seconds are those of the trigger.
@@ -37,7 +37,7 @@ Job = Callable[[Path], float | None]
 
 
 def subscribe(aeron_dir: str) -> None:
-    """Take what comes until told to end."""
+    """Receive until the process is terminated."""
     with aeron_core.connect(aeron_dir) as aeron, aeron.add_subscription(CHANNEL, STREAM_ID) as subscription:
         while True:
             if not subscription.poll(lambda buffer, header: None, 1000):

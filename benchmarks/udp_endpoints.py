@@ -1,7 +1,7 @@
-"""What UDP endpoints move over loopback: `python benchmarks/udp_endpoints.py`.
+"""Throughput of UDP endpoints over loopback: `python benchmarks/udp_endpoints.py`.
 
-Without log buffers, on one thread that sends and receives in turn: bytes per second of its own processor
-time, so that other load does not show.
+Without log buffers, on one thread that sends and receives in turn: bytes per second of its own processor time, so that
+other load does not affect the figures.
 """
 
 import time
@@ -48,7 +48,7 @@ class Loop:
         self.transport = UdpTransport()
         self.counters = make_counters(*COUNTERS)
         self.offload = offload
-        self.title = f"offload {'on ' if offload else 'off'}  {entries:2} x {segments:2} datagrams a call"
+        self.title = f"offload {'on ' if offload else 'off'}  {entries:2} x {segments:2} datagrams per call"
         common = {"dispatcher": ReceiveDispatcher(), "batch": ReceiveBatch(16)}
         receiving = self._params(ReceiveEndpointParams, "127.0.0.1:0", is_publication=False, **common)
         self.receiver = ReceiveEndpointProbe(self.transport.open_receive_endpoint(receiving))
@@ -74,7 +74,7 @@ class Loop:
 
 
 def measure(loop: Loop) -> None:
-    """Send a batch and receive it, over and over."""
+    """Send a batch and receive it, repeatedly."""
     started = time.thread_time()
     while time.thread_time() - started < DURATION_S:
         loop.sender.send_batch(loop.stream, loop.batch)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
+
+from aeron_core.cli.command import usage_of
 
 
 def command_pages(path: str, command: object) -> Iterator[str]:
@@ -16,11 +17,13 @@ def command_pages(path: str, command: object) -> Iterator[str]:
             continue
         arguments = [param for param in child.params if param.param_type_name == "argument"]
         options = [param for param in child.params if param.param_type_name == "option"]
-        usage = " ".join([here, "[OPTIONS]", *map(metavar, arguments)])
+        usage = " ".join([here, "[OPTIONS]", *map(usage_of, arguments)])
         yield f"## {here}\n\n```text\n{usage}\n```\n\n{inspect.cleandoc(child.help or '')}\n"
         yield "| option | default | meaning |\n|---|---|---|"
         for param in options:
             names = ", ".join(f"`{text}`" for text in [*param.opts, *param.secondary_opts])
+            if param.metavar:
+                names += f" `{param.metavar}`"
             default = (
                 ""
                 if param.default in (None, False, "", []) or callable(param.default)
@@ -28,8 +31,3 @@ def command_pages(path: str, command: object) -> Iterator[str]:
             )
             yield f"| {names} | {default} | {param.help or ''} |"
         yield ""
-
-
-def metavar(argument: Any) -> str:
-    """Return how an argument is written in a usage line."""
-    return argument.metavar or (argument.name.upper() if argument.required else f"[{argument.name.upper()}]")

@@ -1,4 +1,4 @@
-"""What `make` would run."""
+"""Commands that `make` would run."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ def commands(*arguments: str) -> str:
     ("arguments", "command"),
     [((), "demo"), (("INPUT=/var/log/my log",), "demo --input '/var/log/my log'")],
 )
-def test_make_demo_sends_the_log_that_it_is_given(arguments, command):
+def test_make_demo_sends_the_given_log(arguments, command):
     lines = [line.strip().removesuffix("; \\").rstrip() for line in commands("demo", *arguments).splitlines()]
 
     assert f".venv/bin/aeron-core {command}" in lines

@@ -1,4 +1,4 @@
-"""The examples of the documentation run as they stand there."""
+"""The examples of the documentation run unchanged."""
 
 import os
 import re
@@ -55,7 +55,7 @@ def test_the_example_of_the_tutorial_runs(tmp_path):
         ("write-a-name-resolver.md", "write-a-name-resolver.md", 4),
     ],
 )
-def test_the_tests_of_plugins_run_as_they_are_printed(plugin, tests, count, tmp_path):
+def test_the_printed_tests_of_plugins_pass(plugin, tests, count, tmp_path):
     how_to = ROOT / "docs" / "how-to"
     for block in python_blocks(how_to / plugin)[:1] + python_blocks(how_to / tests):
         name = re.match(r"# (\w+\.py)\n", block)[1]
@@ -76,7 +76,7 @@ def test_the_tests_of_plugins_run_as_they_are_printed(plugin, tests, count, tmp_
 
 @pytest.mark.system
 def test_the_examples_of_how_to_answer_requests_run():
-    # An address of this process alone, so that nothing else on the machine has the ports of the page.
+    # A loopback address derived from the process id, so that the ports of the page are free.
     host = f"127.9.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
     respond, ask = (
         block.replace("localhost", host)
@@ -117,7 +117,7 @@ def test_the_tests_of_the_guides_pass_for_the_plugins_of_the_guides(tmp_path, mo
     plugin = python_blocks(ROOT / "docs" / "how-to" / module)[0]
     tests = [block for block in python_blocks(ROOT / "docs" / "how-to" / page) if block != plugin]
     for block in (plugin, *tests):
-        # Each says in its first line what it is a file of.
+        # The first line of each block is its file name.
         (tmp_path / block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
 
     done = subprocess.run(
@@ -156,14 +156,14 @@ def test_the_examples_of_how_to_use_asyncio_run(driver):
     ]
 
 
-def test_the_example_of_how_to_embed_a_driver_gives_up_in_time(tmp_path):
+def test_the_example_of_how_to_embed_a_driver_times_out(tmp_path):
     example = python_blocks(ROOT / "docs" / "how-to" / "embed-a-driver.md")[-1]
 
     with pytest.raises(aeron_core.DriverTimeoutError, match="500 ms"):
         exec(example.replace("/dev/shm/orders", str(tmp_path / "no-driver")), {"aeron_core": aeron_core})
 
 
-def test_the_example_of_how_to_ship_logs_ships(driver, tmp_path, monkeypatch):
+def test_the_example_of_how_to_ship_logs_works(driver, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.log").write_text("one\n")
     example = python_blocks(ROOT / "docs" / "how-to" / "ship-logs.md")[0]

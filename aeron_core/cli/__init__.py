@@ -1,1 +1,1 @@
-"""The command `aeron-core`: one file a command, each a thin face over the library."""
+"""The command line `aeron-core`: one module per command, each a thin layer over the library."""

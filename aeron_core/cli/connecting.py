@@ -1,32 +1,40 @@
-"""Connects a command to a driver, and its stream to the other side, or says within seconds that it cannot."""
+"""Connections of a command to a driver, and of its streams to their peers."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, say
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import log_error
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.errors import CncNotReadyError, DriverTimeoutError, NotConnectedError
+from aeron_core.errors import (
+    CncNotReadyError,
+    ConfigurationError,
+    DriverTimeoutError,
+    NotConnectedError,
+    RegistrationError,
+)
 from aeron_core.settings import load_client_settings
 
-# A person waits for the message. An invented number: time enough for a driver that is only starting.
+# Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
 _LOOK_INTERVAL_S: Final = 0.02
 
 
 def connect_to_driver(aeron_dir: Path | None) -> Aeron:
-    """Return a client of the driver, which may be only starting.
+    """Return a client of the driver; wait a few seconds if the driver is starting.
 
-    Not with a short driver timeout: the same setting says how long a driver may be silent later on.
+    The wait is not a short driver timeout, because that setting also limits heartbeat gaps later on.
     """
     directory = directory_of(aeron_dir)
     deadline_s = time.monotonic() + _DRIVER_WAIT_S
@@ -38,7 +46,7 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
 
 
 def connect_to_next_driver(directory: Path) -> Aeron | None:
-    """Return a client of a driver that runs there now, None where there is none: without waiting for it."""
+    """Return a client of the driver that runs in `directory` now, or None; do not wait for one."""
     timeout_ms = load_client_settings().settings.driver_timeout_ms
     try:
         age_ms = DriverFiles.open(directory).heartbeat_age_ms
@@ -48,12 +56,29 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
     except (
         CncNotReadyError,
         DriverTimeoutError,
-    ):  # its files are not finished, or are those of the one before
+    ):  # the files are incomplete, or belong to the previous driver
         return None
 
 
+@contextmanager
+def checked_channels(*channels: str) -> Iterator[None]:
+    """Turn the refusal of a driver into a ConfigurationError if one of the channels is wrong in itself.
+
+    Drivers answer many faults of a channel with the code of a general error, as they answer a port in use.
+    """
+    try:
+        yield
+    except RegistrationError as error:
+        # Lazy: imports all plugins, and only a refusal needs them.
+        from aeron_core.cli.channel_faults import is_wrong_channel  # noqa: PLC0415
+
+        if any(is_wrong_channel(channel) for channel in channels):
+            raise ConfigurationError(str(error)) from error
+        raise
+
+
 def _say_error(error: Exception) -> None:
-    # A warning: the command goes on, or ends with an error of its own. A fault of this program has its traceback.
+    # Only a warning: the command continues, or fails with an error of its own. A bug shows its traceback.
     if exit_code_of(error) is None:
         log_error(error)
     else:
@@ -73,12 +98,12 @@ def _problem(directory: Path) -> str | None:
 def await_other_side(
     stream: Publication | ExclusivePublication | Subscription, timeout: float | None
 ) -> None:
-    """Wait until somebody is connected; raises NotConnectedError after `timeout` seconds, None for ever."""
+    """Wait until a peer is connected; raise NotConnectedError after `timeout` seconds, None for no limit."""
     if not stream.is_connected and is_terminal():
-        say(f"waiting for the other side of {stream.channel} stream {stream.stream_id}")
+        say(f"waiting for a peer on {stream.channel} stream {stream.stream_id}")
     try:
         stream.await_connected(timeout)
     except NotConnectedError:
         raise NotConnectedError(
-            f"nobody connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s"
+            f"no peer connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s"
         ) from None

@@ -1,4 +1,4 @@
-"""The end that a user or an operator asks for by a signal, as a flag for loops."""
+"""SIGINT and SIGTERM as a flag for loops."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupt:
-    """True once SIGINT or SIGTERM has come within the `with` block; a second one does what it did before.
+    """True after SIGINT or SIGTERM arrived in the `with` block; a second signal has its previous effect.
 
-    A flag instead of KeyboardInterrupt, which is lost where nobody can hand it on, as at the end of an object.
-    For the main thread.
+    A flag instead of KeyboardInterrupt, which is lost if it is raised where exceptions are ignored, such as in a
+    finalizer. For the main thread.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Interrupt:
         self._before = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until then or until the signal; return whether it has come."""
+        """Sleep for `seconds` or until the signal; return whether the signal arrived."""
         return self._flag.wait(seconds)
 
     def __bool__(self) -> bool:

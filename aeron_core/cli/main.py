@@ -1,12 +1,11 @@
-"""The command `aeron-core`: its sub-commands, and how it ends.
+"""Entry point of the command line: runs one command and returns its exit code.
 
-Not here: what the sub-commands do, and the exit codes (outcome).
-Invariant: what a user can get wrong ends in one line on stderr, never in a traceback.
+Not here: the commands (index, groups) and the exit codes (outcome).
+Invariant: a mistake of the user is reported in one line on stderr, never as a traceback.
 """
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -14,62 +13,18 @@ from typing import Annotated, TextIO
 
 import typer
 
-from aeron_core.cli.backlog import backlog
-from aeron_core.cli.clean import clean
-from aeron_core.cli.demo import demo
-from aeron_core.cli.device import device
-from aeron_core.cli.driver import driver
-from aeron_core.cli.error_log import errors
-from aeron_core.cli.log_inspect import log_inspect
-from aeron_core.cli.loss import loss
-from aeron_core.cli.outcome import EXIT_OK, ended, exit_code_of, message_of, say
-from aeron_core.cli.ping import ping
-from aeron_core.cli.plugins import plugins_app
-from aeron_core.cli.pong import pong
-from aeron_core.cli.pub import pub
-from aeron_core.cli.record import record
-from aeron_core.cli.recordings import recordings_app
-from aeron_core.cli.replay import replay
-from aeron_core.cli.settings import settings_app
-from aeron_core.cli.ship import ship
-from aeron_core.cli.stat import stat
-from aeron_core.cli.streams import streams
-from aeron_core.cli.sub import sub
-from aeron_core.cli.terminate import terminate
-from aeron_core.errors import PluginError
-from aeron_core.registry import Registry
+from aeron_core.cli.groups import ProgramGroup, make_app, make_lazy_group
+from aeron_core.cli.index import COMMANDS
+from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, exit_code_of, is_help, message_of, say
 from aeron_core.version import VERSION
 
 PROGRAM = "aeron-core"
-_COMMANDS = (
-    driver,
-    pub,
-    sub,
-    ping,
-    pong,
-    record,
-    replay,
-    ship,
-    device,
-    stat,
-    streams,
-    backlog,
-    errors,
-    loss,
-    log_inspect,
-    terminate,
-    clean,
-    demo,
-)
+_HELP = "Media driver and client that speak Aeron."
 
 
 def main() -> None:
-    """Run the command line of this process, and end the process."""
-    code = run(sys.argv[1:])
-    # The interpreter collects garbage several times while it ends: 0.4 s with all modules of a driver. Frozen objects
-    # are left out.
-    gc.freeze()
-    sys.exit(code)
+    """Run the command line of this process, and exit."""
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -87,7 +42,7 @@ def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    # What code of ours and of plugins tells users; what is for developers keeps the place that it is about.
+    # A UserWarning of this package or of a plugin is for users; others are for developers and keep their location.
     if category is UserWarning and file is None:
         say(f"warning: {message}")
     else:
@@ -96,52 +51,25 @@ def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
 
 
 def _run(arguments: Sequence[str]) -> int:
-    warned: list[str] = []
+    program = make_lazy_group(COMMANDS, _HELP, _program, ProgramGroup)
     try:
-        # Without markup and without the standalone mode: usage errors are one line, as all others are.
-        result = make_app(warned)(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
+        # Without the standalone mode, which prints usage errors in several lines.
+        result = program.main(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
     except Exception as error:
+        if is_help(error):
+            print(error, file=sys.stderr)
+            return EXIT_USAGE
         code = exit_code_of(error)
         if code is None:
             raise
-        text = message_of(error)
-        say(f"error: {f'{arguments[0]} needs all plugins, see the warning' if text in warned else text}")
+        say(f"error: {message_of(error)}")
         return code
     return result if isinstance(result, int) else EXIT_OK
 
 
-def make_app(warned: list[str]) -> typer.Typer:
-    """Return the application with the sub-commands of this package and of all plugins.
-
-    What is wrong with a plugin is told, and added to `warned`.
-    """
-    app = make_core_app()
-    try:
-        Registry.load().add_commands(app)
-    except PluginError as error:
-        # Who repairs an installation needs the other commands.
-        warned.append(message_of(error))
-        say(f"warning: without the commands of plugins: {warned[0]}")
-    return app
-
-
 def make_core_app() -> typer.Typer:
-    """Return the application with the sub-commands of this package alone."""
-    app = typer.Typer(
-        help="Media driver and client that speak Aeron.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_program)
-    for command in _COMMANDS:
-        app.command(command.__name__.replace("_", "-"))(command)
-    app.add_typer(plugins_app, name="plugins")
-    app.add_typer(settings_app, name="settings")
-    app.add_typer(recordings_app, name="recordings")
-    return app
+    """Return an application with the commands of this package alone, all imported."""
+    return make_app(COMMANDS)
 
 
 def _show_version(is_asked: bool) -> None:
@@ -153,7 +81,7 @@ def _show_version(is_asked: bool) -> None:
 def _program(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Media driver and client that speak Aeron."""

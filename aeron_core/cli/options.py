@@ -1,4 +1,4 @@
-"""Options that several commands have, and how they are read."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,46 +10,67 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.cli.conversion import integer_between
 from aeron_core.errors import ConfigurationError
-from aeron_core.settings import load_client_settings
+from aeron_core.settings.aeron_dir import aeron_dir_of
+
+
+def int32(text: str) -> int:
+    """Return the id that `text` is: of a stream or a session."""
+    return integer_between(text, -(2**31), 2**31 - 1)
+
 
 AeronDir = Annotated[
     Path | None,
     typer.Option(
-        "--aeron-dir", "-d", help="Directory of the driver; AERON_DIR, or the user's own, where not given."
+        "--aeron-dir",
+        "-d",
+        metavar="DIR",
+        help="Directory of the driver; default: AERON_DIR, else the user's own directory.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Channel = Annotated[
-    str, typer.Argument(help="Channel, such as aeron:udp?endpoint=localhost:20121 or aeron:ipc.")
+    str,
+    typer.Argument(
+        metavar="CHANNEL", help="Channel, such as aeron:udp?endpoint=localhost:20121 or aeron:ipc."
+    ),
 ]
-StreamId = Annotated[int, typer.Argument(help="Stream within the channel.")]
+StreamId = Annotated[
+    int, typer.Argument(metavar="STREAM_ID", parser=int32, help="Stream id within the channel.")
+]
 Defines = Annotated[
     list[str] | None,
-    typer.Option("-D", metavar="NAME=VALUE", help="Set one setting, as in -Daeron.dir=/dev/shm/mine."),
+    typer.Option(
+        "-D", metavar="NAME=VALUE", help="Set one setting, as in -Daeron.dir=/dev/shm/mine; may be repeated."
+    ),
 ]
 SettingsFiles = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[FILE]...", help="Files .properties, or .toml with a table [driver]."),
+    typer.Argument(metavar="FILE", help="Settings files: .properties, or .toml with a table [driver]."),
 ]
 
 
 def directory_of(aeron_dir: Path | None) -> Path:
-    """Return the directory that was given, or the one of the environment."""
-    return aeron_dir or load_client_settings().settings.aeron_dir
+    """Return the given directory, or that of the environment."""
+    return aeron_dir or aeron_dir_of()
 
 
 def print_json(document: Mapping[str, object] | Sequence[object]) -> None:
-    """Print one JSON document in one line."""
-    print(json.dumps(document, ensure_ascii=False, default=str), flush=True)
+    """Print a JSON document in one line."""
+    text = json.dumps(document, ensure_ascii=False, default=str)
+    try:
+        print(text, flush=True)
+    except UnicodeEncodeError:  # a file name that is no UTF-8, or an output that is ASCII
+        print(json.dumps(document, default=str), flush=True)
 
 
 def positive(name: str, value: float | None) -> None:
-    """Raise ConfigurationError for a number that was given and is not above zero, or none at all, as `nan`."""
+    """Raise ConfigurationError if a number is given and is not greater than zero."""
     if value is not None and not value > 0:
         raise ConfigurationError(f"{name}={value}: must be more than 0")
 
 
 def is_terminal() -> bool:
-    """Return whether a person sees stderr, where progress is shown."""
+    """Return whether stderr, which shows progress, is a terminal."""
     return sys.stderr.isatty()

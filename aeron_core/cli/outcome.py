@@ -1,12 +1,12 @@
-"""How a command ends: exit codes, and what a user is told in one line.
+"""Exit codes, and messages in one line.
 
-    0     done
-    1     could not be done: no driver, nobody connected, no room, a port in use, a driver already there
-    2     asked wrongly: usage, settings, channel, plugins; or a driver that SIGINT has ended
-    15    a driver that SIGTERM has ended
-    130   interrupted before there was anything to end in order
+    0     success
+    1     failure: no driver, no peer connected, no space, a port in use, another driver in the directory
+    2     usage error: arguments, settings, channel, plugins; or a driver that SIGINT has stopped
+    15    a driver that SIGTERM has stopped
+    130   interrupted before the command had started its work
 
-Everything else is a fault of this program, and shows a traceback.
+Any other exception is a bug, and shows a traceback.
 """
 
 from __future__ import annotations
@@ -22,28 +22,34 @@ EXIT_OK: Final = 0
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 
-#: Codes of a driver for what was asked wrongly.
+#: Error codes of a driver for usage errors.
 _ASKED_WRONGLY: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
 
 
 def say(text: str) -> None:
-    """Tell the user something that is not the command's output."""
+    """Print a message for the user, apart from the command's output."""
     print(f"aeron-core: {text}", file=sys.stderr)
 
 
 def ended(code: int) -> typer.Exit:
-    """Return the exception that ends the command with that code; raise it."""
+    """Return the exception that ends the command with an exit code; the caller raises it."""
     return typer.Exit(code)
 
 
 def failed(text: str) -> typer.Exit:
-    """Say why the command failed, and return the exception that ends it."""
+    """Print why the command failed, and return the exception that ends it."""
     say(f"error: {text}")
     return typer.Exit(EXIT_FAILURE)
 
 
+def is_help(error: BaseException) -> bool:
+    """Return whether an exception carries the help of a group that was named without a command."""
+    # typer's own exception, which has no public name.
+    return type(error).__name__ == "NoArgsIsHelpError"
+
+
 def exit_code_of(error: BaseException) -> int | None:
-    """Return the exit code for what a user can mend or must bear, None for a fault of this program."""
+    """Return the exit code of an expected error, None for a bug of this program."""
     if isinstance(error, ConfigurationError | PluginError):
         return EXIT_USAGE
     if isinstance(error, RegistrationError):
@@ -52,18 +58,18 @@ def exit_code_of(error: BaseException) -> int | None:
         return EXIT_FAILURE
     if isinstance(error, typer.Abort):
         return EXIT_FAILURE
-    # typer's own usage errors have no public base class.
+    # The usage errors of typer have no public base class.
     return EXIT_USAGE if hasattr(error, "format_message") else None
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an exception in one line."""
+    """Return the message of an exception, in one line."""
     if hasattr(error, "format_message"):
         text = str(error.format_message())
     elif isinstance(error, OSError) and not isinstance(error, AeronError):
         text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     elif isinstance(error, OSError) and error.strerror:
-        # Without `[Errno 28]`, which says nothing that the text does not.
+        # Without `[Errno 28]`, which adds nothing to the text.
         text = error.strerror
     else:
         text = str(error)

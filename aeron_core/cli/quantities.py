@@ -1,4 +1,4 @@
-"""Lengths and times on the command line, with their units, under the name of the option in messages."""
+"""Sizes, durations and times on the command line; error messages name the option."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONG_UNITS_NS: Final = {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 
 
 def size_of(option: str, text: str) -> int:
-    """Return the bytes of `64k`, `16m` or `1g`."""
+    """Return the bytes in `64k`, `16m` or `1g`."""
     try:
         return parse_size(text)
     except ConfigurationError as error:
@@ -23,12 +23,12 @@ def size_of(option: str, text: str) -> int:
 
 
 def duration_ns_of(option: str, text: str) -> int:
-    """Return the nanoseconds of `100ms` or `5s`, and of `10m`, `12h` or `7d`; never of a number alone."""
+    """Return the nanoseconds in `100ms`, `5s`, `10m`, `12h` or `7d`; refuse a number without a unit."""
     match = _LONG.fullmatch(text)
     if match is not None:
         return int(match[1]) * _LONG_UNITS_NS[match[2]]
     if text.isdecimal():
-        raise ConfigurationError(f"{option}={text}: must have a unit, as {text}s has")
+        raise ConfigurationError(f"{option}={text}: must have a unit, such as {text}s")
     try:
         return parse_duration_ns(text)
     except ConfigurationError as error:
@@ -36,7 +36,7 @@ def duration_ns_of(option: str, text: str) -> int:
 
 
 def time_ns_of(option: str, text: str, now_ns: int) -> int:
-    """Return the time since the epoch of `2026-11-21T19:30`, local without a zone, or of `2h`, that long ago."""
+    """Return the time since the epoch for `2026-11-21T19:30`, local if it has no zone, or for `2h` ago."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -44,15 +44,15 @@ def time_ns_of(option: str, text: str, now_ns: int) -> int:
             return now_ns - duration_ns_of(option, text)
         except ConfigurationError:
             raise ConfigurationError(
-                f"{option}={text!r}: must be a time such as 2026-11-21T19:30:00Z, or how long ago, such as 2h"
+                f"{option}={text!r}: must be a time such as 2026-11-21T19:30:00Z, or an age such as 2h"
             ) from None
-    # Not as one number: a float has no room for nanoseconds since the epoch.
+    # Seconds and fraction apart: a float cannot represent nanoseconds since the epoch.
     seconds = int(moment.replace(microsecond=0).timestamp())
     return seconds * _NS_PER_S + moment.microsecond * 1000
 
 
 def time_text(time_ns: int | None) -> str | None:
-    """Return the time as ISO 8601 writes it, in UTC, to the microsecond."""
+    """Return a time in ISO 8601 format, in UTC, to the microsecond."""
     if time_ns is None:
         return None
     seconds, rest_ns = divmod(time_ns, _NS_PER_S)

@@ -1,4 +1,4 @@
-"""How much went through, and how fast: shown on a terminal while it goes, and summed up at the end."""
+"""Throughput of a command: shown on a terminal while it runs, and as a summary at the end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MEGABYTE: Final = 1_000_000
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things as people write it."""
+    """Return a number with its noun, in the plural unless it is one."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class RateDisplay:
-    """Messages and bytes so far; drawn on stderr, where a person sees it."""
+    """Messages and bytes so far; shown on stderr if it is a terminal."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self.messages = 0
@@ -37,7 +37,7 @@ class RateDisplay:
             self._task = self._progress.add_task("", total=total, rate="")
 
     def add(self, messages: int, length: int) -> None:
-        """Count; cheap enough for every message."""
+        """Count messages and their bytes; cheap enough for every message."""
         self.messages += messages
         self.bytes += length
         now_s = time.monotonic()
@@ -50,21 +50,21 @@ class RateDisplay:
 
     @property
     def seconds(self) -> float:
-        """How long it took, or has taken so far."""
+        """Duration of the transfer, or its duration so far."""
         return (time.monotonic() if self._end_s is None else self._end_s) - self._start_s
 
     @property
     def messages_per_s(self) -> float:
-        """Messages a second."""
+        """Messages per second."""
         return self.messages / max(self.seconds, 1e-9)
 
     @property
     def megabytes_per_s(self) -> float:
-        """Megabytes of payload a second."""
+        """Megabytes of payload per second."""
         return self.bytes / _MEGABYTE / max(self.seconds, 1e-9)
 
     def summary(self) -> dict[str, object]:
-        """Return the totals for a JSON document."""
+        """Return the totals as a JSON document."""
         return {
             "messages": self.messages,
             "bytes": self.bytes,
@@ -74,14 +74,14 @@ class RateDisplay:
         }
 
     def sentence(self, verb: str) -> str:
-        """Return the totals for people."""
+        """Return the totals as a sentence."""
         return (
             f"{verb} {counted(self.messages, 'message')} of {counted(self.bytes, 'byte')} in {self.seconds:.3f} s: "
             f"{self.messages_per_s:,.0f} messages/s, {self.megabytes_per_s:,.1f} MB/s"
         )
 
     def start(self) -> None:
-        """Let the time begin now, not when the display was made."""
+        """Measure the duration from now, not from the creation of the display."""
         self._start_s = time.monotonic()
 
     def __enter__(self) -> Self:

@@ -22,7 +22,7 @@ from aeron_core.driver.startup_settings import check_strategies, resolver_of, se
 from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
 from aeron_core.settings import DriverSettings, Storage, ThreadingMode
-from aeron_core.settings.directory import default_aeron_dir
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Lengths of the buffers that the driver shares with its clients."""
+"""Settings: lengths of the buffers that the driver shares with its clients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BufferSettings(SettingsModel):
         description="Broadcast of answers to clients: a power of two and 128.",
     )
     counters_buffer_length: Annotated[int, Size("AERON_COUNTERS_BUFFER_LENGTH", MIB, 500 * MIB)] = Field(
-        8 * MIB, description="Values of the counters; their metadata take four times as much."
+        8 * MIB, description="Counter values; the counter metadata are four times as long."
     )
     error_buffer_length: Annotated[int, Size("AERON_ERROR_BUFFER_LENGTH", 4 * MIB, INT32_MAX)] = Field(
         4 * MIB, description="Distinct error log."
@@ -46,7 +46,7 @@ class BufferSettings(SettingsModel):
         int, Size("AERON_IPC_TERM_BUFFER_LENGTH", 1024, INT32_MAX, sensible=_TERM_LENGTHS)
     ] = Field(64 * MIB, description="Term of an IPC publication, a power of two from 64k to 1g.")
     term_buffer_sparse_file: Annotated[bool, Switch("AERON_TERM_BUFFER_SPARSE_FILE")] = Field(
-        True, description="Make log buffers without filling them."
+        True, description="Create log buffers as sparse files."
     )
     mtu_length: Annotated[
         int, Size("AERON_MTU_LENGTH", wire.DATA_HEADER_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH)

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from aeron_core.settings.directory import default_aeron_dir
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.timeouts import MS, S
 from aeron_core.settings.variables import Duration, FilePath, Integer, Switch, Text
@@ -26,16 +26,16 @@ class ClientSettings(SettingsModel):
         default_factory=default_aeron_dir, description="Directory of the driver to connect to."
     )
     driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX, strict=True)] = Field(
-        10_000, description="Milliseconds of silence after which the driver counts as dead."
+        10_000, description="Milliseconds without a heartbeat after which the driver counts as dead."
     )
     client_name: Annotated[str, Text("AERON_CLIENT_NAME", max_length=MAX_CLIENT_NAME_LENGTH, strict=True)] = (
         Field("", description="Name in the label of the client's heartbeat counter.")
     )
     resource_linger_duration_ns: Annotated[
         int, Duration("AERON_CLIENT_RESOURCE_LINGER_DURATION", strict=True)
-    ] = Field(3 * S, description="How long log buffers stay mapped after their last use.")
+    ] = Field(3 * S, description="Time for which log buffers stay mapped after their last use.")
     idle_sleep_duration_ns: Annotated[int, Duration("AERON_CLIENT_IDLE_SLEEP_DURATION", strict=True)] = Field(
-        16 * MS, description="How long the client's conductor sleeps where it has nothing to do."
+        16 * MS, description="Sleep of the client's conductor when it has no work."
     )
     keepalive_interval_ns: Annotated[int, Duration("AERON_CORE_CLIENT_KEEPALIVE_INTERVAL", 1)] = Field(
         500 * MS, description="Interval of the client's heartbeat."

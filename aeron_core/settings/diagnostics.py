@@ -1,4 +1,4 @@
-"""Looking at the driver, losing datagrams on purpose, and settings that only the reference can use."""
+"""Settings: event log, induced loss for tests, termination, and settings that only the reference can use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aeron_core.uri.values import INT64_MAX, INT64_MIN
 _C_SYMBOL: Final = "it names a symbol of the C driver; plugins are Python entry points here"
 _C_LIBRARY: Final = "C libraries are not loaded; plugins are Python entry points here"
 _NO_INTERCEPTORS: Final = (
-    "the reference has none for what is sent; debug_send_…_loss_rate lose of it at random"
+    "the reference has none for outgoing frames; debug_send_…_loss_rate drops them at random"
 )
 _VALIDATORS: Final = {
     "aeron_driver_termination_validator_default_allow": "allow",
@@ -24,35 +24,33 @@ _VALIDATORS: Final = {
 
 
 class DiagnosticSettings(SettingsModel):
-    """Logging, loss for tests, termination, and what is accepted without effect."""
+    """Logging, loss for tests, termination, and settings without effect."""
 
     termination_validator: Annotated[str, Text("AERON_DRIVER_TERMINATION_VALIDATOR", aliases=_VALIDATORS)] = (
         Field("deny", description="Whether clients may stop the driver: allow, deny or a plugin's name.")
     )
     print_configuration: Annotated[bool, Switch("AERON_PRINT_CONFIGURATION")] = Field(
-        False, description="Print the settings at the start."
+        False, description="Print the settings when the driver starts."
     )
     event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True)] = Field(
         None, description="Events to log: all, admin, a mask, or names or numbers, separated by commas."
     )
     event_log_disable: Annotated[str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True)] = Field(
-        None, description="Events to leave out of event_log."
+        None, description="Events to exclude from event_log."
     )
     event_log_filename: Annotated[Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True)] = Field(
-        None, description="File of the event log; standard output where unset."
+        None, description="File of the event log; default: the standard output."
     )
     event_log_file_max_length: Annotated[
         int | None,
         Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True),
-    ] = Field(
-        None, description="Length at which the event log goes on in another file; unlimited where unset."
-    )
+    ] = Field(None, description="Length at which the event log continues in a new file; default: unlimited.")
     udp_channel_outgoing_interceptors: Annotated[
         tuple[str, ...], Texts("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS", without_effect=_NO_INTERCEPTORS)
-    ] = Field((), description="Interceptors of what is sent.")
+    ] = Field((), description="Interceptors of outgoing frames.")
     udp_channel_incoming_interceptors: Annotated[
         tuple[str, ...], Texts("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS")
-    ] = Field((), description="What loses of what comes in: loss, fixed-loss, multi-gap-loss.")
+    ] = Field((), description="Interceptors that drop incoming frames: loss, fixed-loss, multi-gap-loss.")
     loss_args: Annotated[
         str | None,
         Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", optional=True),
@@ -74,25 +72,25 @@ class DiagnosticSettings(SettingsModel):
         None, description="Arguments of multi-gap-loss: term-id=0|gap-radix=4096|gap-length=64|total-gaps=2."
     )
     debug_send_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_DATA_LOSS_RATE")] = Field(
-        0.0, description="Share of sent data frames to lose."
+        0.0, description="Share of outgoing data frames to drop."
     )
     debug_send_data_loss_seed: Annotated[
         int, Integer("AERON_DEBUG_SEND_DATA_LOSS_SEED", INT64_MIN, INT64_MAX)
     ] = Field(-1, description="Seed of debug_send_data_loss_rate, -1 for a random one.")
     debug_send_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_CONTROL_LOSS_RATE")] = Field(
-        0.0, description="Share of sent control frames to lose."
+        0.0, description="Share of outgoing control frames to drop."
     )
     debug_send_control_loss_seed: Annotated[
         int, Integer("AERON_DEBUG_SEND_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX)
     ] = Field(-1, description="Seed of debug_send_control_loss_rate, -1 for a random one.")
     debug_receive_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_DATA_LOSS_RATE")] = Field(
-        0.0, description="Share of received data frames to lose."
+        0.0, description="Share of incoming data frames to drop."
     )
     debug_receive_data_loss_seed: Annotated[
         int, Integer("AERON_DEBUG_RECEIVE_DATA_LOSS_SEED", INT64_MIN, INT64_MAX)
     ] = Field(-1, description="Seed of debug_receive_data_loss_rate, -1 for a random one.")
     debug_receive_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_CONTROL_LOSS_RATE")] = Field(
-        0.0, description="Share of received control frames to lose."
+        0.0, description="Share of incoming control frames to drop."
     )
     debug_receive_control_loss_seed: Annotated[
         int, Integer("AERON_DEBUG_RECEIVE_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX)
@@ -115,7 +113,7 @@ class DiagnosticSettings(SettingsModel):
 
     @property
     def incoming_losses(self) -> IncomingLosses:
-        """What is lost of what comes in; raises ConfigurationError."""
+        """Loss generators for incoming frames; raises ConfigurationError."""
         return IncomingLosses.parse(
             self.udp_channel_incoming_interceptors,
             {

@@ -1,17 +1,14 @@
-"""Where the driver keeps its files, and what it does with what it finds there."""
+"""Settings: directory of the driver, and treatment of an existing one."""
 
 from __future__ import annotations
 
-import os
-import pwd
-import sys
-from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
 from aeron_core.uri.values import INT32_MAX, INT64_MAX
@@ -20,59 +17,42 @@ MIB = 1024 * 1024
 
 
 class Storage(Enum):
-    """What log buffers are kept in."""
+    """Storage of log buffers."""
 
     FILE = "file"
     POSIX = "posix"
-
-
-def default_aeron_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the directory of the user: in /dev/shm on Linux, else in TMPDIR or /tmp.
-
-    Source: aeron_fileutil.c, aeron_default_path.
-    """
-    environ = os.environ if environ is None else environ
-    name = f"aeron-{environ.get('USER') or _name_of_user()}"
-    if sys.platform.startswith("linux"):
-        return Path("/dev/shm", name)
-    return Path(environ.get("TMPDIR") or "/tmp", name)
-
-
-def _name_of_user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name or "default"
-    except KeyError:
-        return "default"
 
 
 class DirectorySettings(SettingsModel):
     """Directory, storage and its checks."""
 
     aeron_dir: Annotated[Path, FilePath("AERON_DIR")] = Field(
-        default_factory=default_aeron_dir, description="Directory of the driver, by which clients find it."
+        default_factory=default_aeron_dir,
+        description="Directory of the driver; clients find the driver by it.",
     )
     dir_warn_if_exists: Annotated[bool, Switch("AERON_DIR_WARN_IF_EXISTS")] = Field(
-        False, description="Warn where the directory exists at the start."
+        False, description="Warn if the directory exists when the driver starts."
     )
     dir_delete_on_start: Annotated[bool, Switch("AERON_DIR_DELETE_ON_START")] = Field(
-        False, description="Delete the directory at the start, even that of a driver that is alive."
+        False,
+        description="Delete the directory when the driver starts, even if another driver in it is alive.",
     )
     dir_delete_on_shutdown: Annotated[bool, Switch("AERON_DIR_DELETE_ON_SHUTDOWN")] = Field(
-        False, description="Delete the directory at the end."
+        False, description="Delete the directory when the driver shuts down."
     )
     driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX)] = Field(
         10_000,
-        description="Milliseconds of silence after which another driver in the directory counts as dead.",
+        description="Milliseconds without a heartbeat after which another driver in the directory counts as dead.",
     )
     storage: Annotated[Storage, Choice("AERON_CORE_STORAGE", Storage)] = Field(
         Storage.FILE, description="Keep log buffers in files of the directory or in POSIX shared memory."
     )
     perform_storage_checks: Annotated[bool, Switch("AERON_PERFORM_STORAGE_CHECKS")] = Field(
-        True, description="Check for free space before a log buffer is made."
+        True, description="Check for free space before a log buffer is created."
     )
     low_file_store_warning_threshold_length: Annotated[
         int, Size("AERON_LOW_FILE_STORE_WARNING_THRESHOLD", 0, INT64_MAX)
-    ] = Field(160 * MIB, description="Warn where less than this is free.")
+    ] = Field(160 * MIB, description="Warn if less than this is free.")
     file_page_size: Annotated[
         int, Size("AERON_FILE_PAGE_SIZE", 4096, INT32_MAX, sensible=(4096, 1024 * MIB))
     ] = Field(4096, description="Alignment of the files' lengths in bytes, a power of two.")

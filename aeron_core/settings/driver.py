@@ -1,4 +1,4 @@
-"""All settings of the media driver, and what must hold between them."""
+"""All settings of the media driver, and their consistency rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IDLE_STRATEGIES: Final = (
 
 
 class DriverSettings(
-    # The last base gives the first fields.
+    # Pydantic collects fields from the last base to the first.
     DiagnosticSettings,
     ThreadSettings,
     ResolverSettings,
@@ -58,7 +58,7 @@ class DriverSettings(
 
     @property
     def publication_defaults(self) -> PublicationDefaults:
-        """What publications are like where their URI does not say."""
+        """Defaults of publications for parameters that a URI does not have."""
         return PublicationDefaults(
             term_length=self.term_buffer_length,
             ipc_term_length=self.ipc_term_buffer_length,
@@ -78,7 +78,7 @@ class DriverSettings(
 
     @property
     def subscription_defaults(self) -> SubscriptionDefaults:
-        """What subscriptions are like where their URI does not say."""
+        """Defaults of subscriptions for parameters that a URI does not have."""
         return SubscriptionDefaults(
             is_reliable=self.reliable_stream,
             is_sparse=self.term_buffer_sparse_file,
@@ -95,7 +95,7 @@ class DriverSettings(
 
     @property
     def cnc_file_length(self) -> int:
-        """Bytes of cnc.dat before it is aligned to file_page_size."""
+        """Length of cnc.dat in bytes, before it is aligned to file_page_size."""
         return (
             wire.CNC_META_DATA_LENGTH
             + self.conductor_buffer_length
@@ -127,7 +127,7 @@ def _check_powers_of_two(settings: DriverSettings) -> None:
 
 
 def _check_losses(settings: DriverSettings) -> None:
-    # Whether it can be parsed at all.
+    # Raises if they cannot be parsed.
     _ = settings.incoming_losses
 
 
@@ -150,7 +150,7 @@ def _check_cnc_file_length(settings: DriverSettings) -> None:
 
 
 def _check_socket_buffers(settings: DriverSettings) -> None:
-    # 0 leaves a buffer to the operating system, whose length is not known before a socket is made.
+    # 0 leaves the length to the operating system; it is unknown until a socket is created.
     if 0 < settings.socket_so_sndbuf_length < settings.mtu_length:
         raise _pair_fault(settings, "mtu_length", "at most", "socket_so_sndbuf_length")
     if 0 < settings.socket_so_rcvbuf_length < settings.rcv_initial_window_length:
@@ -185,7 +185,7 @@ def _check_nak_delay(settings: DriverSettings) -> None:
 def _check_resolver(settings: DriverSettings) -> None:
     if settings.resolver_interface and not settings.resolver_name:
         raise ConfigurationError(
-            f"resolver_interface={settings.resolver_interface} without resolver_name: must be given both"
+            f"resolver_interface={settings.resolver_interface} without resolver_name: must be given both or neither"
         )
 
 

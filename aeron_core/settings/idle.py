@@ -18,7 +18,7 @@ _BACKOFF: Final = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-([0-9]+(?:[mun]?s)?)-
 
 @dataclass(frozen=True, slots=True)
 class BackoffArgs:
-    """How a backoff strategy goes from spinning over yielding to parking."""
+    """Limits of a backoff strategy: spins, then yields, then parks for increasing times."""
 
     max_spins: int = 10
     max_yields: int = 20
@@ -27,7 +27,7 @@ class BackoffArgs:
 
 
 def parse_backoff_args(text: str | None) -> BackoffArgs:
-    """Return what `spins-yields-minPark-maxPark` says, the reference's defaults for None."""
+    """Parse `spins-yields-minPark-maxPark`; return the reference's defaults for None."""
     if text is None:
         return BackoffArgs()
     match = _BACKOFF.fullmatch(text)
@@ -40,5 +40,5 @@ def parse_backoff_args(text: str | None) -> BackoffArgs:
 
 
 def parse_sleep_ns(text: str | None) -> int:
-    """Return the nanoseconds that a sleeping strategy sleeps, the reference's default for None."""
+    """Return the sleep of a sleeping strategy in nanoseconds, the reference's default for None."""
     return DEFAULT_SLEEP_NS if text is None else values.parse_duration_ns(text)

@@ -1,9 +1,9 @@
-"""Puts settings together: argument > -D > environment > file > default.
+"""Loads settings from their sources; precedence: argument > -D > environment > file > default.
 
-The environment, -D and property files are read as the reference reads its environment: what is out of range
-is clamped and what cannot be read falls back to the default, each with a warning. What comes from Python or
-TOML is code or a file made for this driver: a wrong value there raises ConfigurationError.
-Invariant: os.environ is read in this package and nowhere else.
+The environment, -D and property files are read as the reference reads its environment: a value out of range is clamped
+and one that cannot be parsed falls back to the default, each with a warning. Values in Python or TOML are written for
+this driver, so a wrong value there raises ConfigurationError.
+Invariant: only this package reads os.environ.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.client import ClientSettings
-from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.settings.driver import DriverSettings
 from aeron_core.settings.model import SettingsModel, unknown_field
 from aeron_core.settings.properties import Property, parse_defines, parse_properties
@@ -30,21 +30,21 @@ DEFAULT: Final = "default"
 
 _S = TypeVar("_S", bound=SettingsModel)
 _PREFIX: Final = "AERON_"
-#: Of the tables of TOML files.
+#: Tables of TOML files.
 _TABLES: Final = ("driver", "client")
-#: How like a name must be to be meant, 0 to 1. Invented: no other name of the reference is so like one of ours.
+#: Minimum similarity of a misspelt name, 0 to 1. Invented: no other name of the reference is that similar to ours.
 _LIKENESS: Final = 0.9
-# Read by other programs of the same family, which share property files with the driver.
+# Variables of other Aeron programs, which may share property files with the driver.
 _FOREIGN_PREFIXES: Final = ("AERON_ARCHIVE_", "AERON_CLUSTER_", "AERON_SAMPLE_")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings(Generic[_S]):
-    """Settings with the story of each value."""
+    """Settings with the source of each value."""
 
     settings: _S
     sources: Mapping[str, str]  # field -> "argument", "-D", "environment AERON_X", "file NAME" or "default"
-    warnings: tuple[str, ...]  # what was clamped, not understood, or is without effect
+    warnings: tuple[str, ...]  # about values that were clamped, not parsed, or have no effect
 
 
 def load_driver_settings(
@@ -59,7 +59,7 @@ def load_driver_settings(
 
     `arguments`: by field name, None for not given. `defines`: `name=value`, as after -D. `files`: property
     files, or TOML files with a table `driver`; a later file overrides an earlier one. `environ`: os.environ
-    where None. `sections`: names of plugins' sections, whose settings are theirs.
+    if None. `sections`: names of plugins' sections; this function ignores settings of these.
     """
     foreign = (*_FOREIGN_PREFIXES, *map(section_prefix, sections))
     gathering = _Gathering(DriverSettings, "driver", tables=(*_TABLES, *sections), foreign_prefixes=foreign)
@@ -95,23 +95,25 @@ def load_section(  # noqa: PLR0913 - a section, and the sources of all settings
 
 
 def section_prefix(name: str) -> str:
-    """Return how the environment variables of a plugin's section begin."""
+    """Return the prefix of the environment variables of a plugin's section."""
     return f"{_PREFIX}{name.upper()}_"
 
 
 @dataclass(slots=True)
 class _Gathering(Generic[_S]):
-    """Values found so far, each by field; sources are visited from the weakest to the strongest."""
+    """Values found so far, by field; sources are read from the weakest to the strongest."""
 
     model: type[_S]
     table: str  # of TOML files
-    tables: tuple[str, ...] = _TABLES  # of which a TOML file must have one; it is not looked at without any
+    tables: tuple[str, ...] = _TABLES  # a TOML file must have one of these; no check if empty
     prefix: str = _PREFIX  # of environment variables
-    foreign_prefixes: tuple[str, ...] = _FOREIGN_PREFIXES  # of variables that others read
+    foreign_prefixes: tuple[str, ...] = _FOREIGN_PREFIXES  # of variables that belong to others
     values: dict[str, object] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
-    written: dict[str, str] = field(default_factory=dict)  # by field: texts that are not what they seem to be
-    warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value makes a warning moot
+    written: dict[str, str] = field(
+        default_factory=dict
+    )  # by field: original text of values that were changed or have no unit
+    warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value removes the warning
     unknown: list[str] = field(default_factory=list)
 
     def forget(self, name: str) -> None:
@@ -121,7 +123,7 @@ class _Gathering(Generic[_S]):
         self.warnings.pop(name, None)
 
     def add_python(self, name: str, value: object, source: str) -> None:
-        """Take a value that must be right."""
+        """Add a value of Python or TOML; raise ConfigurationError if it is wrong."""
         if name not in self.model.model_fields:
             raise ConfigurationError(f"{unknown_field(name, self.model)} ({source})")
         self.forget(name)
@@ -134,7 +136,7 @@ class _Gathering(Generic[_S]):
         self._note_without_effect(name, source)
 
     def add_text(self, name: str, text: str, source: str) -> None:
-        """Take a value as the reference takes its environment."""
+        """Add a text value as the reference reads its environment."""
         self.forget(name)
         variable = self.model.variable(name)
         try:
@@ -158,7 +160,7 @@ class _Gathering(Generic[_S]):
             self.warnings[name] = "; ".join(filter(None, (fault, note)))
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Take the values of variables; of others only those are told that look like one of ours misspelt."""
+        """Add the values of variables; warn about unknown names only if they look like a misspelt setting."""
         fields = self.model.field_of_variable()
         for variable_name, text in environ.items():
             if not variable_name.startswith(self.prefix):
@@ -173,7 +175,7 @@ class _Gathering(Generic[_S]):
                 self.add_text(name, text, source)
 
     def add_properties(self, properties: Mapping[str, Property], source: str) -> None:
-        """Take the values of a file or of -D; an empty one takes a setting back, an unknown name is told."""
+        """Add the values of a file or of -D; an empty value unsets a setting, an unknown name is a warning."""
         fields = self.model.field_of_variable()
         for variable_name, (written, text) in properties.items():
             if not variable_name.startswith(self.prefix) and self.prefix != _PREFIX:
@@ -198,7 +200,7 @@ class _Gathering(Generic[_S]):
         return {name for model in models for name in model.field_of_variable()}
 
     def _near(self, variable_name: str) -> str | None:
-        """Return the variable that may be meant by one that is none."""
+        """Return the known variable that is most similar to an unknown one."""
         if not self._is_unknown(variable_name):
             return None
         known = self._known_variables()
@@ -236,7 +238,7 @@ def _load(
             gathering.add_python(name, value, ARGUMENT)
     values = dict(gathering.values)
     if "aeron_dir" in gathering.model.model_fields:
-        # The default depends on the environment, which may not be this process's own.
+        # The default depends on the environment, which may differ from that of this process.
         values.setdefault("aeron_dir", default_aeron_dir(environ))
     try:
         settings = gathering.model(**values)

@@ -1,8 +1,8 @@
-"""The base of every settings model: frozen, closed, and with one error type.
+"""Base of every settings model: frozen, without extra fields, and with one error type.
 
-pydantic-settings is not used: its sources hand a wrong value on to be refused, while the reference clamps
-values of the environment or falls back to the default; nor do they tell where a value came from. Importing
-it takes as long again as pydantic itself.
+pydantic-settings is not used: its sources pass a wrong value to validation, whereas the reference clamps values of the
+environment or falls back to the default; nor do they report the source of a value. Importing it doubles the import
+time of pydantic.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from aeron_core.settings.variables import Variable
 
 
 class SettingsModel(BaseModel):
-    """Settings that never change; a wrong value raises ConfigurationError that says what is allowed."""
+    """Immutable settings; a wrong value raises ConfigurationError with the allowed range."""
 
-    # Built at first use: importing the package for a name must not cost the time of a hundred validators.
+    # Validators are built at first use: an import must not spend time on a hundred of them.
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def __init__(self, **data: object) -> None:
@@ -33,7 +33,7 @@ class SettingsModel(BaseModel):
 
     @classmethod
     def variable(cls, field: str) -> Variable:
-        """Return how `field` is written in the environment and in files."""
+        """Return the variable of `field`: its spelling in the environment and in files."""
         for metadata in cls.model_fields[field].metadata:
             if isinstance(metadata, Variable):
                 return metadata
@@ -41,11 +41,11 @@ class SettingsModel(BaseModel):
 
     @classmethod
     def field_of_variable(cls) -> dict[str, str]:
-        """Return the field of every environment name."""
+        """Return the fields by environment name."""
         return {cls.variable(field).name: field for field in cls.model_fields}
 
     def formatted(self, field: str) -> str:
-        """Return the value of `field` as people write it: `5s`, `64k`."""
+        """Return the value of `field` with units: `5s`, `64k`."""
         value: object = getattr(self, field)
         return "" if value is None else self.variable(field).format(value)
 

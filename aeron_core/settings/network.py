@@ -1,4 +1,4 @@
-"""Sockets and the batches that go through them."""
+"""Settings: sockets, and batches of datagrams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BATCH: Final = 16  # aeron_driver_context.h
 
 
 class Offload(Enum):
-    """Whether to let the operating system cut and join datagrams."""
+    """Whether the operating system segments and coalesces datagrams."""
 
     AUTO = "auto"
     ON = "on"
@@ -36,20 +36,20 @@ class NetworkSettings(SettingsModel):
         0, description="Hops of multicast, 0 for the operating system's default."
     )
     rcv_initial_window_length: Annotated[int, Size("AERON_RCV_INITIAL_WINDOW_LENGTH", 256, INT32_MAX)] = (
-        Field(128 * KIB, description="Window that a receiver opens first; at most socket_so_rcvbuf_length.")
+        Field(128 * KIB, description="Initial receiver window; at most socket_so_rcvbuf_length.")
     )
     send_to_status_poll_ratio: Annotated[int, Integer("AERON_SEND_TO_STATUS_POLL_RATIO", 1, 255)] = Field(
-        6, description="How many times the sender sends for each time that it polls for status messages."
+        6, description="Send cycles of the sender for each poll for status messages."
     )
     receiver_io_vector_capacity: Annotated[
         int, Integer("AERON_RECEIVER_IO_VECTOR_CAPACITY", 1, MAX_BATCH)
-    ] = Field(4, description="Datagrams that one call receives.")
+    ] = Field(4, description="Maximum datagrams per receive call of the receiver.")
     sender_io_vector_capacity: Annotated[int, Integer("AERON_SENDER_IO_VECTOR_CAPACITY", 1, MAX_BATCH)] = (
-        Field(4, description="Datagrams that one call receives on the sender's sockets.")
+        Field(4, description="Maximum datagrams per receive call on the sender's sockets.")
     )
     network_publication_max_messages_per_send: Annotated[
         int, Integer("AERON_NETWORK_PUBLICATION_MAX_MESSAGES_PER_SEND", 1, MAX_BATCH)
-    ] = Field(4, description="Datagrams that one publication sends in one turn.")
+    ] = Field(4, description="Maximum datagrams that one publication sends in a duty cycle.")
     driver_connect: Annotated[bool, Switch("AERON_DRIVER_CONNECT")] = Field(
         True, description="Connect the sockets of unicast senders."
     )
@@ -61,11 +61,12 @@ class NetworkSettings(SettingsModel):
     ] = Field(PortRange(0, 0), description="Ports for receivers that ask for port 0.")
     one_way_latency_interval_ns: Annotated[int, Duration("AERON_CORE_ONE_WAY_LATENCY_INTERVAL")] = Field(
         0,
-        description="Interval at which a sender measures the way to its receivers, which show it; 0 for never.",
+        description="Interval of one-way latency measurements, which receivers publish as counters; "
+        "0 for never.",
     )
     udp_gso: Annotated[Offload, Choice("AERON_CORE_UDP_GSO", Offload)] = Field(
-        Offload.AUTO, description="Hand runs of equal datagrams to the kernel in one piece (UDP_SEGMENT)."
+        Offload.AUTO, description="Send runs of datagrams of equal length in one system call (UDP_SEGMENT)."
     )
     udp_gro: Annotated[Offload, Choice("AERON_CORE_UDP_GRO", Offload)] = Field(
-        Offload.AUTO, description="Take runs of equal datagrams from the kernel in one piece (UDP_GRO)."
+        Offload.AUTO, description="Receive runs of datagrams of equal length in one system call (UDP_GRO)."
     )

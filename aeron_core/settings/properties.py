@@ -16,25 +16,25 @@ _BLANKS = " \t\r\n\f"
 
 
 class Property(NamedTuple):
-    """A value with its name as it is written."""
+    """A value with the name as written."""
 
     name: str
     value: str
 
 
 def environment_name(property_name: str) -> str:
-    """Return the environment variable that a property stands for: `aeron.dir` is AERON_DIR."""
+    """Return the environment variable of a property: AERON_DIR for `aeron.dir`."""
     return property_name.replace(".", "_").upper()
 
 
 def parse_properties(text: str, where: str) -> dict[str, Property]:
-    """Return what a property file holds by environment name; the last of equal names counts.
+    """Return the properties of a file by environment name; the last of equal names counts.
 
-    `where` names the file in messages. An empty value is kept: it takes a setting back.
+    `where` names the file in messages. Empty values are kept: they unset a setting.
     """
     found: dict[str, Property] = {}
     pending = ""
-    # Not splitlines(): only these end a line in a property file.
+    # Not splitlines(), which also splits at characters that do not end a line in a property file.
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         stripped = line.lstrip(_BLANKS)
         if not stripped or stripped[0] in "#!":

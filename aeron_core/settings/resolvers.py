@@ -1,4 +1,4 @@
-"""How names become addresses, and how drivers tell one another theirs."""
+"""Settings: name resolution, and the gossip of names between drivers."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class ResolverSettings(SettingsModel):
         ),
     ] = Field(None, description="Not read; see name_resolver_init_args.")
     resolver_name: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_NAME", optional=True)] = Field(
-        None, description="Name by which other drivers know this one."
+        None, description="Name of this driver for other drivers."
     )
     resolver_interface: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_INTERFACE", optional=True)] = Field(
-        None, description="Address to listen on for other drivers, host:port; wants a resolver_name."
+        None, description="Address to listen on for other drivers, host:port; requires resolver_name."
     )
     resolver_bootstrap_neighbors: Annotated[
         tuple[str, ...],
@@ -48,24 +48,24 @@ class ResolverSettings(SettingsModel):
             MAX_BOOTSTRAP_NEIGHBORS,
             strict=True,
         ),
-    ] = Field((), description="Drivers to ask first, host:port, separated by commas.")
+    ] = Field((), description="First neighbours, host:port, separated by commas.")
     resolver_fallback: Annotated[str, Text("AERON_CORE_RESOLVER_FALLBACK", aliases=_RESOLVERS)] = Field(
         "default",
-        description="Name resolver for names that name_resolver does not know, if that is driver, or a plugin's "
-        "that falls back.",
+        description="Name resolver for names that name_resolver cannot resolve; used by driver, and by plugins that "
+        "support a fallback.",
     )
     resolver_fallback_init_args: Annotated[
         str | None, Text("AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS", optional=True)
     ] = Field(None, description="Arguments of resolver_fallback, such as the rows of csv_table.")
     resolver_neighbor_timeout_ns: Annotated[int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT", MS)] = (
-        Field(10 * S, description="Silence after which another driver is forgotten.")
+        Field(10 * S, description="Time without gossip after which a neighbour is removed.")
     )
     resolver_self_resolution_interval_ns: Annotated[
         int, Duration("AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL", MS)
-    ] = Field(1 * S, description="Interval at which this driver tells its own name.")
+    ] = Field(1 * S, description="Interval at which this driver sends its own name.")
     resolver_neighbor_resolution_interval_ns: Annotated[
         int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL", MS)
-    ] = Field(2 * S, description="Interval at which this driver tells what it knows of others.")
+    ] = Field(2 * S, description="Interval at which this driver sends the names of its neighbours.")
     resolver_bootstrap_neighbor_resolution_interval_ns: Annotated[
         int,
         Duration("AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL", MS),
@@ -73,5 +73,7 @@ class ResolverSettings(SettingsModel):
         10 * S, description="Interval at which the addresses of bootstrap neighbours are resolved again."
     )
     reresolution_check_interval_ns: Annotated[int, Duration("AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL")] = (
-        Field(1 * S, description="Interval at which silent endpoints are resolved again, 0 for never.")
+        Field(
+            1 * S, description="Interval at which endpoints without traffic are resolved again; 0 for never."
+        )
     )

@@ -1,4 +1,4 @@
-"""Which flow control and congestion control are used where a channel does not say."""
+"""Settings: default flow control and congestion control."""
 
 from __future__ import annotations
 
@@ -39,13 +39,15 @@ class StrategySettings(SettingsModel):
         str, Text("AERON_UNICAST_FLOWCONTROL_SUPPLIER", aliases=_FLOW_CONTROLS)
     ] = Field("unicast", description="Flow control of single receivers: unicast or a plugin's name.")
     flow_control_group_tag: Annotated[int, Integer("AERON_FLOW_CONTROL_GROUP_TAG", INT64_MIN, INT64_MAX)] = (
-        Field(-1, description="Group tag of the receivers that tagged flow control waits for.")
+        Field(-1, description="Group tag of the receivers that tagged flow control follows.")
     )
     flow_control_group_min_size: Annotated[
         int, Integer("AERON_FLOW_CONTROL_GROUP_MIN_SIZE", 0, INT32_MAX)
-    ] = Field(0, description="Receivers that min and tagged flow control want before they are connected.")
+    ] = Field(
+        0, description="Receivers that min and tagged flow control require before a publication is connected."
+    )
     flow_control_receiver_timeout_ns: Annotated[int, Duration("AERON_FLOW_CONTROL_RECEIVER_TIMEOUT")] = Field(
-        5 * S, description="Silence after which flow control forgets a receiver."
+        5 * S, description="Time without a status message after which flow control removes a receiver."
     )
     congestion_control: Annotated[
         str, Text("AERON_CONGESTIONCONTROL_SUPPLIER", aliases=_CONGESTION_CONTROLS)
@@ -56,8 +58,8 @@ class StrategySettings(SettingsModel):
         False, description="Let cubic measure the round-trip time."
     )
     cubic_initial_rtt_ns: Annotated[int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US)] = Field(
-        100 * US, description="Round-trip time that cubic starts with."
+        100 * US, description="Initial round-trip time of cubic."
     )
     cubic_tcp_mode: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE")] = Field(
-        False, description="Let cubic grow its window as TCP would."
+        False, description="Let cubic grow its window as TCP does."
     )

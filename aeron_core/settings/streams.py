@@ -1,4 +1,4 @@
-"""What streams are like where their channel does not say."""
+"""Settings: defaults of streams."""
 
 from __future__ import annotations
 
@@ -19,44 +19,47 @@ class StreamSettings(SettingsModel):
     """Subscriptions, retransmits, NAKs and session ids."""
 
     reliable_stream: Annotated[bool, Switch("AERON_RELIABLE_STREAM")] = Field(
-        True, description="Ask for losses again; false fills them with padding."
+        True, description="Request retransmission of lost data; false fills gaps with padding."
     )
     tether_subscriptions: Annotated[bool, Switch("AERON_TETHER_SUBSCRIPTIONS")] = Field(
-        True, description="Let a slow subscriber hold its stream back."
+        True, description="Let a slow subscriber limit its stream."
     )
     rejoin_stream: Annotated[bool, Switch("AERON_REJOIN_STREAM")] = Field(
-        True, description="Let a stream come back after it went away."
+        True, description="Let a subscription rejoin a stream after it became unavailable."
     )
     spies_simulate_connection: Annotated[bool, Switch("AERON_SPIES_SIMULATE_CONNECTION")] = Field(
-        False, description="Let spies alone connect a publication."
+        False, description="Treat a publication that has only spies as connected."
     )
     receiver_group_consideration: Annotated[
         Inferable, Choice("AERON_RECEIVER_GROUP_CONSIDERATION", Inferable, Inferable.FALSE)
-    ] = Field(Inferable.INFER, description="Whether a receiver is to expect others: true, false or infer.")
+    ] = Field(
+        Inferable.INFER,
+        description="Whether a receiver assumes other receivers of the stream: true, false or infer.",
+    )
     receiver_group_tag: Annotated[
         int | None, Integer("AERON_RECEIVER_GROUP_TAG", INT64_MIN, INT64_MAX, optional=True)
-    ] = Field(None, description="Group tag that status messages carry; none where unset.")
+    ] = Field(None, description="Group tag in status messages; default: none.")
     max_resend: Annotated[int, Integer("AERON_MAX_RESEND", 1, MAX_RESEND_LIMIT)] = Field(
-        16, description="Retransmits of one publication that may be active."
+        16, description="Maximum active retransmits of one publication."
     )
     retransmit_unicast_delay_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_DELAY")] = Field(
-        0, description="Wait between a NAK and its retransmit."
+        0, description="Delay between a NAK and its retransmit."
     )
     retransmit_unicast_linger_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_LINGER", US)] = Field(
-        10 * MS, description="How long further NAKs for the same loss are ignored."
+        10 * MS, description="Time for which further NAKs for the same loss are ignored."
     )
     nak_multicast_group_size: Annotated[int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX)] = Field(
-        10, description="Receivers of a group, as a guess, for the spread of their NAKs."
+        10, description="Estimated receivers of a group, for the random delay of their NAKs."
     )
     nak_multicast_max_backoff_ns: Annotated[int, Duration("AERON_NAK_MULTICAST_MAX_BACKOFF", US)] = Field(
-        10 * MS, description="Longest wait of a group's receiver before its NAK."
+        10 * MS, description="Maximum delay of a NAK of a receiver in a group."
     )
     nak_unicast_delay_ns: Annotated[int, Duration("AERON_NAK_UNICAST_DELAY", US)] = Field(
-        1 * US, description="Wait of a single receiver before its NAK."
+        1 * US, description="Delay of a NAK of a single receiver."
     )
     nak_unicast_retry_delay_ratio: Annotated[
         int, Integer("AERON_NAK_UNICAST_RETRY_DELAY_RATIO", 1, INT64_MAX)
-    ] = Field(100, description="A repeated NAK waits nak_unicast_delay_ns times this.")
+    ] = Field(100, description="Delay of a repeated NAK, as a multiple of nak_unicast_delay_ns.")
     publication_reserved_session_id_low: Annotated[
         int, Integer("AERON_PUBLICATION_RESERVED_SESSION_ID_LOW", INT32_MIN, INT32_MAX)
     ] = Field(-1, description="First session id that the driver never chooses.")
@@ -64,8 +67,8 @@ class StreamSettings(SettingsModel):
         int, Integer("AERON_PUBLICATION_RESERVED_SESSION_ID_HIGH", INT32_MIN, INT32_MAX)
     ] = Field(1000, description="Last session id that the driver never chooses.")
     stream_session_limit: Annotated[int, Integer("AERON_DRIVER_STREAM_SESSION_LIMIT", 1, INT32_MAX)] = Field(
-        INT32_MAX, description="Sessions that one stream of a receive endpoint may have."
+        INT32_MAX, description="Maximum sessions of one stream of a receive endpoint."
     )
     resource_free_limit: Annotated[int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX)] = Field(
-        1, description="Log buffers that are freed in one duty cycle."
+        1, description="Maximum log buffers freed in one duty cycle."
     )

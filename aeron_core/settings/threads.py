@@ -1,4 +1,4 @@
-"""Which threads run the agents, where, and how they idle."""
+"""Settings: threads of the agents, their processors and idle strategies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, Integer, Switch, Text
 
 MAX_CPU: Final = 255
-_NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs beside the conductor"
+_NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs on helper threads"
 
 # Source: aeron_agent.c, the table of idle strategies.
 IDLE_STRATEGY_ALIASES: Final = {
@@ -25,7 +25,7 @@ IDLE_STRATEGY_ALIASES: Final = {
 
 
 class ThreadingMode(Enum):
-    """How agents are spread over threads."""
+    """Assignment of agents to threads."""
 
     DEDICATED = "DEDICATED"
     SHARED_NETWORK = "SHARED_NETWORK"
@@ -34,7 +34,7 @@ class ThreadingMode(Enum):
 
 
 class ThreadNaming(Enum):
-    """How threads are named: in words, or as in aeron-md-cnd."""
+    """Style of thread names: words, or short names such as aeron-md-cnd."""
 
     CLASSIC = "classic"
     NEW = "new"
@@ -111,8 +111,9 @@ class ThreadSettings(SettingsModel):
         ),
     ] = Field(-1, description="Processor of an agent that only the reference has.")
     cpuset_affinity: Annotated[bool, Switch("AERON_DRIVER_CPUSET_AFFINITY")] = Field(
-        False, description="Let the _cpu_affinity settings count the processors of the control group, from 0."
+        False,
+        description="Interpret the _cpu_affinity settings as indexes into the processors of the control group, from 0.",
     )
     cpuset_warnings_as_errors: Annotated[bool, Switch("AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS")] = Field(
-        False, description="Do not start where the processors of the control group are a poor choice."
+        False, description="Refuse to start on a warning about the processors of the control group."
     )

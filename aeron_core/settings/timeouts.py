@@ -1,4 +1,4 @@
-"""How long the driver waits before it gives something up."""
+"""Settings: timeouts and intervals of the driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class TimeoutSettings(SettingsModel):
     """Liveness, linger and stall thresholds, in nanoseconds."""
 
     client_liveness_timeout_ns: Annotated[int, Duration("AERON_CLIENT_LIVENESS_TIMEOUT", US)] = Field(
-        10 * S, description="Silence after which a client counts as dead; more than timer_interval_ns."
+        10 * S,
+        description="Time without a keepalive after which a client counts as dead; more than timer_interval_ns.",
     )
     publication_unblock_timeout_ns: Annotated[int, Duration("AERON_PUBLICATION_UNBLOCK_TIMEOUT", US)] = Field(
         15 * S,
@@ -26,46 +27,48 @@ class TimeoutSettings(SettingsModel):
     )
     publication_connection_timeout_ns: Annotated[
         int, Duration("AERON_PUBLICATION_CONNECTION_TIMEOUT", US)
-    ] = Field(5 * S, description="Silence after which a sender takes its receivers for gone.")
+    ] = Field(
+        5 * S, description="Time without a status message after which a publication is no longer connected."
+    )
     publication_linger_timeout_ns: Annotated[int, Duration("AERON_PUBLICATION_LINGER_TIMEOUT", US)] = Field(
-        5 * S, description="How long a drained publication stays for retransmits."
+        5 * S, description="Time for which a drained publication remains available for retransmits."
     )
     image_liveness_timeout_ns: Annotated[int, Duration("AERON_IMAGE_LIVENESS_TIMEOUT", US)] = Field(
-        10 * S, description="Silence after which an image counts as dead."
+        10 * S, description="Time without data or heartbeats after which an image counts as dead."
     )
     timer_interval_ns: Annotated[int, Duration("AERON_TIMER_INTERVAL", US)] = Field(
         1 * S, description="Interval of the conductor's checks and of the driver's heartbeat."
     )
     counters_free_to_reuse_timeout_ns: Annotated[int, Duration("AERON_COUNTERS_FREE_TO_REUSE_TIMEOUT")] = (
-        Field(1 * S, description="How long the id of a freed counter rests.")
+        Field(1 * S, description="Time before the id of a freed counter is reused.")
     )
     rcv_status_message_timeout_ns: Annotated[int, Duration("AERON_RCV_STATUS_MESSAGE_TIMEOUT", US)] = Field(
-        200 * MS, description="Longest interval between status messages of a receiver."
+        200 * MS, description="Maximum interval between status messages of a receiver."
     )
     untethered_window_limit_timeout_ns: Annotated[int, Duration("AERON_UNTETHERED_WINDOW_LIMIT_TIMEOUT")] = (
         Field(
             5 * S,
-            description="How long an untethered subscriber may be at the limit; more than timer_interval_ns.",
+            description="Time for which an untethered subscriber may limit its stream; more than timer_interval_ns.",
         )
     )
     untethered_linger_timeout_ns: Annotated[
         int | None, Duration("AERON_UNTETHERED_LINGER_TIMEOUT", optional=True)
     ] = Field(
         None,
-        description="How long an untethered subscriber lingers; as at the limit where unset.",
+        description="Time for which an untethered subscriber lingers; default: untethered_window_limit_timeout_ns.",
     )
     untethered_resting_timeout_ns: Annotated[int, Duration("AERON_UNTETHERED_RESTING_TIMEOUT")] = Field(
-        10 * S, description="How long an untethered subscriber rests; more than timer_interval_ns."
+        10 * S, description="Time for which an untethered subscriber rests; more than timer_interval_ns."
     )
     conductor_cycle_threshold_ns: Annotated[int, Duration("AERON_DRIVER_CONDUCTOR_CYCLE_THRESHOLD")] = Field(
-        100 * MS, description="A longer duty cycle of the conductor counts as a stall."
+        100 * MS, description="Duration above which a duty cycle of the conductor counts as a stall."
     )
     sender_cycle_threshold_ns: Annotated[int, Duration("AERON_DRIVER_SENDER_CYCLE_THRESHOLD")] = Field(
-        100 * MS, description="A longer duty cycle of the sender counts as a stall."
+        100 * MS, description="Duration above which a duty cycle of the sender counts as a stall."
     )
     receiver_cycle_threshold_ns: Annotated[int, Duration("AERON_DRIVER_RECEIVER_CYCLE_THRESHOLD")] = Field(
-        100 * MS, description="A longer duty cycle of the receiver counts as a stall."
+        100 * MS, description="Duration above which a duty cycle of the receiver counts as a stall."
     )
     name_resolver_threshold_ns: Annotated[int, Duration("AERON_DRIVER_NAME_RESOLVER_THRESHOLD")] = Field(
-        5 * S, description="A longer resolution counts as a stall."
+        5 * S, description="Duration above which a name resolution counts as a stall."
     )

@@ -1,12 +1,12 @@
-"""Kinds of settings: each field carries one, which knows its environment name and reads what is written.
+"""Types of settings: each field has one, with its environment name, its parser and its range.
 
-Not here: which fields there are (the models) and where a value comes from (loader).
+Not here: the fields (models) and the sources of values (loader).
 Invariant: `check` returns a value of the field's own type within its range, or raises ConfigurationError.
 
 Source: aeron_parse_util.c (aeron_config_parse_uint64 and its kin).
 """
 
-# ruff: noqa: D102 (an override does what Variable says)
+# ruff: noqa: D102 (Variable documents its overrides)
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aeron_core.uri import values
 
 
 class PortRange(NamedTuple):
-    """Ports to choose from, both ends included; 0 and 0 leave the choice to the operating system."""
+    """Range of ports, both ends included; 0 and 0 leave the choice to the operating system."""
 
     low: int
     high: int
@@ -34,33 +34,33 @@ class PortRange(NamedTuple):
 
 @dataclass(frozen=True)
 class Variable(ABC):
-    """How one field is written outside Python."""
+    """Textual form of one field."""
 
     name: str  # environment variable; a property is the same in lower case with dots
     _: KW_ONLY
-    optional: bool = False  # None stands for absent
+    optional: bool = False  # None means not set
     strict: bool = False  # a wrong environment value stops the start instead of falling back to the default
-    without_effect: str = ""  # why the setting is accepted and then ignored, empty where it has an effect
+    without_effect: str = ""  # reason why the setting is accepted and ignored, empty if it has an effect
 
     @property
     @abstractmethod
     def allowed(self) -> str:
-        """What a value must be, for messages."""
+        """Allowed values, for messages: `must be ...`."""
 
     @abstractmethod
     def parse(self, text: str) -> object:
-        """Return what `text`, of an environment variable, stands for; raises ConfigurationError."""
+        """Return the value of the text of an environment variable; raise ConfigurationError."""
 
     @abstractmethod
     def convert(self, value: object) -> object:
-        """Return `value`, of Python or TOML, as the field's type; raises ConfigurationError."""
+        """Return a value of Python or TOML as the field's type; raise ConfigurationError."""
 
     def clamp(self, value: object) -> object:
         """Return the allowed value nearest to `value`."""
         return value
 
     def check(self, value: object) -> object:
-        """Return `value` converted, or raise ConfigurationError where it is wrong or out of range."""
+        """Return `value` converted; raise ConfigurationError if it is wrong or out of range."""
         if value is None and self.optional:
             return None
         converted = self.convert(value)
@@ -69,11 +69,11 @@ class Variable(ABC):
         return converted
 
     def format(self, value: object) -> str:
-        """Return `value` as people write it."""
+        """Return `value` as text, with a unit."""
         return str(value)
 
     def unit_note(self, text: str) -> str:
-        """Return what to say of a unit that `text` leaves out, for messages; empty where there is none."""
+        """Return a note for messages about a unit missing in `text`, empty if none is missing."""
         return ""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -96,7 +96,7 @@ class Integer(Variable):
 
     def parse(self, text: str) -> object:
         number = values.parse_int64(text)
-        # As the reference: what does not fit the type at all is wrong, what does is clamped.
+        # As the reference: a number that does not fit the type is an error, one that does is clamped.
         if self.maximum <= values.INT32_MAX and not values.INT32_MIN <= number <= values.INT32_MAX:
             raise self._refuse(text)
         return number
@@ -117,7 +117,7 @@ class Integer(Variable):
 
 @dataclass(frozen=True)
 class Size(Integer):
-    """Bytes, as a number or as text such as `64k`; `sensible` is narrower where what is let through may be refused."""
+    """Bytes, as a number or as text such as `64k`; `sensible` is a narrower range for messages."""
 
     sensible: tuple[int, int] | None = None
 
@@ -178,7 +178,7 @@ class Switch(Variable):
 
 @dataclass(frozen=True)
 class Rate(Variable):
-    """A share from 0 to 1."""
+    """A proportion from 0 to 1."""
 
     @property
     def allowed(self) -> str:
@@ -206,14 +206,14 @@ class Rate(Variable):
 
 @dataclass(frozen=True)
 class Text(Variable):
-    """Free text, or a name that a plugin registers; `aliases` are the reference's longer names for ours."""
+    """Free text, or a name that a plugin registers; `aliases` map the reference's names to ours."""
 
     aliases: Mapping[str, str] = field(default_factory=dict)
-    max_length: int = 0  # letters, 0 for any
+    max_length: int = 0  # characters, 0 for no limit
 
     @property
     def allowed(self) -> str:
-        return f"must be text of at most {self.max_length} letters" if self.max_length else "must be text"
+        return f"must be text of at most {self.max_length} characters" if self.max_length else "must be text"
 
     def parse(self, text: str) -> object:
         if self.max_length and len(text) > self.max_length:
@@ -247,7 +247,7 @@ class FilePath(Variable):
 class Texts(Variable):
     """Texts separated by commas."""
 
-    maximum: int = 0  # how many, 0 for any
+    maximum: int = 0  # number of texts, 0 for no limit
 
     @property
     def allowed(self) -> str:
@@ -278,7 +278,7 @@ class Choice(Variable):
     """One member of an enumeration, by its value."""
 
     enumeration: type[Enum]
-    otherwise: Enum | None = None  # what any other text of the environment stands for
+    otherwise: Enum | None = None  # value of any other text of the environment
 
     @property
     def allowed(self) -> str:

@@ -2,5 +2,5 @@
 
     FileWatcher ─finds→ FollowedFile ─lines→ Shipper ─events→ publication ─confirmed position→ OffsetRegistry
 
-Not here: the command (`aeron_core.cli.ship`). Nothing here has a thread or a clock: the caller passes the time.
+Not here: the command (`cli.shipping.ship`). Nothing here has a thread or a clock: the caller passes the time.
 """

@@ -1,8 +1,8 @@
-"""Public test kit: a simulated network, drivers and clients on it, recorders, probes that call C methods."""
+"""Public test kit: simulated network, drivers and clients on it, recorders, probes that call C methods."""
 
 from aeron_core.testing.counters import counted, make_counters
 from aeron_core.testing.frames import data_frame, decode_frame, encode_frame, frames_of
-from aeron_core.testing.network import Fate, Link, Sent, SimulatedHost, SimulatedNetwork
+from aeron_core.testing.network import Fate, Sent, SimulatedHost, SimulatedLink, SimulatedNetwork
 from aeron_core.testing.pair import DriverPair, DriverUnderTest, SimulatedDriver, Simulation
 from aeron_core.testing.peer import SimulatedPeer
 from aeron_core.testing.probes import (
@@ -29,7 +29,6 @@ __all__ = [
     "Feed",
     "FlowControlProbe",
     "IdleStrategyProbe",
-    "Link",
     "ReceiveEndpointProbe",
     "RecordingDispatcher",
     "RecordingSendStream",
@@ -38,6 +37,7 @@ __all__ = [
     "Sent",
     "SimulatedDriver",
     "SimulatedHost",
+    "SimulatedLink",
     "SimulatedNetwork",
     "SimulatedPeer",
     "Simulation",

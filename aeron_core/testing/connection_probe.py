@@ -1,4 +1,4 @@
-"""Does with connections what a compiled endpoint does with them."""
+"""Probe for connections: calls their C methods as a compiled endpoint does."""
 
 from __future__ import annotations
 
@@ -9,54 +9,54 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 
 
 class ConnectionProbe:
-    """Calls a stream; what fails raises OSError with the stream's error code."""
+    """Calls the C methods of a connection; a failure raises OSError with its error code."""
 
-    def __init__(self, connection: ByteConnection, length: int = 65536) -> None:
-        self.connection = connection
+    def __init__(self, stream: ByteConnection, length: int = 65536) -> None:
+        self.stream = stream
         self._buffer = AtomicBuffer.allocate(length)
 
     def receive(self) -> bytes | None:
-        """Return what has come: None for nothing yet, b"" for the end."""
-        received = self.connection.receive(self._buffer, 0, self._buffer.capacity)
+        """Return the received bytes, None if there are none yet, b"" at the end."""
+        received = self.stream.receive(self._buffer, 0, self._buffer.capacity)
         if received == connections.CONNECTION_ENDED:
             return b""
         self._check(received)
         return self._buffer.get_bytes(0, received) if received > 0 else None
 
     def send(self, data: bytes) -> int:
-        """Send what there is room for; return how much that was."""
-        sent = self.connection.send(AtomicBuffer(bytearray(data)), 0, len(data))
+        """Send as many bytes as fit; return their number."""
+        sent = self.stream.send(AtomicBuffer(bytearray(data)), 0, len(data))
         self._check(sent)
         return sent
 
     def connect(self, address: SocketAddress) -> None:
-        """Begin to connect."""
-        self._check(self.connection.connect(address))
+        """Start to connect."""
+        self._check(self.stream.connect(address))
 
     def is_connected(self) -> bool:
-        """Return whether the connection stands."""
-        result = self.connection.is_connected()
+        """Return whether the connection is established."""
+        result = self.stream.is_connected()
         self._check(result)
         return result == connections.CONNECTION_CONNECTED
 
     def end(self) -> None:
-        """Send nothing more."""
-        self.connection.end()
+        """Close the sending side."""
+        self.stream.end()
 
     def close(self, *, aborts: bool = False) -> None:
-        """Give the connection up."""
-        self.connection.close(aborts)
+        """Close the connection."""
+        self.stream.close(aborts)
 
     def _check(self, result: int) -> None:
         if result < 0:
-            raise OSError(self.connection.error_code, "the stream failed")
+            raise OSError(self.stream.error_code, "the stream failed")
 
 
 def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:
-    """Return the next connection of a listener and who made it; None where nobody waits."""
-    connection = listener.new_connection()
+    """Return the next connection of a listener and its source address, None if there is none."""
+    stream = listener.new_connection()
     peer = SocketAddress()
-    result = listener.accept(connection, peer)
+    result = listener.accept(stream, peer)
     if result < 0:
         raise OSError(listener.error_code, "the listener failed")
-    return (ConnectionProbe(connection), peer) if result else None
+    return (ConnectionProbe(stream), peer) if result else None

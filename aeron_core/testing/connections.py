@@ -1,7 +1,7 @@
-"""Connections in memory: what one end sends the other receives, as much as fits between them.
+"""Simulated connections: bytes sent on one end are received on the other, up to a capacity.
 
-Nothing happens by itself and nothing takes time. A test is the peer of a driver by `dial`, which connects to a listener
-of the driver, or by `serve`, which takes the driver's connections.
+Everything happens inside the calls of a test, without delay. A test acts as a peer of a driver with `dial`, which
+connects to a listener of the driver, or with `serve`, which accepts connections of the driver.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from aeron_core._native.connections import (
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 from aeron_core.testing.network import FIRST_EPHEMERAL_PORT
 
-#: Bytes that one end may send before the other receives any.
+#: Bytes that one end may send before the other receives.
 CAPACITY: Final = 65536
 
 
 class ConnectionPeer:
-    """One end of a connection. What is read from it is bytes; None stands for nothing yet, b"" for the end."""
+    """One end of a connection. A read returns bytes, None if there are none yet, b"" at the end."""
 
     def __init__(self, address: SocketAddress) -> None:
         self.address = address
         self.is_closed = False
         self.was_aborted = False
-        #: The other end took the connection.
+        #: Whether the other end has accepted the connection.
         self.was_accepted = False
-        #: What the next operation fails with, as an errno.
+        #: Errno with which the next operation fails, 0 for none.
         self.failure = 0
         self.capacity = CAPACITY
         self._incoming = bytearray()
@@ -42,7 +42,7 @@ class ConnectionPeer:
         self._other: ConnectionPeer | None = None
 
     def receive(self, length: int) -> bytes | None:
-        """Return up to `length` bytes that have come."""
+        """Return up to `length` received bytes."""
         self._check()
         data = bytes(self._incoming[:length])
         del self._incoming[:length]
@@ -51,7 +51,7 @@ class ConnectionPeer:
         return b"" if self._has_ended else None
 
     def send(self, data: bytes) -> int:
-        """Send as much as there is room for; return how much that was."""
+        """Send as many bytes as fit; return their number."""
         self._check()
         other = self._peer()
         if other.is_closed:
@@ -61,16 +61,16 @@ class ConnectionPeer:
         return taken
 
     def is_connected(self) -> bool:
-        """Return whether the other end has taken the connection."""
+        """Return whether the other end has accepted the connection."""
         self._check()
         return self._peer().was_accepted
 
     def end(self) -> None:
-        """Send nothing more."""
+        """Close the sending side."""
         self._peer()._has_ended = True
 
     def close(self, aborts: bool = False) -> None:
-        """Give the connection up; with `aborts` the other end loses what it has not received yet."""
+        """Close the connection; `aborts` discards data that the other end has not received."""
         self.is_closed = True
         self.was_aborted = aborts
         other = self._peer()
@@ -85,7 +85,7 @@ class ConnectionPeer:
         return self._peer().is_closed
 
     def received(self) -> bytes:
-        """Return all that has come."""
+        """Return all received bytes."""
         return self.receive(1 << 30) or b""
 
     def _check(self) -> None:
@@ -106,7 +106,7 @@ def _pair(one: SocketAddress, other: SocketAddress) -> tuple[ConnectionPeer, Con
 
 
 class SimulatedListener:
-    """Where connections wait until they are taken."""
+    """Listener with a queue of connections to accept."""
 
     def __init__(self, network: SimulatedConnections, address: SocketAddress) -> None:
         self._network = network
@@ -114,14 +114,14 @@ class SimulatedListener:
         self._waiting: deque[ConnectionPeer] = deque()
 
     def connect(self, source: SocketAddress) -> ConnectionPeer:
-        """Return the end of one who connects from `source`."""
+        """Connect from `source`; return the connecting end."""
         here, there = _pair(source, self._address)
         here.was_accepted = True
         self._waiting.append(there)
         return here
 
     def accept(self) -> tuple[ConnectionPeer, SocketAddress] | None:
-        """Take the next connection, if there is one."""
+        """Accept the next connection, None if there is none."""
         if not self._waiting:
             return None
         taken = self._waiting.popleft()
@@ -129,11 +129,11 @@ class SimulatedListener:
         return taken, taken._peer().address
 
     def local_address(self) -> SocketAddress:
-        """Return where it listens."""
+        """Return the bound address."""
         return self._address.copy()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Stop listening, and abort queued connections."""
         self._network._forget(self._address)
         for waiting in self._waiting:
             waiting.close(aborts=True)
@@ -151,10 +151,10 @@ class SimulatedConnections(ConnectionNetwork):
         return PythonConnectionListener(self.serve(options.bind))
 
     def serve(self, address: SocketAddress) -> SimulatedListener:
-        """Return a listener for a test to take connections from."""
+        """Return a listener from which a test accepts connections."""
         bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
         if str(bound) in self._listeners:
-            raise OSError(errno.EADDRINUSE, f"cannot listen at {bound}: another simulated listener has it")
+            raise OSError(errno.EADDRINUSE, f"cannot listen at {bound}: in use by another simulated listener")
         listener = self._listeners[str(bound)] = SimulatedListener(self, bound.copy())
         return listener
 
@@ -163,7 +163,7 @@ class SimulatedConnections(ConnectionNetwork):
         return PythonConnection(self.dial)
 
     def dial(self, address: SocketAddress) -> ConnectionPeer:
-        """Return a connection to whoever listens at `address`; one that was refused fails when it is used."""
+        """Return a connection to the listener at `address`; if there is none, its first use fails."""
         source = SocketAddress.of("127.0.0.1", next(self._ports))
         listener = self._listeners.get(str(address))
         if listener is not None:

@@ -1,4 +1,4 @@
-"""Counters of their own for a test of one part."""
+"""Counters without a driver, for tests of single parts."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def make_counters(*names: str) -> dict[str, Counter]:
 
 
 def counted(counters: dict[str, Counter]) -> dict[str, int]:
-    """Return the values of those counters that are not zero."""
+    """Return the values of the counters that are not zero."""
     return {name: counter.get() for name, counter in counters.items() if counter.get() != 0}

@@ -1,4 +1,4 @@
-"""Frames as bytes, for tests that play the peer."""
+"""Frames as bytes, for tests that act as a peer."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Encodable(Protocol):
 
 
 def encode_frame(frame: Encodable) -> bytes:
-    """Return the bytes that `frame` encodes itself to."""
+    """Return the encoded bytes of `frame`."""
     buffer = AtomicBuffer.allocate(wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LENGTH)
     return buffer.get_bytes(0, frame.encode(buffer, 0))
 
 
 def data_frame(payload: bytes = b"", **fields: int) -> bytes:
-    """Return a whole, aligned DATA frame with `payload`; `fields` are those of its header."""
+    """Return an aligned DATA frame with `payload`; `fields` override header fields."""
     length = wire.DATA_HEADER_LENGTH + len(payload)
     preset = {
         "frame_length": length,
@@ -58,7 +58,7 @@ def data_frame(payload: bytes = b"", **fields: int) -> bytes:
 
 
 def decode_frame(data: bytes) -> Frame:
-    """Return the first frame of a datagram; raises KeyError for a type that is not of a stream."""
+    """Return the first frame of a datagram; raise KeyError for a type that does not belong to a stream."""
     buffer = AtomicBuffer(data)
     frame: Any = _TYPES[buffer.get_u16(wire.FRAME_TYPE_OFFSET)]()
     frame.decode(buffer, 0, len(data))
@@ -67,6 +67,6 @@ def decode_frame(data: bytes) -> Frame:
 
 
 def frames_of(kind: type[F], datagrams: Iterable[bytes]) -> list[F]:
-    """Return the first frames of those datagrams that begin with this kind."""
+    """Return the first frame of each datagram that begins with this kind."""
     frames = (decode_frame(data) for data in datagrams)
     return [frame for frame in frames if isinstance(frame, kind)]

@@ -1,8 +1,7 @@
-"""Hosts and links in memory: datagrams that are lost, doubled, late or overtaken exactly as a seed says.
+"""Simulated network: hosts and links that drop, duplicate, delay and reorder datagrams, reproducibly from a seed.
 
-Nothing happens by itself: a datagram arrives when it is asked for after the clock has passed its time. What
-a link does depends on the seed, the two addresses and how many datagrams went that way before, not on other
-links.
+Nothing runs in the background: a datagram arrives when a receive call comes after its time of arrival. The behaviour of
+a link depends on the seed, the two addresses and the number of earlier datagrams on it, not on other links.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ LAST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
-    """What happens to datagrams of one direction; shares are from 0 to 1."""
+class SimulatedLink:
+    """Behaviour of one direction of a path; shares are from 0 to 1."""
 
     loss: float = 0.0
     duplication: float = 0.0
-    reordering: float = 0.0  # share of datagrams that are held back, so that later ones overtake them
+    reordering: float = 0.0  # share of datagrams that are delayed so that later ones overtake them
     latency_ns: int = 0
-    jitter_ns: int = 0  # at most this much more, evenly spread
-    hold_back_ns: int = 1_000_000  # how long reordered ones are held back
+    jitter_ns: int = 0  # maximum additional delay, uniformly distributed
+    hold_back_ns: int = 1_000_000  # delay of reordered datagrams
     is_partitioned: bool = False
 
 
 class Fate(Enum):
-    """What became of a datagram."""
+    """Outcome of a datagram."""
 
     DELIVERED = "delivered"
     DUPLICATED = "duplicated"
     LOST = "lost"
     PARTITIONED = "partitioned"
-    UNREACHABLE = "unreachable"  # nobody listens there
+    UNREACHABLE = "unreachable"  # no socket is bound to the destination
     OVERFLOWED = "overflowed"  # the receiver's socket buffer was full
 
 
@@ -64,29 +63,31 @@ class Sent(NamedTuple):
 
 @dataclass(eq=False)
 class _Socket:
-    """A bound socket; its queue is ordered by time of arrival, then by when it was sent."""
+    """A bound socket; its queue is ordered by time of arrival, then by time of sending."""
 
     address: SocketAddress
     peer: SocketAddress | None
-    capacity: int  # bytes, 0 for any
-    is_wildcard: bool = False  # bound to no address of its own
+    capacity: int  # bytes, 0 for no limit
+    is_wildcard: bool = False  # bound to no specific address
     queue: list[tuple[int, int, bytes, SocketAddress]] = field(default_factory=list)
     queued_length: int = 0
 
 
 class SimulatedNetwork:
-    """A network of hosts; any thread may use it. `open` and `host(...).open` stand in for opening sockets.
+    """A network of hosts; any thread may use it. `open` and `host(...).open` replace the opening of sockets.
 
-    Who binds the address of a group joins it; what is sent to a group is sent to the address of each member, and
-    logged so.
+    A socket that binds the address of a multicast group joins the group. A datagram to a group is sent to the address
+    of each member, and logged once per member.
     """
 
-    def __init__(self, clock: Clock, seed: int = 1, *, link: Link | None = None) -> None:
+    def __init__(self, clock: Clock, seed: int = 1, *, link: SimulatedLink | None = None) -> None:
         self.clock = clock
         self.seed = seed
         self.log: list[Sent] = []
         self.counts: dict[Fate, int] = dict.fromkeys(Fate, 0)
-        self._links: dict[tuple[str | None, str | None], Link] = {(None, None): link or Link()}
+        self._links: dict[tuple[str | None, str | None], SimulatedLink] = {
+            (None, None): link or SimulatedLink()
+        }
         self._sockets: dict[tuple[str, int], _Socket] = {}
         self._members: defaultdict[tuple[str, int], list[_Socket]] = defaultdict(list)
         self._randoms: dict[tuple[str, str], random.Random] = {}
@@ -98,26 +99,28 @@ class SimulatedNetwork:
         self._default_host = self.host("127.0.0.1", "::1")
 
     def host(self, *addresses: str) -> SimulatedHost:
-        """Return a host with these addresses; the first of a family stands for its wildcard."""
+        """Return a host with these addresses; a wildcard bind uses the first one of its family."""
         return SimulatedHost(self, addresses)
 
     def open(self, options: DatagramOptions) -> DatagramChannel:
-        """Open a socket on the host that is there from the start, with the loopback addresses."""
+        """Open a socket on the default host, which has the loopback addresses."""
         return self._default_host.open(options)
 
-    def set_link(self, link: Link, *, source: str | None = None, destination: str | None = None) -> None:
-        """Let datagrams of a direction be treated as `link` says from now on.
+    def set_link(
+        self, link: SimulatedLink, *, source: str | None = None, destination: str | None = None
+    ) -> None:
+        """Set the behaviour of a direction for future datagrams.
 
-        An end is a host (`10.0.0.1`), an address (`10.0.0.1:20121`) or None for any; the more precise rule
-        wins, the destination's before the source's.
+        An end is a host (`10.0.0.1`), an address (`10.0.0.1:20121`) or None for any. The most specific rule wins, and
+        the destination takes precedence over the source.
         """
         with self._lock:
             self._links[source, destination] = link
 
     def partition(self, one: str, other: str) -> None:
-        """Let nothing pass between two ends, in either direction."""
+        """Drop all datagrams between two ends, in both directions."""
         for source, destination in ((one, other), (other, one)):
-            self.set_link(Link(is_partitioned=True), source=source, destination=destination)
+            self.set_link(SimulatedLink(is_partitioned=True), source=source, destination=destination)
 
     def heal(self, one: str, other: str) -> None:
         """Undo `partition`."""
@@ -126,7 +129,7 @@ class SimulatedNetwork:
             self._links.pop((other, one), None)
 
     def sent(self, *, source: str | None = None, destination: str | None = None) -> list[bytes]:
-        """Return what was sent, whatever became of it, between two ends as in `set_link`."""
+        """Return the datagrams sent between two ends, as in `set_link`, whatever their outcome."""
         return [
             line.data
             for line in self.log
@@ -142,7 +145,7 @@ class SimulatedNetwork:
             port = options.bind.port or self._free_port(name)
             if (name, port) in self._sockets:
                 raise OSError(
-                    errno.EADDRINUSE, f"cannot bind {options.bind}: another simulated socket has it"
+                    errno.EADDRINUSE, f"cannot bind {options.bind}: in use by another simulated socket"
                 )
             is_wildcard = not any(options.bind.packed) and options.bind.port == 0
             made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length, is_wildcard)
@@ -150,7 +153,7 @@ class SimulatedNetwork:
             return made
 
     def _join(self, host: SimulatedHost, options: DatagramOptions) -> _Socket:
-        # What the socket sends comes from its host's address, and any number of them may share the port.
+        # The source of sent datagrams is the address of the host; any number of members may share the port.
         own = host.address_for(SocketAddress.of("::" if ":" in options.bind.host else "0.0.0.0", 0))
         address = SocketAddress.of(own, options.bind.port)
         member = _Socket(address, options.connect, options.rcvbuf_length)
@@ -202,7 +205,7 @@ class SimulatedNetwork:
         if chance is None:
             chance = random.Random(f"{self.seed} {source} {target}")
             self._randoms[source, target] = chance
-        # Always the same number of throws, so that changing one share does not shift what the others hit.
+        # Always draw the same number of random values, so that a change of one share does not affect the others.
         lost, doubled, held, late = (chance.random() for _ in range(4))
         fate = Fate.DELIVERED
         if link.is_partitioned:
@@ -230,13 +233,13 @@ class SimulatedNetwork:
         heappush(receiver.queue, (due_ns, next(self._order), data, source))
         return Fate.DELIVERED
 
-    def _link(self, source: str, destination: str) -> Link:
+    def _link(self, source: str, destination: str) -> SimulatedLink:
         for to in (destination, _host_of(destination), None):
             for origin in (source, _host_of(source), None):
                 found = self._links.get((origin, to))
                 if found is not None:
                     return found
-        return Link()
+        return SimulatedLink()
 
     def _receive(self, socket: _Socket, limit: int) -> list[tuple[bytes, SocketAddress]]:
         with self._lock:
@@ -257,18 +260,18 @@ class SimulatedHost:
         self.addresses = [SocketAddress.of(address, 0) for address in addresses]
 
     def open(self, options: DatagramOptions) -> DatagramChannel:
-        """Open a socket as `options` say; raises OSError as the operating system would."""
+        """Open a socket with `options`; raise OSError as the operating system does."""
         return PythonDatagramChannel(_SocketFace(self, self.network._bind(self, options)))
 
     def address_for(self, bind: SocketAddress) -> str:
-        """Return the address of this host that binding to `bind` means."""
+        """Return the address of this host to which binding to `bind` resolves."""
         for address in self.addresses:
             if address.family == bind.family and (not any(bind.packed) or address.packed == bind.packed):
                 return address.host
         raise OSError(errno.EADDRNOTAVAIL, f"cannot bind {bind}: this simulated host has no such address")
 
     def address_towards(self, peer: SocketAddress) -> str:
-        """Return the address that a socket gets which is connected anew: the nearest to `peer`."""
+        """Return the local address of a socket connected to `peer`: the address nearest to it."""
         number = int.from_bytes(peer.packed, "big")
         return min(
             (address for address in self.addresses if address.family == peer.family),
@@ -277,7 +280,7 @@ class SimulatedHost:
 
 
 class _SocketFace:
-    """What `PythonDatagramChannel` asks for."""
+    """Socket interface that `PythonDatagramChannel` requires."""
 
     def __init__(self, host: SimulatedHost, socket: _Socket) -> None:
         self._host = host
@@ -304,7 +307,7 @@ class _SocketFace:
         self._network._unbind(self._socket)
 
     def _check_open(self) -> None:
-        # As of a descriptor that was closed; a real one may be somebody else's by now.
+        # As a closed descriptor; a real one might belong to another socket by now.
         if self._is_closed:
             raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed")
 

@@ -1,12 +1,12 @@
-"""Drivers, clients, a clock and a network that one thread steps: what happens depends on seeds alone.
+"""Simulation: drivers, clients, a clock and a network that one thread steps, reproducibly from a seed.
 
-    with DriverPair(tmp_path, seed=3, link=Link(loss=0.1)) as pair:
+    with DriverPair(tmp_path, seed=3, link=SimulatedLink(loss=0.1)) as pair:
         subscription = pair.add_subscription("aeron:udp?endpoint=10.0.0.2:20121", 1001)
         publication = pair.add_publication("aeron:udp?endpoint=10.0.0.2:20121", 1001)
         pair.run_until(lambda: publication.is_connected)
 
-Nobody sleeps and no thread runs, so that a second of simulated time costs milliseconds. Names are looked up at
-once, unless `start_lookup` is given another way.
+No thread runs and nothing sleeps, so a second of simulated time takes milliseconds. Names are looked up
+synchronously, unless `start_lookup` is replaced.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.client import ClientSettings
 from aeron_core.testing.connections import SimulatedConnections
-from aeron_core.testing.network import Link, SimulatedNetwork
+from aeron_core.testing.network import SimulatedLink, SimulatedNetwork
 
 if TYPE_CHECKING:
     from aeron_core.client.handlers import PublicationErrorHandler
@@ -45,7 +45,7 @@ US: Final = 1_000
 MS: Final = 1_000_000
 S: Final = 1_000_000_000
 
-# Small files, so that a test does not spend its time on making them.
+# Small files, which are fast to create.
 _SETTINGS: Final[dict[str, Any]] = {
     "term_buffer_length": "64k",
     "ipc_term_buffer_length": "64k",
@@ -73,7 +73,7 @@ class SimulatedDriver:
     def connect(
         self, *, on_publication_error: PublicationErrorHandler | None = None, **settings: Any
     ) -> Aeron:
-        """Return a new client, which is stepped with the driver until it is closed or `forsake`n."""
+        """Return a new client, which is stepped with the driver until it is closed or passed to `forsake`."""
         client = connect(
             settings=ClientSettings(aeron_dir=self.aeron_dir, use_conductor_agent_invoker=True, **settings),
             clock=self._simulation.clock,
@@ -85,11 +85,11 @@ class SimulatedDriver:
         return client
 
     def forsake(self, client: Aeron) -> None:
-        """Step a client no longer, as if its process had died."""
+        """Stop stepping a client, as if its process had died."""
         self.clients.remove(client)
 
     def do_work(self) -> int:
-        """Run one cycle of the driver, unless it `is_stalled`, and of its clients."""
+        """Run one duty cycle of the driver, unless `is_stalled`, and of its clients."""
         work = 0 if self.is_stalled else self.media_driver.do_work()
         return work + sum(client.do_work() for client in self.clients)
 
@@ -107,7 +107,7 @@ class SimulatedDriver:
         return record
 
     def errors(self) -> list[ErrorRecord]:
-        """Return what the distinct error log says."""
+        """Return the records of the distinct error log."""
         return list(read_errors(self.cnc.error_log))
 
     def log_files(self) -> list[Path]:
@@ -122,10 +122,10 @@ class SimulatedDriver:
 
 
 class Simulation:
-    """Any number of drivers on one network, which a manual clock drives.
+    """Any number of drivers on one network, with a manual clock.
 
-    A round runs each driver and its clients once, then moves the clock: by `busy_step_ns` after a round with
-    work, by `idle_step_ns` after one without. `plugins` are known to each driver beside those that are installed.
+    A round runs each driver and its clients once, then advances the clock: by `busy_step_ns` after a round with work,
+    by `idle_step_ns` after a round without. Each driver has `plugins` in addition to the installed ones.
     """
 
     def __init__(  # noqa: PLR0913 - all but the first have a preset
@@ -133,14 +133,14 @@ class Simulation:
         directory: Path,
         *,
         seed: int = 1,
-        link: Link | None = None,
+        link: SimulatedLink | None = None,
         busy_step_ns: int = 10 * US,
         idle_step_ns: int = 1 * MS,
         plugins: Sequence[object] = (),
     ) -> None:
-        # What a failed test prints is what repeats it.
+        # A failed test prints the values that reproduce it.
         print(f"seed={seed} link={link}")
-        # Drivers draw session ids, term ids and receiver ids.
+        # Drivers choose session ids, term ids and receiver ids at random.
         random.seed(seed)
         self.clock = Clock.manual(now_ns=S)
         self.network = SimulatedNetwork(self.clock, seed, link=link)
@@ -154,11 +154,11 @@ class Simulation:
 
     @property
     def now_ns(self) -> int:
-        """The simulated time."""
+        """Simulated time."""
         return self.clock.nano_time()
 
     def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:
-        """Start a driver on a host with these addresses, on 127.0.0.1 without any."""
+        """Start a driver on a host with these addresses, 127.0.0.1 by default."""
         open_datagrams = self.network.host(*addresses).open if addresses else self.network.open
         aeron_dir = str(self._directory / f"driver-{len(self.drivers)}")
         arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}
@@ -171,20 +171,20 @@ class Simulation:
                 registry=Registry.load(self._plugins),
                 open_datagrams=open_datagrams,
                 connections=self.connections,
-                start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - the one of that moment
+                start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - reads the attribute at each call
             ),
         )
         self.drivers.append(driver)
         return driver
 
     def step(self) -> int:
-        """Run one round; return how much there was to do."""
+        """Run one round; return the work count."""
         work = sum(driver.do_work() for driver in self.drivers)
         self.clock.advance(self.busy_step_ns if work else self.idle_step_ns)
         return work
 
     def run_for(self, duration_ns: int, each: Callable[[], object] | None = None) -> None:
-        """Run rounds until `duration_ns` has passed, calling `each` after every one."""
+        """Run rounds until `duration_ns` has passed; call `each` after every round."""
         end_ns = self.now_ns + duration_ns
         while self.now_ns < end_ns:
             self.step()
@@ -192,7 +192,7 @@ class Simulation:
                 each()
 
     def run_until(self, condition: Callable[[], object], *, within_ns: int = 10 * S) -> int:
-        """Run rounds until `condition` holds; return the time that took. AssertionError when it does not."""
+        """Run rounds until `condition` is true; return the time taken, or raise AssertionError after `within_ns`."""
         start_ns = self.now_ns
         while not condition():
             assert self.now_ns - start_ns < within_ns, (
@@ -202,7 +202,7 @@ class Simulation:
         return self.now_ns - start_ns
 
     def result(self, registration: Registration[T]) -> T:
-        """Run rounds until a command has been answered; return the answer, or raise what it raises."""
+        """Run rounds until a command is answered; return its result, or raise its error."""
         self.run_until(lambda: registration.is_done)
         value = registration.poll()
         assert value is not None
@@ -233,7 +233,7 @@ class DriverUnderTest(Simulation):
         directory: Path,
         *,
         seed: int = 1,
-        link: Link | None = None,
+        link: SimulatedLink | None = None,
         plugins: Sequence[object] = (),
         **settings: Any,
     ) -> None:
@@ -265,7 +265,7 @@ class DriverPair(Simulation):
         directory: Path,
         *,
         seed: int = 1,
-        link: Link | None = None,
+        link: SimulatedLink | None = None,
         plugins: Sequence[object] = (),
         **settings: Any,
     ) -> None:

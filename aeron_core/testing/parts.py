@@ -1,6 +1,6 @@
-"""Let Python call the C methods of the driver's parts, as its sender and receiver do.
+"""Probes that call the C methods of the driver's parts, as its sender and receiver do.
 
-For tests of this project: what the driver is made of may change from one version to the next.
+For tests of this project: the parts of the driver may change in any version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from aeron_core.spi.flow_control import FlowControl
 
 
 class RecordingResender(Resender):
-    """A stream that only notes what it is to send again."""
+    """A stream that records the requested retransmits."""
 
     calls: list[tuple[int, int, int]]
 
@@ -40,7 +40,7 @@ class RecordingResender(Resender):
 
 
 class RetransmitProbe:
-    """Does what a publication does with its retransmissions."""
+    """Calls a retransmit handler as a publication does."""
 
     resender: RecordingResender
 
@@ -61,7 +61,7 @@ class RetransmitProbe:
 
 
 class LossDetectorProbe:
-    """Does what an image does with its loss detector."""
+    """Calls a loss detector as an image does."""
 
     detector: LossDetector
 
@@ -74,7 +74,7 @@ class LossDetectorProbe:
 
 
 class NakDelayProbe:
-    """Does what a loss detector does with its delay."""
+    """Calls a NAK delay as a loss detector does."""
 
     def __init__(self, delay: NakDelay) -> None:
         self._delay = delay
@@ -85,7 +85,7 @@ class NakDelayProbe:
 
 
 class PublisherLimitProbe:
-    """Does what a publication does with its limit."""
+    """Calls a publisher limit as a publication does."""
 
     def __init__(self, limit: PublisherLimit) -> None:
         self._limit = limit
@@ -104,14 +104,14 @@ class PublisherLimitProbe:
 
 
 class Collected(NamedTuple):
-    """What one call found: its length in the stream, and the datagrams of each entry of the batch."""
+    """Result of one call: its length in the stream, and the datagrams of each entry of the batch."""
 
     length: int
     entries: list[list[bytes]]
 
 
 class DatagramRunProbe:
-    """Does what a publication does to send."""
+    """Calls a datagram run as a publication does."""
 
     run: DatagramRun
 
@@ -126,7 +126,7 @@ class DatagramRunProbe:
 
 
 class CountingSendEndpoint(SendChannelEndpoint):
-    """An endpoint with any descriptor, which only counts how often it is polled."""
+    """An endpoint with a given descriptor that counts its polls."""
 
     polls: int
     is_broken: bool  # whether a poll raises
@@ -149,7 +149,7 @@ class CountingSendEndpoint(SendChannelEndpoint):
 
 
 class CountingReceiveEndpoint(ReceiveChannelEndpoint):
-    """As `CountingSendEndpoint`, of the receiving side."""
+    """Receive side of `CountingSendEndpoint`."""
 
     polls: int
     is_broken: bool  # whether a poll raises
@@ -176,7 +176,7 @@ def _raise_broken() -> int:
 
 
 class PolledEndpointsProbe:
-    """Does what the sender and the receiver do with their endpoints."""
+    """Calls a list of endpoints as the sender and the receiver do."""
 
     def __init__(self, endpoints: PolledEndpoints) -> None:
         self._endpoints = endpoints

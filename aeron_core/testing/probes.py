@@ -1,8 +1,7 @@
-"""Let Python call the C methods of what a plugin implements, as the driver's agents do.
+"""Probes that call the C methods of plugin objects, as the driver's agents do.
 
-Each probe has the methods of what it is made from, under the same names. What they raise comes back.
-Batches, polls and idling run without the GIL, as they do in the driver, so that two threads may measure
-them.
+Each probe has the methods of its object under the same names, and passes exceptions on. Batches, polls and idling run
+without the GIL, as in the driver, so that two threads can measure them.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ from aeron_core.spi.flow_control import FlowControl
 from aeron_core.spi.idle_strategy import IdleStrategy
 
 Run = tuple[bytes, int]
-"""Datagrams that follow one another in memory, and the length of each but the last."""
+"""Contiguous datagrams, and the length of each one but the last."""
 
 
 class Taken(NamedTuple):
-    """How much of a batch was taken."""
+    """Part of a batch that was accepted."""
 
     entries: int
     length: int  # bytes
 
 
 class Slot(NamedTuple):
-    """What one slot of a receive call brought: one datagram, or several that the kernel joined."""
+    """Content of one slot of a receive call: one datagram, or several that the kernel coalesced."""
 
     datagrams: list[bytes]
     source: SocketAddress
 
 
 class RunBatch:
-    """A batch with copies of `runs`, at most `BATCH_CAPACITY` of them, to be sent once or again and again."""
+    """A batch with copies of at most `BATCH_CAPACITY` runs, which can be sent repeatedly."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._buffer = AtomicBuffer(b"".join(data for data, _ in runs))
@@ -56,7 +55,7 @@ class RunBatch:
             offset += len(data)
 
     def length_of_first(self, count: int) -> int:
-        """Return the bytes of the first `count` entries, as far as they were taken."""
+        """Return the accepted bytes of the first `count` entries."""
         return self._batch.length_of_first(count)
 
 
@@ -79,7 +78,7 @@ class DatagramProbe:
         return self.channel.send(made._batch, destination)
 
     def receive(self) -> list[Slot]:
-        """Return what waits, as one receive call brings it."""
+        """Return the result of one receive call."""
         count = self.channel.receive(self._received)
         return [self._slot(index) for index in range(count)]
 
@@ -93,7 +92,7 @@ class DatagramProbe:
 
 
 class SendEndpointProbe:
-    """Does what the sender does with an endpoint."""
+    """Calls a send endpoint as the sender does."""
 
     endpoint: SendChannelEndpoint
 
@@ -113,7 +112,7 @@ class SendEndpointProbe:
         return self.send_batch(stream, RunBatch(runs))
 
     def send_batch(self, stream: SendStream, made: RunBatch) -> Taken:
-        """Send a batch that was made before."""
+        """Send an existing batch."""
         entries = self._send(stream, made)
         return Taken(entries, made.length_of_first(entries))
 
@@ -131,7 +130,7 @@ class SendEndpointProbe:
 
 
 class ReceiveEndpointProbe:
-    """Does what the receiver does with an endpoint."""
+    """Calls a receive endpoint as the receiver does."""
 
     endpoint: ReceiveChannelEndpoint
 
@@ -168,7 +167,7 @@ class ReceiveEndpointProbe:
 
 
 class FlowControlProbe:
-    """Does what a publication does with its flow control."""
+    """Calls a flow control as a publication does."""
 
     strategy: FlowControl
 
@@ -201,7 +200,7 @@ class FlowControlProbe:
 
 
 class CongestionControlProbe:
-    """Does what an image does with its congestion control."""
+    """Calls a congestion control as an image does."""
 
     strategy: CongestionControl
 
@@ -234,7 +233,7 @@ class CongestionControlProbe:
 
 
 class IdleStrategyProbe:
-    """Does what an agent's runner does with its idle strategy."""
+    """Calls an idle strategy as an agent runner does."""
 
     strategy: IdleStrategy
 

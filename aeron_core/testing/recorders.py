@@ -1,4 +1,4 @@
-"""Stand-ins for the driver's side of a medium: they write down what an endpoint hands over."""
+"""Substitutes for the driver's side of a medium that record the calls of an endpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher, 
 
 
 class Call(NamedTuple):
-    """One call of an endpoint: the method without its `on_`, and copies of what it was given."""
+    """One call of an endpoint: the method name without `on_`, and copies of its arguments."""
 
     kind: str
     fields: dict[str, int]
@@ -29,7 +29,7 @@ class Call(NamedTuple):
 
 
 class RecordingSendStream(SendStream):
-    """A stream that only listens."""
+    """A stream that records the frames it receives."""
 
     calls: list[Call]
     failure: BaseException | None
@@ -75,7 +75,7 @@ class RecordingSendStream(SendStream):
 
 
 class RecordingDispatcher(ReceiveDispatcher):
-    """A dispatcher without images."""
+    """A dispatcher without images that records the frames it receives."""
 
     calls: list[Call]
     failure: BaseException | None

@@ -1,4 +1,4 @@
-"""Recordings made without a stream, of frames as a publication appends them."""
+"""Recordings created without a stream, from frames as a publication appends them."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def describe(**changes: Any) -> RecordingDescriptor:
 
 
 def frame_at(position: int, payload: bytes = b"", **fields: int) -> bytes:
-    """Return one aligned frame as it stands at `position` of the stream."""
+    """Return one aligned frame of the stream at `position`."""
     return data_frame(payload, **_place(position) | fields)
 
 
 def padding_at(position: int, length: int, **fields: int) -> bytes:
-    """Return padding of `length` bytes, all of it."""
+    """Return a padding frame of `length` bytes, including its header."""
     header = frame_at(position, b"", frame_length=length, frame_type=wire.TYPE_PAD, flags=0, **fields)
     return header + bytes(length - wire.DATA_HEADER_LENGTH)
 
 
 def frames_at(position: int, payloads: Iterable[bytes], **fields: int) -> bytes:
-    """Return frames one behind the other, the first at `position`."""
+    """Return contiguous frames, the first at `position`."""
     data = b""
     for payload in payloads:
         data += frame_at(position + len(data), payload, **fields)
@@ -71,7 +71,7 @@ def _place(position: int) -> dict[str, int]:
 
 @dataclass
 class RecordingUnderTest:
-    """An archive with one recording that is being written; its clock moves a millisecond with each block."""
+    """An archive with one active recording; its clock advances a millisecond with each block."""
 
     archive: Archive
     writer: RecordingWriter
@@ -81,7 +81,7 @@ class RecordingUnderTest:
     def begin(
         cls, folder: Path, *, policy: DurabilityPolicy = DurabilityPolicy.NEVER, **changes: Any
     ) -> RecordingUnderTest:
-        """Begin a recording in a new or existing archive; `changes` are those of its descriptor."""
+        """Start a recording in a new or existing archive; `changes` override fields of its descriptor."""
         archive = Archive.create(folder)
         assert isinstance(archive.store, LocalStore)
         described = describe(**({"recording_id": archive.next_recording_id()} | changes))
@@ -90,37 +90,37 @@ class RecordingUnderTest:
 
     @property
     def store(self) -> LocalStore:
-        """The folder of the archive."""
+        """Store of the archive."""
         assert isinstance(self.archive.store, LocalStore)
         return self.archive.store
 
     @property
     def recording_id(self) -> int:
-        """The number of the recording."""
+        """Id of the recording."""
         return self.writer.descriptor.recording_id
 
     @property
     def folder(self) -> Path:
-        """The folder of the recording."""
+        """Directory of the recording."""
         return self.store.folder / str(self.recording_id)
 
     @property
     def position(self) -> int:
-        """How far readers may read."""
+        """Position up to which readers may read."""
         return self.archive.recording(self.recording_id).position
 
     def append(self, *payloads: bytes) -> None:
-        """Append messages, and flush them."""
+        """Append messages and flush them."""
         self.append_block(frames_at(self.writer.written_position, payloads, **self._stream))
 
     def append_block(self, block: bytes) -> None:
-        """Append frames, and flush them."""
+        """Append frames and flush them."""
         self.now_ns += MILLISECOND_NS
         self.writer.append(memoryview(block), self.now_ns)
         self.writer.flush(self.now_ns)
 
     def fill_term(self, payload_length: int = 1000) -> None:
-        """Append messages up to the end of the term, and the padding there; each begins with its position."""
+        """Fill the term with messages and padding; each message begins with its position."""
         begin = self.writer.written_position
         step = (wire.DATA_HEADER_LENGTH + payload_length + 31) // 32 * 32
         end = begin - begin % TERM_LENGTH + TERM_LENGTH
@@ -137,11 +137,11 @@ class RecordingUnderTest:
         return {"session_id": described.session_id, "stream_id": described.stream_id}
 
     def stop(self, *, is_end_of_stream: bool = True) -> None:
-        """Bring the recording to its end."""
+        """Stop the recording."""
         self.now_ns += MILLISECOND_NS
         self.writer.stop(self.now_ns, is_end_of_stream=is_end_of_stream)
 
     def data(self) -> bytes:
-        """Return all that readers may read."""
+        """Return all data that readers may read."""
         recording = self.archive.recording(self.recording_id)
         return b"".join(data for _, data in recording.read(recording.start_position, recording.position))

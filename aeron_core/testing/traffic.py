@@ -1,4 +1,4 @@
-"""Messages that are offered in the order of a list, and the list that arrives."""
+"""A sender that offers a list of messages, and a receiver that collects them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:
-    """Return `count` different messages of up to `max_length` bytes, many of them short."""
+    """Return `count` distinct messages of up to `max_length` bytes, most of them short."""
     chance = random.Random(seed)
     return [
         f"{number} ".encode() + chance.randbytes(int(chance.random() ** 3 * max(max_length - 8, 0)))
@@ -26,7 +26,7 @@ def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:
 
 
 class Feed:
-    """Offers messages as fast as they are taken."""
+    """Offers messages as fast as the publication accepts them."""
 
     def __init__(self, publication: Publication | ExclusivePublication, messages: Sequence[bytes]) -> None:
         self.publication = publication
@@ -36,11 +36,11 @@ class Feed:
 
     @property
     def is_done(self) -> bool:
-        """Whether all were taken."""
+        """Whether all messages were accepted."""
         return self.offered == len(self.messages)
 
     def offer(self) -> int:
-        """Offer until one is not taken; return how many were."""
+        """Offer until a message is not accepted; return the number of accepted ones."""
         before = self.offered
         while not self.is_done:
             self.last_result = self.publication.offer(self.messages[self.offered])
@@ -51,7 +51,7 @@ class Feed:
 
 
 class Sink:
-    """Takes whole messages, by session."""
+    """Collects reassembled messages by session."""
 
     def __init__(self, subscription: Subscription, *, fragment_limit: int = 64) -> None:
         self.subscription = subscription
@@ -63,10 +63,10 @@ class Sink:
         self.messages[header.session_id].append(bytes(message))
 
     def poll(self) -> int:
-        """Take what is there, up to the limit of fragments; return their number."""
+        """Poll once; return the number of fragments."""
         return self.subscription.poll(self._assembler, self._fragment_limit)
 
     @property
     def all(self) -> list[bytes]:
-        """The messages of all sessions, one after the other."""
+        """The messages of all sessions, concatenated."""
         return [message for messages in self.messages.values() for message in messages]

@@ -1,7 +1,7 @@
-"""Our ends of a pair of SP sockets: a driver in the caller's own thread, which runs it between what it does.
+"""Our ends of a pair of SP sockets: a driver on the caller's own thread, which runs it between its other work.
 
-That is the fastest of the arrangements for two processes on two cores: threads of a driver would take turns with the
-thread that offers and polls. Where there is nothing to do for a while, the thread yields its core.
+This is the fastest arrangement for two processes on two cores: threads of a driver would compete with the thread that
+offers and polls. After some idle cycles, the thread yields its core.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 import aeron_core
 
 STREAM = 1
-#: Short enough for a log to stay in the caches, and warm soon.
+#: Short, so that a log fits in the caches and warms up quickly.
 KEYS = "term-length=1m|max-message=128k|mtu=65504"
 BATCH = 262_144  # bytes
-SPINS = 50  # cycles of the driver with nothing to do before the core is left to others
+SPINS = 50  # idle cycles of the driver before the thread yields its core
 CYCLE = 64  # messages offered or polled between two cycles of the driver
 DEADLINE_S = 20
 
@@ -29,7 +29,7 @@ class Ours:
     """Offers and polls message by message, with a handler in Python."""
 
     def __init__(self, transport: str, address: str, *, listens: bool) -> None:
-        # It is killed at the end: whoever started it removes this.
+        # The process is killed at the end, so its parent removes the directory.
         directory = Path(tempfile.mkdtemp()) / "aeron"
         settings = {"aeron_dir": directory, "perform_storage_checks": False}
         self._driver = aeron_core.MediaDriver(settings, invoker=True)
@@ -57,14 +57,14 @@ class Ours:
             return
         self._idle_cycles += 1
         if self._idle_cycles > SPINS:
-            # Others may have to run before there is anything to do.
+            # Other processes may have to run before there is work.
             os.sched_yield()
 
     def _until(self, condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + DEADLINE_S
         while not condition():
             self._work()
-            assert time.monotonic() < deadline, "nobody is there"
+            assert time.monotonic() < deadline, "no peer connected"
 
     def flood(self, message: bytes) -> None:
         offer, work = self._publication.offer, self._work
@@ -112,7 +112,7 @@ class Ours:
 
 
 class OursInBatches(Ours):
-    """Offers batches and polls batches, as numpy has them."""
+    """Offers and polls batches in numpy arrays."""
 
     def flood(self, message: bytes) -> None:
         count = max(1, BATCH // len(message))

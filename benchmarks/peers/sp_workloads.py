@@ -2,9 +2,9 @@
 
     sp_workloads.py LIBRARY ROLE TRANSPORT ADDRESS LENGTH SECONDS
 
-A `sink` counts what a `source` sends, an `echo` sends back what an `ask` sends. Sink and echo listen at ADDRESS, a path
-or a port that may be 0, and print `listening ADDRESS`; source and ask dial, and print `ready` when they begin. Sink and
-ask print their figures at the end; source and echo go on until killed. What comes in the first third of SECONDS is
+A `sink` counts the messages of a `source`, an `echo` returns the messages of an `ask`. Sink and echo listen at ADDRESS,
+a path or a port that may be 0, and print `listening ADDRESS`; source and ask dial, and print `ready` when they begin.
+Sink and ask print their figures at the end; source and echo run until they are killed. The first third of SECONDS is
 not measured.
 """
 
@@ -18,22 +18,22 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-QUEUED = 128  # messages, in each direction, of the libraries that count them
+QUEUED = 128  # queue limit in messages per direction, for libraries that have one
 WRITE = 65_536
 READ = 262_144
-CHECK = 64  # messages between two looks at the clock
+CHECK = 64  # messages between two reads of the clock
 
 
 class End(Protocol):
-    """One end; `address` is None for one that dials."""
+    """One end; `address` is None for an end that dials."""
 
     address: str | None
 
     def flood(self, message: bytes) -> None:
-        """Send a message again and again, for ever."""
+        """Send a message repeatedly, without end."""
 
     def count(self) -> Callable[[], int]:
-        """Return what waits for messages and tells how many came."""
+        """Return a function that waits for messages and returns their number."""
 
     def send(self, message: bytes) -> None: ...
 
@@ -111,7 +111,7 @@ class Nng:
 
 
 class Floor:
-    """Plain sockets and frames as SP has them, but nobody who reads them: what the system itself costs."""
+    """Plain sockets with SP framing that is not parsed: the cost of the system itself."""
 
     def __init__(self, transport: str, address: str, *, listens: bool) -> None:
         self._mark = b"\x01" if transport == "ipc" else b""
@@ -181,7 +181,7 @@ LIBRARIES: dict[str, Callable[..., End]] = {"pynng": Pynng, "nng": Nng, "floor":
 
 
 def sink(end: End, seconds: float) -> dict[str, float]:
-    """Count for a while."""
+    """Count messages for a time."""
     some = end.count()
     while not some():
         pass

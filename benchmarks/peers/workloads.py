@@ -1,9 +1,9 @@
-"""The same work for both libraries; run as a program by `pyaeron_side_by_side.py` under either Python.
+"""Equal workloads for both libraries; run as a program by `pyaeron_side_by_side.py` under either Python.
 
-workloads.py LIBRARY WORKLOAD CHANNEL LENGTH SECONDS
+    workloads.py LIBRARY WORKLOAD CHANNEL LENGTH SECONDS
 
-Everything is done for SECONDS before it is measured for SECONDS: the pages of a log buffer cost more to come by
-than messages do to move, and each is come by once.
+Every workload runs for SECONDS before it is measured for SECONDS: allocating the pages of a log buffer costs more than
+moving messages, and happens once per page.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Theirs:
 
 
 def with_free_port(channel: str) -> str:
-    """Return `aeron:udp` with a port that was free a moment ago, anything else as it is."""
+    """Return `aeron:udp` with a free port; return any other channel unchanged."""
     if channel != "aeron:udp":
         return channel
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -78,7 +78,7 @@ def with_free_port(channel: str) -> str:
 
 
 def _rate(step: Callable[[], int], seconds: float) -> float:
-    """Return the messages per second that `step`, called again and again, says it has received."""
+    """Call `step` repeatedly; return the messages per second that it received."""
     rate = 0.0
     for _ in ("warm up", "measure"):
         received = 0
@@ -93,7 +93,7 @@ def _rate(step: Callable[[], int], seconds: float) -> float:
 def throughput(
     library: Ours | Theirs, channel: str, length: int, seconds: float, *, is_exclusive: bool = True
 ) -> dict[str, float]:
-    """One thread offers what fits and polls what came, message by message."""
+    """One thread offers and polls message by message."""
     subscription, publication = library.pair(channel, 1, is_exclusive=is_exclusive)
     message = bytes(length)
     received = 0
@@ -132,7 +132,7 @@ def batches(library: Ours, channel: str, length: int, seconds: float) -> dict[st
 
 
 def round_trip(library: Ours | Theirs, channel: str, length: int, seconds: float) -> dict[str, float]:
-    """One message at a time there and back, in one thread; percentiles in microseconds."""
+    """Round trips of one message at a time, on one thread; percentiles in microseconds."""
     there, ping = library.pair(channel, 1)
     back, pong = library.pair(channel, 2)
     message = bytes(length)

@@ -26,7 +26,7 @@ class Outcome:
 
 @pytest.fixture
 def aeron(capfd, monkeypatch, tmp_path):
-    """Run one command line in this process, away from the directories of the user."""
+    """Run a command line in this process, without access to the user's directories."""
     monkeypatch.setenv("AERON_DIR", str(tmp_path / "no-driver"))
 
     def call(*arguments: str) -> Outcome:
@@ -39,7 +39,7 @@ def aeron(capfd, monkeypatch, tmp_path):
 
 @pytest.fixture
 def dead_directory(tmp_path) -> Path:
-    """The directory of a driver that has ended, with one error and one loss in it."""
+    """The directory of a dead driver, with one error and one loss."""
     directory = tmp_path / "dead"
     with MediaDriver({"aeron_dir": directory, **SMALL}, invoker=True) as driver:
         driver.do_work()
@@ -52,7 +52,7 @@ def dead_directory(tmp_path) -> Path:
 
 
 class Process:
-    """The command in a process of its own."""
+    """A command in a process of its own."""
 
     def __init__(self, *arguments: object, stdin: object = subprocess.DEVNULL) -> None:
         command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
@@ -67,7 +67,7 @@ class Process:
 
 @pytest.fixture
 def start() -> Iterator[type[Process]]:
-    """Start commands, and end those that are still there after the test."""
+    """Start commands; kill those that still run after the test."""
     started: list[Process] = []
 
     def call(*arguments: object, **options: object) -> Process:
@@ -83,7 +83,7 @@ def start() -> Iterator[type[Process]]:
 
 @pytest.fixture
 def running_driver(start, tmp_path):
-    """A driver in a process of its own, ready for clients; returns the process and its directory."""
+    """A driver in a process of its own, ready for clients: the process and its directory."""
     directory = tmp_path / "driver"
     defines = [
         f"-Daeron.dir={directory}",

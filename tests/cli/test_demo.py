@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.system
 
 
-def test_every_line_arrives_once_and_in_order_in_spite_of_loss(aeron, tmp_path):
+def test_every_line_arrives_once_and_in_order_despite_loss(aeron, tmp_path):
     log = tmp_path / "some.log"
     log.write_bytes(b"".join(b"line %d of a log\n" % number for number in range(1000)) + b"\r cut \n\nlast")
 
@@ -22,15 +22,15 @@ def test_every_line_arrives_once_and_in_order_in_spite_of_loss(aeron, tmp_path):
     assert result["latency"]["count"] == result["lines_sent"]
 
 
-def test_a_log_that_does_not_arrive_is_a_failure(aeron):
+def test_a_log_that_does_not_arrive_fails(aeron):
     outcome = aeron("demo", "--loss", "0.999999", "--min-lines", "10", "--timeout", "1")
 
     assert outcome.code == 1
     assert "error: " in outcome.err
 
 
-def test_the_shipped_log_is_sent_where_the_machine_has_none(aeron, monkeypatch, tmp_path):
-    monkeypatch.setattr("aeron_core.cli.demo._SYSTEM_LOG", tmp_path / "none.log")
+def test_the_bundled_log_is_sent_if_the_system_has_none(aeron, monkeypatch, tmp_path):
+    monkeypatch.setattr("aeron_core.cli.demo.demo._SYSTEM_LOG", tmp_path / "none.log")
 
     result = json.loads(aeron("demo", "--min-lines", "1", "--loss", "0", "--json").out)
 
@@ -38,7 +38,7 @@ def test_the_shipped_log_is_sent_where_the_machine_has_none(aeron, monkeypatch, 
     assert result["lines_received"] == 2000
 
 
-def test_the_table_says_how_often_the_log_was_sent(aeron, tmp_path):
+def test_the_table_shows_the_repetitions_of_the_log(aeron, tmp_path):
     log = tmp_path / "some.log"
     log.write_bytes(b"one\ntwo\n")
 

@@ -1,4 +1,4 @@
-"""A device in a process of its own, between two plain sockets that speak PAIR."""
+"""A device in a process of its own, between two sockets that use the PAIR protocol."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ def listener():
 
 
 def joined(listener):
-    """Return a connection of the device that was greeted."""
+    """Return a connection of the device after the exchange of headers."""
     connection, _ = listener.accept()
     connection.settimeout(60)
     connection.sendall(GREETING)
@@ -40,7 +40,7 @@ def received(connection, length):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_device_joins_two_peers_and_a_signal_ends_it_in_order(start, listener, number):
+def test_a_device_joins_two_peers_and_stops_in_order_on_a_signal(start, listener, number):
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.settimeout(60)
         channels = [
@@ -63,9 +63,7 @@ def test_a_device_joins_two_peers_and_a_signal_ends_it_in_order(start, listener,
     assert (report["messages"], report["bytes"]) == (101, 504)
 
 
-def test_a_device_of_a_running_driver_ends_with_an_error_when_that_ends(
-    start, running_driver, listener, aeron
-):
+def test_a_device_fails_when_its_driver_shuts_down(start, running_driver, listener, aeron):
     _, directory = running_driver
     channel = f"aeron:sp?endpoint=127.0.0.1:{listener.getsockname()[1]}|mode=dial"
     process = start("device", channel, channel, "-d", directory)
@@ -75,16 +73,16 @@ def test_a_device_of_a_running_driver_ends_with_an_error_when_that_ends(
         assert aeron("terminate", "-d", directory).code == 0
         outcome = process.ended()
     assert outcome.code == 1
-    assert "error: the media driver is gone" in outcome.err
+    assert "error: the media driver has shut down" in outcome.err
 
 
-def test_a_channel_that_the_driver_refuses_is_told_in_one_line(start):
+def test_a_refused_channel_is_reported_in_one_line(start):
     outcome = start("device", "aeron:sp?endpoint=127.0.0.1:1|mode=perhaps", "aeron:ipc").ended()
     assert outcome.code == 1
     assert len(outcome.err.splitlines()) == 1
 
 
-def test_a_device_tells_what_its_driver_has_against_a_peer(start, listener):
+def test_a_device_reports_why_its_driver_refused_a_peer(start, listener):
     channel = f"aeron:sp?endpoint=127.0.0.1:{listener.getsockname()[1]}|mode=dial"
     process = start("device", channel, "aeron:ipc")
     connection, _ = listener.accept()
@@ -97,7 +95,7 @@ def test_a_device_tells_what_its_driver_has_against_a_peer(start, listener):
     assert process.ended().code == 0
 
 
-def test_a_device_tells_how_many_messages_were_too_long_for_the_other_side(start, listener):
+def test_a_device_reports_messages_too_long_for_the_other_channel(start, listener):
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.settimeout(60)
         long, short = (

@@ -1,4 +1,4 @@
-"""The start of `aeron-core driver`: what it says, and its end by a signal that comes too early."""
+"""Start of `aeron-core driver`: output, and a signal that arrives before the driver is ready."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 @pytest.fixture
 def refuse_signals():
-    """Make a signal that reaches what was there before the command a failure, not the end of the tests."""
+    """Turn a signal that reaches the previous handler into a test failure, instead of ending the test run."""
 
     def refuse(number, frame):
         raise AssertionError(f"signal {number} would have killed the driver")
@@ -25,7 +25,7 @@ def refuse_signals():
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("mode", ["SHARED", "INVOKER"])
-def test_a_signal_during_the_start_ends_the_driver_in_order(
+def test_a_signal_during_the_start_stops_the_driver_in_order(
     aeron, monkeypatch, tmp_path, refuse_signals, mode, number
 ):
     class Slow(MediaDriver):
@@ -33,7 +33,7 @@ def test_a_signal_during_the_start_ends_the_driver_in_order(
             super().__init__(*arguments, **options)
             os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Slow)
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Slow)
 
     outcome = aeron(
         "driver",
@@ -56,14 +56,14 @@ def test_a_signal_during_the_start_ends_the_driver_in_order(
         ("aeron.conductor.cpu.affinity=255", "conductor_cpu_affinity: agent conductor stays unbound: "),
     ],
 )
-def test_a_warning_of_the_driver_is_one_line_without_a_place_in_the_code(
+def test_a_warning_of_the_driver_is_one_line_without_a_code_location(
     aeron, monkeypatch, tmp_path, define, text
 ):
     class Brief(MediaDriver):
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Brief)
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Brief)
 
     outcome = aeron(
         "driver",
@@ -79,14 +79,14 @@ def test_a_warning_of_the_driver_is_one_line_without_a_place_in_the_code(
 
 
 @pytest.mark.parametrize("option", ["-d", "--aeron-dir"])
-def test_the_directory_is_an_option_as_of_the_other_commands(
+def test_the_directory_is_an_option_as_with_other_commands(
     aeron, monkeypatch, tmp_path, refuse_signals, option
 ):
     class Short(MediaDriver):
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Short)
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Short)
 
     outcome = aeron(
         "driver", option, tmp_path / "mine", "-Daeron.dir=/nowhere", "-Daeron.counters.buffer.length=1m"

@@ -46,7 +46,7 @@ def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
     assert closing == "1 loss entries"
 
 
-def test_looking_at_a_directory_changes_nothing(aeron, dead_directory):
+def test_tools_do_not_change_the_directory(aeron, dead_directory):
     before = (dead_directory / "cnc.dat").read_bytes()
     (dead_directory / "cnc.dat").chmod(0o444)
 
@@ -56,7 +56,7 @@ def test_looking_at_a_directory_changes_nothing(aeron, dead_directory):
     assert (dead_directory / "cnc.dat").read_bytes() == before
 
 
-def test_a_type_that_no_counter_has_is_told_with_those_that_there_are(aeron, tmp_path):
+def test_an_unknown_counter_type_is_reported_with_the_known_ones(aeron, tmp_path):
     settings = {
         "aeron_dir": tmp_path / "driver",
         "ipc_term_buffer_length": "64k",
@@ -73,8 +73,8 @@ def test_a_type_that_no_counter_has_is_told_with_those_that_there_are(aeron, tmp
 
     assert (strange.code, strange.err) == (
         0,
-        "aeron-core: warning: no counter to show: none has the type nonsense; there are 0, client-heartbeat, "
+        "aeron-core: warning: no counter matches: no counter has type nonsense; present: 0, client-heartbeat, "
         "pub-lmt, pub-pos\n",
     )
-    assert "none fits all of --match" in unmet.err
+    assert "no counter satisfies all of --match" in unmet.err
     assert (found.err, found.out.count("pub-pos")) == ("", 1)

@@ -1,4 +1,4 @@
-"""Ending drivers, and deleting what they leave."""
+"""The commands `terminate` and `clean`."""
 
 import json
 
@@ -10,17 +10,17 @@ from aeron_core.driver.media_driver import MediaDriver
 pytestmark = pytest.mark.system
 
 
-def test_a_driver_that_allows_it_is_ended(running_driver, aeron):
+def test_a_driver_that_allows_termination_shuts_down(running_driver, aeron):
     process, directory = running_driver
 
     outcome = aeron("terminate", "-d", directory)
 
     assert outcome.code == 0
-    assert "has ended" in outcome.err
+    assert "has shut down" in outcome.err
     assert process.ended(timeout=20).code == 0
 
 
-def test_a_driver_that_denies_it_goes_on_and_the_user_is_told_why(start, aeron, tmp_path):
+def test_a_driver_that_denies_termination_stays_alive_and_the_reason_is_reported(start, aeron, tmp_path):
     directory = tmp_path / "driver"
     process = start("driver", f"-Daeron.dir={directory}", "-Daeron.counters.buffer.length=1m")
     process.popen.stderr.readline()
@@ -32,7 +32,7 @@ def test_a_driver_that_denies_it_goes_on_and_the_user_is_told_why(start, aeron, 
     assert process.popen.poll() is None
 
 
-def test_a_stream_whose_driver_ends_says_so_without_a_traceback(running_driver, start, aeron, tmp_path):
+def test_the_shutdown_of_the_driver_is_reported_without_a_traceback(running_driver, start, aeron, tmp_path):
     _, directory = running_driver
     lines = tmp_path / "lines"
     lines.write_text("line\n" * 100_000)
@@ -44,12 +44,12 @@ def test_a_stream_whose_driver_ends_says_so_without_a_traceback(running_driver, 
 
     received, published = subscriber.ended(timeout=30), publisher.ended(timeout=30)
     assert (received.code, published.code) == (1, 1)
-    assert "error: the media driver is gone" in received.err
+    assert "error: the media driver shut down" in received.err
     for outcome in (received, published):
         assert all(line.startswith("aeron-core: ") for line in outcome.err.splitlines())
 
 
-def test_the_token_of_a_file_goes_to_the_driver_without_its_line_end(aeron, tmp_path):
+def test_a_token_file_is_sent_without_its_line_end(aeron, tmp_path):
     (tmp_path / "token").write_text("open sesame\n")
     settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
     with MediaDriver(settings, invoker=True) as driver:
@@ -65,7 +65,7 @@ def test_the_token_of_a_file_goes_to_the_driver_without_its_line_end(aeron, tmp_
     assert b"sesame\n" not in commands
 
 
-def test_a_token_is_given_once(aeron, dead_directory, tmp_path):
+def test_a_token_and_a_token_file_exclude_each_other(aeron, dead_directory, tmp_path):
     (tmp_path / "token").write_text("open")
 
     outcome = aeron("terminate", "-d", dead_directory, "--token", "a", "--token-file", tmp_path / "token")
@@ -74,14 +74,14 @@ def test_a_token_is_given_once(aeron, dead_directory, tmp_path):
     assert "--token and --token-file" in outcome.err
 
 
-def test_a_driver_that_has_ended_need_not_be_ended(aeron, dead_directory):
+def test_terminating_a_dead_driver_fails(aeron, dead_directory):
     outcome = aeron("terminate", "-d", dead_directory)
 
     assert outcome.code == 1
     assert "aeron-core clean" in outcome.err
 
 
-def test_what_a_dead_driver_has_left_is_deleted(aeron, dead_directory):
+def test_the_directory_of_a_dead_driver_is_deleted(aeron, dead_directory):
     assert aeron("clean", "--dry-run", "-d", dead_directory).code == 0
     assert dead_directory.exists()
 
@@ -112,14 +112,14 @@ def test_a_directory_with_anything_else_in_it_is_kept(aeron, dead_directory):
     assert (dead_directory / "letters.txt").exists()
 
 
-def test_where_no_driver_was_there_is_nothing_to_delete(aeron, tmp_path):
+def test_a_directory_without_a_driver_is_not_deleted(aeron, tmp_path):
     outcome = aeron("clean", "-d", tmp_path)
 
     assert outcome.code == 1
     assert tmp_path.exists()
 
 
-def test_the_directory_of_another_version_is_kept_since_its_driver_may_live(aeron, dead_directory):
+def test_the_directory_of_another_version_is_kept_because_its_driver_may_be_alive(aeron, dead_directory):
     with (dead_directory / "cnc.dat").open("r+b") as file:
         file.seek(wire.CNC_VERSION_OFFSET)
         file.write((1 << 16).to_bytes(4, "little"))

@@ -61,7 +61,7 @@ def test_a_message_is_one_line_without_an_errno_in_front():
         ["settings", "show", "-Dnothing"],
     ],
 )
-def test_what_is_asked_wrongly_ends_in_one_line_and_code_2(aeron, arguments):
+def test_a_usage_error_ends_in_one_line_and_code_2(aeron, arguments):
     outcome = aeron(*arguments)
 
     assert outcome.code == 2
@@ -80,7 +80,7 @@ def test_a_directory_without_a_driver_ends_in_one_line_and_code_1(aeron, argumen
     assert outcome.err.count("\n") == 1
 
 
-def test_a_driver_in_a_place_that_is_no_directory_ends_in_one_line(aeron, tmp_path):
+def test_a_driver_directory_that_is_a_file_ends_in_one_line(aeron, tmp_path):
     (tmp_path / "file").touch()
 
     outcome = aeron("driver", f"-Daeron.dir={tmp_path / 'file'}")

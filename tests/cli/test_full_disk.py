@@ -1,4 +1,4 @@
-"""Recording onto a disk that fills up: a small filesystem of its own, which only root can mount."""
+"""Recording to a full disk: a small filesystem, which only root can mount."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def message(index):
 
 
 class Publisher(threading.Thread):
-    """Offers messages one after the other, and waits where there is no room."""
+    """Offers messages in sequence, and waits under back pressure."""
 
     def __init__(self, publication):
         super().__init__(daemon=True)
@@ -67,7 +67,7 @@ class Publisher(threading.Thread):
 
 
 @pytest.mark.parametrize("durability", ["block", "interval", "never"])
-def test_a_full_disk_makes_the_stream_wait_and_room_makes_it_go_on(
+def test_a_full_disk_stops_the_stream_until_space_is_free(
     running_driver, start, aeron, small_disk, durability
 ):
     _, directory = running_driver
@@ -103,7 +103,7 @@ def test_a_full_disk_makes_the_stream_wait_and_room_makes_it_go_on(
     assert (verified.code, json.loads(verified.out)[0]["faults"]) == (0, [])
 
 
-def test_purging_makes_room(running_driver, start, aeron, small_disk):
+def test_purging_frees_space(running_driver, start, aeron, small_disk):
     _, directory = running_driver
     archive_folder = small_disk / "archive"
     recorder = start(

@@ -18,21 +18,21 @@ def test_a_signal_sets_the_flag_and_ends_the_wait(number):
 
 @pytest.fixture
 def python_interrupts():
-    """What Python does with SIGINT, unless it was started in the background of a shell, where it is ignored."""
+    """Python's default handler of SIGINT, which a shell disables for background processes."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("python_interrupts")
-def test_a_second_interrupt_is_one_that_nobody_holds_up():
+def test_a_second_interrupt_is_not_caught():
     with Interrupt():
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_behind_the_block_signals_do_what_they_did():
+def test_previous_signal_handlers_are_restored_after_the_block():
     before = signal.getsignal(signal.SIGINT)
     with Interrupt():
         assert signal.getsignal(signal.SIGINT) != before

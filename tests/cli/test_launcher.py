@@ -1,6 +1,6 @@
-"""`aeron-core driver` in the place of `aeronmd`: what it says, and how it ends.
+"""`aeron-core driver` as a replacement for `aeronmd`: output, signals and exit codes.
 
-Each expectation was seen of aeronmd 1.53 started in the same way; `aeronmd-configuration.txt` is what it prints.
+Each expectation was observed with aeronmd 1.53 and the same arguments; `aeronmd-configuration.txt` is its output.
 """
 
 import itertools
@@ -17,7 +17,7 @@ GOODBYE = "Shutting down driver...\n"
 SMALL = {"AERON_COUNTERS_BUFFER_LENGTH": "1m", "AERON_TERM_BUFFER_LENGTH": "64k"}
 DEFAULTS = {"AERON_COUNTERS_BUFFER_LENGTH": "8m", "AERON_TERM_BUFFER_LENGTH": "16m"}
 CONFIGURATION = (Path(__file__).parent / "aeronmd-configuration.txt").read_text(encoding="utf-8")
-#: What a C program has and we have not: pointers, clocks, libraries; and two factors that channels set (`rrwm`).
+#: Entries of the C program only: pointers, clocks, libraries; and two factors that channels set (`rrwm`).
 ITS_OWN = (
     "unicast_flow_control_rrwm",
     "multicast_flow_control_rrwm",
@@ -36,7 +36,7 @@ ITS_OWN = (
 
 @pytest.fixture
 def launch(start, tmp_path, monkeypatch):
-    """Start the driver as a script does that knows aeronmd only; wait until clients can come."""
+    """Start the driver as a script for aeronmd does; wait until it accepts clients."""
 
     def call(*arguments, directory=tmp_path / "driver", **environment):
         for name, value in {"AERON_DIR": directory, **SMALL, **environment}.items():
@@ -49,7 +49,7 @@ def launch(start, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_with_its_number_and_the_directory_stays(launch, number):
+def test_a_signal_ends_it_with_its_number_and_the_directory_remains(launch, number):
     process, directory = launch()
 
     process.popen.send_signal(number)
@@ -64,7 +64,7 @@ def test_a_signal_ends_it_with_its_number_and_the_directory_stays(launch, number
     ]
 
 
-def test_the_directory_goes_where_that_is_wanted(launch):
+def test_the_directory_is_deleted_on_shutdown_if_requested(launch):
     process, directory = launch(AERON_DIR_DELETE_ON_SHUTDOWN="1")
 
     process.popen.terminate()
@@ -73,7 +73,7 @@ def test_the_directory_goes_where_that_is_wanted(launch):
     assert not directory.exists()
 
 
-def test_a_client_that_may_end_it_does_so_with_success(launch):
+def test_a_client_may_terminate_it_and_it_exits_with_0(launch):
     process, directory = launch(AERON_DRIVER_TERMINATION_VALIDATOR="allow")
 
     with aeron_core.connect(directory) as client:
@@ -84,12 +84,12 @@ def test_a_client_that_may_end_it_does_so_with_success(launch):
 
 
 @pytest.mark.parametrize("environment", [{}, {"AERON_DRIVER_TERMINATION_VALIDATOR": "deny"}])
-def test_a_client_that_may_not_end_it_does_nothing(launch, environment):
+def test_a_denied_termination_request_has_no_effect(launch, environment):
     process, directory = launch(**environment)
 
     with aeron_core.connect(directory) as client:
         client.terminate_driver()
-        # The driver has read the request when it has answered what comes after it.
+        # The driver has handled the request when it answers a later command.
         client.add_counter(1001, label="after")
     process.popen.terminate()
 
@@ -97,7 +97,7 @@ def test_a_client_that_may_not_end_it_does_nothing(launch, environment):
 
 
 def test_a_hang_up_ends_it_at_once(launch):
-    # Whoever runs the tests by nohup has them ignore it, and so would what they start.
+    # Under nohup, the tests ignore SIGHUP, and child processes would inherit that.
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     process, _ = launch()
     signal.signal(signal.SIGHUP, before)
@@ -108,7 +108,7 @@ def test_a_hang_up_ends_it_at_once(launch):
     assert (outcome.code, outcome.out) == (-signal.SIGHUP, "")
 
 
-def test_it_warns_of_a_directory_and_says_how_long_its_driver_has_been_silent(launch):
+def test_it_warns_about_an_existing_directory_and_reports_the_age_of_its_heartbeat(launch):
     process, directory = launch()
     process.popen.terminate()
     process.ended(timeout=20)
@@ -121,7 +121,7 @@ def test_it_warns_of_a_directory_and_says_how_long_its_driver_has_been_silent(la
     assert second.endswith(" ms old\n")
 
 
-def test_a_directory_that_it_deletes_at_the_start_is_not_asked_for_its_driver(launch):
+def test_a_directory_deleted_at_the_start_is_not_checked_for_a_driver(launch):
     process, directory = launch()
     process.popen.kill()
     process.ended(timeout=20)
@@ -158,12 +158,12 @@ def test_the_configuration_has_the_names_the_order_and_the_values_of_the_referen
         if name not in ITS_OWN
     }
     assert list(ours)[: len(theirs)] == list(theirs)
-    # What is a function there is a name here.
+    # Functions of the reference are names here.
     differing = [name for name in theirs if "_func" not in name and ours[name] != theirs[name]]
     assert [name for name in differing if not name.endswith("_init_args")] == ["aeron_dir"]
 
 
-def test_defines_and_files_win_as_they_do_there(launch, tmp_path):
+def test_defines_and_files_have_the_precedence_of_the_reference(launch, tmp_path):
     properties = tmp_path / "low.properties"
     properties.write_text(
         "# of one host\naeron.mtu.length=4096\naeron.ipc.mtu.length = 2048\naeron.print.configuration=true\n"
@@ -178,7 +178,7 @@ def test_defines_and_files_win_as_they_do_there(launch, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [("-Dfoo",), ("nosuch.properties",), ("-x",), ("-D",)])
-def test_what_it_cannot_read_stops_the_start(start, arguments):
+def test_unreadable_arguments_stop_the_start(start, arguments):
     outcome = start("driver", *arguments).ended(timeout=20)
 
     assert outcome.code != 0
@@ -186,7 +186,7 @@ def test_what_it_cannot_read_stops_the_start(start, arguments):
     assert outcome.err
 
 
-def test_it_says_what_it_is_and_ends(start):
+def test_it_shows_its_version_and_exits(start):
     outcome = start("driver", "-v").ended(timeout=20)
 
     assert outcome.code == 0

@@ -1,4 +1,4 @@
-"""Frames of a log buffer, as the command shows them."""
+"""The command `log-inspect`."""
 
 import json
 
@@ -14,7 +14,7 @@ from aeron_core.logbuffer.metadata import LogBufferParams
 
 @pytest.fixture
 def log(tmp_path):
-    """A log with two messages in its first term."""
+    """A log buffer with two messages in its first term."""
     params = LogBufferParams(
         initial_term_id=-5, term_length=65536, mtu_length=1408, session_id=7, stream_id=1001
     )
@@ -41,12 +41,12 @@ def test_frames_are_shown_with_their_headers_and_payloads(aeron, log):
     assert "term 0: id -5, tail 128, position 128" in out
 
 
-def test_a_term_that_no_publication_has_come_to_has_no_position(aeron, log):
+def test_an_unused_term_has_no_position(aeron, log):
     path, _ = log
 
     lines = aeron("log-inspect", path).out.splitlines()
 
-    assert lines[-2:] == ["======== term 1: not used yet", "======== term 2: not used yet"]
+    assert lines[-2:] == ["======== term 1: not in use yet", "======== term 2: not in use yet"]
 
 
 def test_the_terms_of_an_image_have_no_tails(aeron, tmp_path):
@@ -63,10 +63,10 @@ def test_the_terms_of_an_image_have_no_tails(aeron, tmp_path):
 
     lines = aeron("log-inspect", path, "--term", 1).out.splitlines()
 
-    assert lines[-2:] == ["======== term 1", "         0: zeros: --gaps looks further"]
+    assert lines[-2:] == ["======== term 1", "         0: zeros: use --gaps to look further"]
 
 
-def test_a_payload_is_shown_in_hex_up_to_the_length_asked_for(aeron, log):
+def test_a_payload_is_shown_in_hex_up_to_the_requested_length(aeron, log):
     path, _ = log
 
     assert "66 69 72\n" in aeron("log-inspect", path, "--dump", 3).out
@@ -84,18 +84,18 @@ def test_frames_are_shown_as_json(aeron, log):
     assert document["end_of_stream_position"] is None
 
 
-def test_frames_behind_a_gap_are_shown_where_that_is_asked_for(aeron, log):
+def test_frames_behind_a_gap_are_shown_on_request(aeron, log):
     path, written = log
     written.buffer.put_i32(0, 0)
 
     out = aeron("log-inspect", path, "--term", 0).out
     assert "DATA" not in out
-    assert out.endswith("         0: zeros: --gaps looks further\n")
+    assert out.endswith("         0: zeros: use --gaps to look further\n")
     assert "64: DATA length=38" in aeron("log-inspect", path, "--gaps").out
 
 
 @pytest.mark.parametrize("length", [1, -1, 2**31 - 1, -(2**31)])
-def test_a_length_that_makes_no_sense_leads_nowhere(aeron, log, length):
+def test_an_impossible_frame_length_is_not_followed(aeron, log, length):
     path, written = log
     written.buffer.put_i32(64, length)
 

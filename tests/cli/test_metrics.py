@@ -19,7 +19,7 @@ def samples(text):
     }
 
 
-def test_the_driver_counters_have_names_of_their_own(aeron, dead_directory):
+def test_system_counters_have_their_own_metric_names(aeron, dead_directory):
     found = samples(aeron("stat", "--format", "prometheus", "-d", dead_directory).out)
 
     assert found[("aeron_driver_errors_total",)] == 1
@@ -27,7 +27,7 @@ def test_the_driver_counters_have_names_of_their_own(aeron, dead_directory):
     assert ("aeron_driver_bytes_sent_total",) in found
 
 
-def test_streams_are_labels_and_other_counters_are_told_by_id(aeron, tmp_path):
+def test_streams_are_labels_and_other_counters_have_their_id(aeron, tmp_path):
     settings = {
         "aeron_dir": tmp_path / "driver",
         "ipc_term_buffer_length": "64k",
@@ -55,7 +55,7 @@ def test_streams_are_labels_and_other_counters_are_told_by_id(aeron, tmp_path):
 
 @pytest.mark.system
 @pytest.mark.parametrize("mode", ["SHARED", "INVOKER"])
-def test_a_driver_serves_its_counters_until_it_ends(start, tmp_path, mode):
+def test_a_driver_serves_its_counters_until_it_shuts_down(start, tmp_path, mode):
     process = start(
         "driver",
         f"-Daeron.dir={tmp_path / 'driver'}",
@@ -83,7 +83,7 @@ def test_a_driver_serves_its_counters_until_it_ends(start, tmp_path, mode):
     ("address", "text"),
     [("nowhere", "--metrics=nowhere"), ("203.0.113.1:9464", "--metrics"), ("127.0.0.1:99999", "")],
 )
-def test_an_address_that_cannot_be_had_ends_the_driver_in_one_line(start, tmp_path, address, text):
+def test_an_address_in_use_ends_the_driver_in_one_line(start, tmp_path, address, text):
     outcome = start("driver", f"-Daeron.dir={tmp_path / 'driver'}", "--metrics", address).ended(timeout=30)
 
     assert outcome.code in (1, 2)

@@ -1,4 +1,4 @@
-"""The commands as processes, as people start them."""
+"""Commands as processes."""
 
 import json
 import signal
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.system
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_driver_in_order(running_driver, number):
+def test_a_signal_stops_the_driver_in_order(running_driver, number):
     process, directory = running_driver
 
     process.popen.send_signal(number)
@@ -21,7 +21,7 @@ def test_a_signal_ends_the_driver_in_order(running_driver, number):
     assert not directory.exists()
 
 
-def test_a_client_may_end_the_driver_where_the_settings_allow_it(running_driver):
+def test_a_client_may_terminate_the_driver_if_the_settings_allow_it(running_driver):
     process, directory = running_driver
 
     with aeron_core.connect(directory) as client:
@@ -84,7 +84,7 @@ def test_random_messages_are_counted(running_driver, start, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_subscriber_sums_up_and_succeeds(running_driver, start, number):
+def test_an_interrupted_subscriber_prints_a_summary_and_succeeds(running_driver, start, number):
     _, directory = running_driver
     subscriber = start("sub", "aeron:ipc", 7, "-d", directory)
     publisher = start("pub", "aeron:ipc", 7, "-d", directory, stdin=subprocess.PIPE)
@@ -98,7 +98,7 @@ def test_an_interrupted_subscriber_sums_up_and_succeeds(running_driver, start, n
     assert "received 3 messages" in outcome.err
 
 
-def test_an_interrupted_pong_sums_up_and_succeeds(running_driver, start):
+def test_an_interrupted_pong_prints_a_summary_and_succeeds(running_driver, start):
     _, directory = running_driver
     channels = ("--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "-d", directory)
     pong = start("pong", *channels)
@@ -108,23 +108,23 @@ def test_an_interrupted_pong_sums_up_and_succeeds(running_driver, start):
 
     outcome = pong.ended(timeout=20)
     assert outcome.code == 0
-    assert "sent 10 messages back" in outcome.err
+    assert "returned 10 messages" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "nobody connected"),
+        (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "no peer connected"),
         (("sub", "aeron:ipc", 8, "--timeout", 0.2), 1, "no message"),
         (("sub", "hello", 8), 2, "hello"),
         (
             ("ping", "--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "--timeout", 0.2),
             1,
-            "nobody connected",
+            "no peer connected",
         ),
     ],
 )
-def test_what_cannot_be_done_ends_in_one_line(running_driver, start, arguments, code, text):
+def test_a_failure_ends_in_one_line(running_driver, start, arguments, code, text):
     _, directory = running_driver
 
     outcome = start(*arguments, "-d", directory).ended()
@@ -143,7 +143,7 @@ def test_without_a_driver_a_command_ends_within_seconds(start, tmp_path):
     assert "no media driver" in outcome.err
 
 
-def test_a_ping_comes_back_from_pong(running_driver, start):
+def test_ping_measures_round_trips_to_pong(running_driver, start):
     _, directory = running_driver
     channels = ("--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "-d", directory, "--json")
     pong = start("pong", "--once", *channels)

@@ -1,7 +1,11 @@
-"""Numbers for people."""
+"""Summaries of a transfer, and the rate of `pub`."""
+
+import itertools
 
 import pytest
 
+from aeron_core.cli.messages import pub
+from aeron_core.cli.messages.pub import paced
 from aeron_core.cli.rate import RateDisplay, counted
 
 
@@ -17,3 +21,65 @@ def test_the_summary_of_one_message_is_singular():
         display.add(1, 1)
 
     assert display.sentence("sent").startswith("sent 1 message of 1 byte in ")
+
+
+class Clock:
+    """Time that passes only in sleeps, each of which takes 50 µs longer than asked for, and in work."""
+
+    def __init__(self):
+        self.now_s = 100.0
+        self.sleeps = 0
+
+    def monotonic(self):
+        return self.now_s
+
+    def sleep(self, seconds):
+        assert seconds > 0
+        self.sleeps += 1
+        self.now_s += seconds + 50e-6
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(pub, "time", made)
+    return made
+
+
+@pytest.mark.parametrize("rate", [10, 1000, 100_000, 1_000_000])
+def test_a_rate_is_kept_although_sleeps_take_longer(clock, rate):
+    messages = [b"message"] * rate
+
+    assert list(paced(messages, rate)) == messages
+
+    # The last message is due one interval before the end of the second.
+    assert clock.now_s - 100 == pytest.approx(1 - 1 / rate, abs=100e-6)
+
+
+def test_late_messages_are_sent_without_a_sleep(clock):
+    list(paced([b"message"] * 100_000, 100_000))
+
+    # The messages that became due in a sleep of 10 to 60 µs follow it without another sleep.
+    assert clock.sleeps < 25_000
+
+
+def test_a_long_delay_is_not_followed_by_a_burst(clock):
+    sent_s = []
+    for index, _ in enumerate(paced([b"message"] * 20, 100)):
+        sent_s.append(clock.now_s)
+        if index == 9:
+            clock.now_s += 5
+
+    gaps = [after - before for before, after in itertools.pairwise(sent_s[10:])]
+    assert min(gaps) > 0.009
+
+
+def test_without_a_rate_there_is_no_sleep(clock):
+    assert list(paced([b"a", b"b"], None)) == [b"a", b"b"]
+    assert clock.sleeps == 0
+
+
+def test_the_lowest_rate_is_a_pause_that_the_system_can_sleep(clock):
+    list(paced([b"a", b"b"], 5e-324))
+
+    assert clock.now_s == pytest.approx(1e9 + 100)

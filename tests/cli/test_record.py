@@ -1,4 +1,4 @@
-"""Recording by command, as people start, stop and kill it."""
+"""The command `record`: start, stop, kill and restart."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ import pytest
 
 import aeron_core
 from aeron_core.cli.quantities import duration_ns_of
-from aeron_core.cli.record import record
+from aeron_core.cli.records.record import record
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive
@@ -55,7 +55,7 @@ def publication(request, patient_driver):
 
 @pytest.fixture
 def start_driver(start, tmp_path, monkeypatch):
-    """Start drivers one after the other in one directory, which is free a second after one was killed."""
+    """Start consecutive drivers in one directory, which is free one second after a kill."""
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
     directory = tmp_path / "driver"
 
@@ -116,7 +116,7 @@ def archive_at(path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_recorder_that_is_ended_and_started_at_once_loses_nothing_and_has_nothing_twice(
+def test_a_recorder_restarted_at_once_loses_and_repeats_nothing(
     start, patient_driver, publication, tmp_path, number
 ):
     folder = tmp_path / "archive"
@@ -140,7 +140,7 @@ def test_a_recorder_that_is_ended_and_started_at_once_loses_nothing_and_has_noth
     assert len(archive.recordings()) == 1
 
 
-def test_a_signal_ends_it_in_order_with_what_was_recorded(start, running_driver, tmp_path):
+def test_a_signal_stops_the_recorder_in_order(start, running_driver, tmp_path):
     _, directory = running_driver
     recorder = start("record", "aeron:ipc", 7, 8, "--to", tmp_path / "a", "-d", directory, "--json")
     archive = archive_at(tmp_path / "a")
@@ -159,7 +159,7 @@ def test_a_signal_ends_it_in_order_with_what_was_recorded(start, running_driver,
     assert payloads(archive) == [b"one", b"two"]
 
 
-def test_where_no_other_recorder_is_to_come_the_stream_is_free_at_once(start, running_driver, tmp_path):
+def test_a_released_stream_is_free_at_once(start, running_driver, tmp_path):
     _, directory = running_driver
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--release")
     with aeron_core.connect(directory) as client:
@@ -169,11 +169,11 @@ def test_where_no_other_recorder_is_to_come_the_stream_is_free_at_once(start, ru
         recorder.popen.send_signal(signal.SIGINT)
         assert recorder.ended().code == 0
 
-        # A client that left without a word is kept for ten seconds.
+        # The driver keeps the resources of a client that did not close for ten seconds.
         until(lambda: not publication.is_connected)
 
 
-def test_segments_that_are_too_many_are_deleted(start, running_driver, tmp_path):
+def test_segments_beyond_the_limit_are_deleted(start, running_driver, tmp_path):
     _, directory = running_driver
     options = ("--segment-length", "256k", "--retain-bytes", "512k", "--durability", "never")
     start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, *options)
@@ -187,7 +187,7 @@ def test_segments_that_are_too_many_are_deleted(start, running_driver, tmp_path)
     assert archive.recording(0).start_position % (256 * 1024) == 0
 
 
-def test_by_way_of_a_spool_all_is_in_the_archive_at_the_end(start, running_driver, tmp_path):
+def test_a_spool_is_moved_to_the_archive_completely(start, running_driver, tmp_path):
     _, directory = running_driver
     options = ("--spool", tmp_path / "spool", "--segment-length", "256k", "--json")
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "archive", "-d", directory, *options)
@@ -208,7 +208,7 @@ def test_by_way_of_a_spool_all_is_in_the_archive_at_the_end(start, running_drive
     assert Archive.open(tmp_path / "spool").recordings() == []
 
 
-def test_a_driver_with_streams_in_its_file_records_them(start, tmp_path):
+def test_a_driver_records_the_streams_of_its_settings_file(start, tmp_path):
     file = tmp_path / "driver.toml"
     file.write_text(
         f'[driver]\naeron_dir = "{tmp_path / "driver"}"\ncounters_buffer_length = "1m"\n'
@@ -229,7 +229,7 @@ def test_a_driver_with_streams_in_its_file_records_them(start, tmp_path):
     assert payloads(archive) == numbered(0, 1000)
 
 
-def test_a_publisher_goes_on_behind_what_the_recorder_of_a_killed_driver_has_recorded(
+def test_a_publisher_continues_after_the_position_that_the_recorder_of_a_killed_driver_reached(
     start_driver, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("AERON_RECORDING_STREAMS", "aeron:ipc 7")
@@ -256,7 +256,7 @@ def test_a_publisher_goes_on_behind_what_the_recorder_of_a_killed_driver_has_rec
             driver.popen.wait(DEADLINE_S)
 
 
-def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
+def test_a_timeout_before_the_first_message_fails(start, running_driver, tmp_path):
     _, directory = running_driver
 
     outcome = start(
@@ -264,10 +264,10 @@ def test_silence_ends_it_and_fails_before_the_first_message(start, running_drive
     ).ended()
 
     assert outcome.code == 1
-    assert "no message from aeron:ipc, and none more within 0.2 s" in outcome.err
+    assert "no message received from aeron:ipc for 0.2 s" in outcome.err
 
 
-def test_the_end_of_the_driver_is_said_once_where_it_is_to_end_the_recorder(start, running_driver, tmp_path):
+def test_end_with_driver_reports_the_shutdown_once(start, running_driver, tmp_path):
     process, directory = running_driver
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--end-with-driver")
     archive_at(tmp_path / "a")
@@ -280,7 +280,7 @@ def test_the_end_of_the_driver_is_said_once_where_it_is_to_end_the_recorder(star
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_the_streams_of_the_next_driver_are_recorded_on(start, start_driver, tmp_path, number):
+def test_the_streams_of_the_next_driver_are_recorded(start, start_driver, tmp_path, number):
     driver, directory = start_driver()
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--json")
     archive = archive_at(tmp_path / "a")
@@ -302,11 +302,11 @@ def test_the_streams_of_the_next_driver_are_recorded_on(start, start_driver, tmp
     assert outcome.code == 0
     assert [payloads(archive, recording_id) for recording_id in (0, 1)] == [[b"before"], [b"after"]]
     assert [document["recorded_bytes"] for document in json.loads(outcome.out)] == [64, 64]
-    assert f"the media driver of {directory} is gone" in outcome.err
-    assert f"there is a media driver in {directory} again" in outcome.err
+    assert f"the media driver of {directory} has shut down" in outcome.err
+    assert f"a media driver runs in {directory} again" in outcome.err
 
 
-def test_a_driver_killed_before_its_first_answer_is_waited_for_as_any_other(start, start_driver, tmp_path):
+def test_a_driver_killed_before_its_first_answer_is_replaced_by_the_next(start, start_driver, tmp_path):
     driver, directory = start_driver()
     ring = ManyToOneRingBuffer(CncFile.open(directory / "cnc.dat").to_driver)
     driver.popen.send_signal(signal.SIGSTOP)
@@ -331,13 +331,13 @@ def test_a_driver_killed_before_its_first_answer_is_waited_for_as_any_other(star
     assert payloads(archive) == [b"after"]
 
 
-def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tmp_path):
+def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_path):
     process, directory = running_driver
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
     until((tmp_path / "a" / "recorder.json").exists)
     process.popen.send_signal(signal.SIGTERM)
     said = iter(recorder.popen.stderr.readline, "")
-    assert any("is gone" in line for line in said)
+    assert any("has shut down" in line for line in said)
 
     recorder.popen.send_signal(signal.SIGTERM)
 
@@ -348,7 +348,10 @@ def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tm
     ("options", "message"),
     [
         (("--segment-length", "1x"), "--segment-length='1x': must be a decimal number of bytes"),
-        (("--interval", "5"), "--interval=5: must have a unit, as 5s has"),
+        (("--segment-length", "5"), "--segment-length=5: must be a power of two from 64k to 1g"),
+        (("--segment-length", "96k"), "--segment-length=96k: must be a power of two from 64k to 1g"),
+        (("--segment-length", "2g"), "--segment-length=2g: must be a power of two from 64k to 1g"),
+        (("--interval", "5"), "--interval=5: must have a unit, such as 5s"),
         (("--interval", "0s"), "durability interval=0 ns: must be positive"),
         (("--durability", "often"), "--durability"),
         (("--to", "s3://bucket/recordings?region=x"), "needs a spool"),
@@ -356,14 +359,14 @@ def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tm
         (("--retain-age", "1w"), "--retain-age='1w': must"),
     ],
 )
-def test_options_that_cannot_be_are_refused(aeron, tmp_path, options, message):
+def test_invalid_options_are_refused(aeron, tmp_path, options, message):
     outcome = aeron("record", "aeron:ipc", 7, "--to", tmp_path / "a", *options)
 
     assert outcome.code == 2
     assert message in outcome.err
 
 
-def test_the_disk_is_written_to_as_often_as_a_recorder_does_by_itself():
+def test_the_default_interval_is_that_of_a_recorder():
     preset = signature(record).parameters["interval"].default
 
     assert duration_ns_of("--interval", preset) == Durability().interval_ns

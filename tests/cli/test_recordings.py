@@ -1,4 +1,4 @@
-"""What people do with recordings by command."""
+"""The commands `recordings list`, `verify`, `export` and `purge`."""
 
 import json
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ S = 1_000_000_000
 
 @pytest.fixture
 def ended(tmp_path):
-    """A recording of two and a half segments that has ended."""
+    """A stopped recording of two and a half segments."""
     written = RecordingUnderTest.begin(tmp_path / "archive")
     for _ in range(5):
         written.fill_term()
@@ -26,7 +26,7 @@ def ended(tmp_path):
 
 @pytest.fixture
 def live(ended):
-    """Another recording of the archive, whose recorder was alive long ago."""
+    """Another recording of the archive; its recorder is dead."""
     written = RecordingUnderTest.begin(ended.store.folder, session_id=11)
     written.append(b"one", b"two")
     return written
@@ -53,7 +53,7 @@ def test_recordings_are_listed(aeron, ended, live):
     assert f"{5 * TERM_LENGTH - 4096:,}" in out
 
 
-def test_a_descriptor_that_cannot_be_read_does_not_hide_the_others(aeron, ended, live):
+def test_an_unreadable_descriptor_does_not_hide_other_recordings(aeron, ended, live):
     (ended.folder / "recording.json").write_text("{")
 
     outcome = aeron("recordings", "list", ended.store.folder, "--json")
@@ -72,7 +72,7 @@ def test_a_sound_archive_is_verified(aeron, ended, live):
     assert "0 faults" in outcome.err
 
 
-def test_what_is_wrong_is_said_with_its_place(aeron, ended, live):
+def test_a_fault_is_reported_with_its_position(aeron, ended, live):
     damage(ended, 100)
 
     outcome = aeron("recordings", "verify", ended.store.folder)
@@ -127,7 +127,7 @@ def test_a_whole_recording_is_purged(aeron, ended):
 
 
 @pytest.mark.parametrize("what", [("--all",), ("--before", 2 * SEGMENT), ("--before-time", "1s")])
-def test_what_a_lease_needs_is_purged_by_force_alone(aeron, ended, what):
+def test_data_that_a_lease_needs_is_purged_only_by_force(aeron, ended, what):
     write_lease(ended.store, "spark", {0: SEGMENT}, _now_ns())
 
     outcome = aeron("recordings", "purge", ended.store.folder, 0, *what)
@@ -138,7 +138,7 @@ def test_what_a_lease_needs_is_purged_by_force_alone(aeron, ended, what):
     assert aeron("recordings", "purge", ended.store.folder, 0, *what, "--force").code == 0
 
 
-def test_what_no_lease_needs_is_purged(aeron, ended):
+def test_data_that_no_lease_needs_is_purged(aeron, ended):
     write_lease(ended.store, "spark", {0: SEGMENT}, _now_ns())
 
     assert aeron("recordings", "purge", ended.store.folder, 0, "--before", SEGMENT).code == 0
@@ -151,15 +151,23 @@ def test_what_no_lease_needs_is_purged(aeron, ended):
         (("list", "no-such-folder"), 1, "there is no archive of recordings"),
         (("verify", "{}", 7), 1, "recording 7 in"),
         (("export", "{}", 0, "--begin", 32), 2, "position 32: no frame begins there"),
-        (("export", "{}", 0, "--begin", 64, "--end", 32), 2, "from position 64 to 32: must not go backwards"),
-        (("export", "{}", 0, "--begin", 64, "--since", "1h"), 2, "--begin and --since: give one of them"),
+        (
+            ("export", "{}", 0, "--begin", 64, "--end", 32),
+            2,
+            "from position 64 to 32: the end must not be before the beginning",
+        ),
+        (
+            ("export", "{}", 0, "--begin", 64, "--since", "1h"),
+            2,
+            "--begin and --since: only one of them is allowed",
+        ),
         (("export", "{}", 0, "--since", "soon"), 2, "--since='soon': must be a time such as"),
         (("export", "{}", 0, "--end", 2**40), 1, "was not recorded"),
-        (("purge", "{}", 0), 2, "give one of --before, --before-time and --all"),
-        (("purge", "{}", "--before", 0), 2, "--before: name one recording"),
+        (("purge", "{}", 0), 2, "exactly one of --before, --before-time and --all"),
+        (("purge", "{}", "--before", 0), 2, "--before: exactly one recording id"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(aeron, ended, arguments, code, message):
+def test_a_failure_is_reported_in_one_line(aeron, ended, arguments, code, message):
     outcome = aeron("recordings", *(str(argument).format(ended.store.folder) for argument in arguments))
 
     assert (outcome.code, outcome.err.count("\n")) == (code, 1)

@@ -1,4 +1,4 @@
-"""Publishing recordings again by command."""
+"""The command `replay`."""
 
 import json
 
@@ -21,9 +21,7 @@ def written(tmp_path):
     return written
 
 
-def test_a_recording_that_is_replayed_and_recorded_is_the_same_byte_by_byte(
-    running_driver, start, written, tmp_path
-):
+def test_a_replayed_and_recorded_recording_is_identical(running_driver, start, written, tmp_path):
     _, directory = running_driver
     copy = tmp_path / "copy"
     recorder = start("record", "aeron:ipc", STREAM_ID, "--to", copy, "-d", directory, "--timeout", 3)
@@ -56,29 +54,29 @@ def test_a_rate_is_kept(running_driver, start, written):
             subscription.poll(lambda buffer, header: None, 100)
         document = json.loads(replay.ended().out)
 
-    # The last block of an eighth of a term goes without a wait behind it.
+    # There is no pause after the last block, an eighth of a term.
     assert document["seconds"] >= 0.8
 
 
-def test_nobody_who_listens_is_said(running_driver, start, written):
+def test_a_missing_subscriber_is_reported(running_driver, start, written):
     _, directory = running_driver
 
     options = ("--from", written.store.folder, "--to", "aeron:ipc", "--timeout", "0.2")
     outcome = start("replay", 0, *options, "-d", directory).ended()
 
     assert outcome.code == 1
-    assert "nobody connected" in outcome.err
+    assert "no peer connected" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--rate", "0"), "--rate=0: must be more than 0"),
-        (("--begin", 128, "--end", 64), "must not go backwards"),
+        (("--begin", 128, "--end", 64), "the end must not be before the beginning"),
         (("--begin", 33), "initial position 33"),
     ],
 )
-def test_options_that_cannot_be_are_refused(aeron, written, options, message):
+def test_invalid_options_are_refused(aeron, written, options, message):
     outcome = aeron("replay", 0, "--from", written.store.folder, "--to", "aeron:ipc", *options)
 
     assert outcome.code == 2

@@ -40,7 +40,7 @@ def test_a_toml_file_is_read(aeron, tmp_path):
     assert shown["mtu_length"]["value"] == "4k"
 
 
-def test_a_value_that_is_clamped_is_warned_about_on_stderr(aeron):
+def test_a_clamped_value_is_a_warning_on_stderr(aeron):
     outcome = aeron("settings", "show", "-Daeron.mtu.length=1g")
 
     assert outcome.code == 0

@@ -1,4 +1,4 @@
-"""Files that a command ships, as people start, stop and kill it."""
+"""The command `ship`: start, stop, kill and restart."""
 
 import json
 import signal
@@ -22,7 +22,7 @@ def until(condition):
 
 
 class Reader:
-    """A subscriber of Lumberjack that reads when it is told to."""
+    """A Lumberjack subscriber that reads on request."""
 
     def __init__(self, driver, aeron):
         self.subscription = aeron.add_subscription("aeron:lumberjack?endpoint=127.0.0.1:0", 7)
@@ -54,7 +54,7 @@ def append(path, text):
 
 
 @pytest.mark.system
-def test_lines_go_to_a_reader_of_lumberjack_and_on_after_a_restart(start, reader, log, tmp_path):
+def test_lines_reach_a_lumberjack_reader_and_continue_after_a_restart(start, reader, log, tmp_path):
     arguments = ("ship", log, "--to", reader.channel, "--state", tmp_path / "state", "--embedded", "--json")
     process = start(*arguments)
     until(lambda: reader.poll() == ["one", "two"])
@@ -78,7 +78,7 @@ def test_lines_go_to_a_reader_of_lumberjack_and_on_after_a_restart(start, reader
 
 
 @pytest.mark.system
-def test_nothing_is_lost_when_it_is_killed(start, reader, log, tmp_path):
+def test_a_kill_loses_nothing(start, reader, log, tmp_path):
     lines = [f"{number:06}" for number in range(20_000)]
     log.write_text("".join(f"{line}\n" for line in lines))
     arguments = ("ship", log, "--to", reader.channel, "--state", tmp_path / "state", "--embedded")
@@ -93,7 +93,7 @@ def test_nothing_is_lost_when_it_is_killed(start, reader, log, tmp_path):
     assert sorted(set(reader.poll())) == lines
 
 
-def test_once_ends_with_what_was_there(aeron, driver, log, tmp_path):
+def test_once_ships_the_present_content(aeron, driver, log, tmp_path):
     with aeron_core.connect(driver.aeron_dir) as client:
         subscription = client.add_subscription("aeron:ipc", 5)
         arguments = ("ship", log, "--to", "aeron:ipc", "--stream-id", 5, "--state", tmp_path / "state")
@@ -109,19 +109,19 @@ def test_once_ends_with_what_was_there(aeron, driver, log, tmp_path):
     assert messages == [b"one", b"two"]
 
 
-def test_a_peer_that_never_comes_is_told(aeron, driver, log, tmp_path):
+def test_a_missing_peer_is_reported(aeron, driver, log, tmp_path):
     arguments = ("ship", log, "--to", "aeron:ipc", "--state", tmp_path / "state", "-d", driver.aeron_dir)
 
     outcome = aeron(*arguments, "--once", "--timeout", 0.2, "--drain", 0.1)
 
     assert outcome.code == 1
-    assert outcome.err == "aeron-core: error: nothing has arrived at aeron:ipc for 0.2 s\n"
+    assert outcome.err == "aeron-core: error: nothing was confirmed on aeron:ipc for 0.2 s\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.system
-def test_it_goes_on_with_the_next_driver(start, reader, log, tmp_path, monkeypatch, number):
-    # A directory is free a second after its driver was killed.
+def test_shipping_continues_with_the_next_driver(start, reader, log, tmp_path, monkeypatch, number):
+    # A directory is free one second after its driver was killed.
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
     directory = tmp_path / "driver"
 
@@ -147,7 +147,7 @@ def test_it_goes_on_with_the_next_driver(start, reader, log, tmp_path, monkeypat
     driver.popen.send_signal(number)
     driver.popen.wait(DEADLINE_S)
     said = iter(process.popen.stderr.readline, "")
-    assert any(f"the media driver of {directory} is gone" in line for line in said)
+    assert any(f"the media driver of {directory} has shut down" in line for line in said)
     append(log, "three\n")
     if number == signal.SIGKILL:
         time.sleep(1.2)
@@ -164,7 +164,7 @@ def test_it_goes_on_with_the_next_driver(start, reader, log, tmp_path, monkeypat
 
 
 @pytest.mark.system
-def test_it_can_end_with_its_driver(start, reader, log, tmp_path):
+def test_end_with_driver_ends_the_command(start, reader, log, tmp_path):
     directory = tmp_path / "driver"
     driver = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k")
     until((directory / "cnc.dat").exists)
@@ -188,7 +188,7 @@ def test_it_can_end_with_its_driver(start, reader, log, tmp_path):
     assert "was closed" in outcome.err
 
 
-def test_raw_lines_that_a_channel_does_not_take_are_told(aeron, driver, reader, log, tmp_path):
+def test_raw_lines_that_a_channel_refuses_are_reported(aeron, driver, reader, log, tmp_path):
     arguments = ("ship", log, "--raw", "--once", "--state", tmp_path / "state", "-d", driver.aeron_dir)
 
     outcome = aeron(*arguments, "--to", reader.channel)
@@ -213,14 +213,14 @@ def test_raw_lines_that_are_json_or_are_wrapped_are_shipped(start, reader, log, 
     assert reader.poll() == ["one", "two", "three"]
 
 
-def test_what_is_asked_wrongly_is_told(aeron, log):
+def test_usage_errors_are_reported(aeron, log):
     assert aeron("ship", log, "--to", "aeron:ipc", "--window", "0").code == 2
     assert aeron("ship", log).code == 2
 
 
 @pytest.mark.system
-def test_what_is_wrong_with_an_embedded_driver_s_connection_is_told(start, log, tmp_path):
-    # Where nobody listens: this socket never will.
+def test_connection_errors_of_an_embedded_driver_are_reported(start, log, tmp_path):
+    # A bound socket that does not listen: connections are refused.
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         channel = "aeron:lumberjack?endpoint={}:{}".format(*bound.getsockname())

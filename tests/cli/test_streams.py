@@ -1,11 +1,11 @@
-"""What the counters of a driver tell about its streams."""
+"""Streams of a driver, from its counters."""
 
 import json
 
 import pytest
 
 import aeron_core
-from aeron_core.cli.stream_positions import lag, streams_of
+from aeron_core.cli.tools.stream_positions import lag, streams_of
 from aeron_core.concurrent import counter_types as types
 from aeron_core.concurrent.counter_types import CounterOwner, owner_of
 from aeron_core.concurrent.counters import CounterRecord
@@ -46,7 +46,7 @@ def test_all_parties_of_a_session_are_one_stream():
     assert [subscriber.position for subscriber in image.subscribers] == [500]
 
 
-def test_subscribers_of_a_publication_itself_are_told_by_their_reference():
+def test_subscribers_of_a_publication_are_found_by_their_reference():
     sent = CounterOwner(3, 7, 1001, "aeron:ipc")
     read = CounterOwner(4, 7, 1001, "aeron:ipc")
     (stream,) = streams_of(
@@ -61,7 +61,7 @@ def test_subscribers_of_a_publication_itself_are_told_by_their_reference():
     assert stream.images == {}
 
 
-def test_a_lag_is_never_negative_and_unknown_where_a_position_is():
+def test_a_lag_is_never_negative_and_unknown_if_a_position_is():
     assert lag(10, 4) == 6
     assert lag(4, 10) == 0
     assert lag(None, 4) is None
@@ -75,7 +75,7 @@ def test_a_long_channel_is_read_from_the_label():
 
 
 @pytest.mark.parametrize("length", [-1, 93, 1 << 30])
-def test_a_key_that_is_not_one_of_a_stream_tells_nothing(length):
+def test_a_key_that_does_not_belong_to_a_stream_is_ignored(length):
     owner = CounterOwner(3, 7, 1001, CHANNEL)
     broken = record(types.PUBLISHER_LIMIT, "pub-lmt", 1, owner)
     key = broken.key[:16] + length.to_bytes(4, "little", signed=True) + broken.key[20:]
@@ -89,7 +89,7 @@ def _fields(record):
 
 @pytest.fixture
 def ipc(tmp_path):
-    """A driver with one IPC stream: 10 messages of 64 bytes with their headers, 4 of them read."""
+    """A driver with one IPC stream: 10 messages of 64 bytes including headers, 4 of them read."""
     settings = {
         "aeron_dir": tmp_path / "driver",
         "ipc_term_buffer_length": "64k",
@@ -131,7 +131,7 @@ def test_streams_are_shown_as_json(ipc, aeron):
     assert json.loads(aeron("streams", "--json", "-d", directory, "--session", 1).out) == []
 
 
-def test_the_backlog_tells_what_subscribers_have_to_read_and_publishers_may_offer(ipc, aeron):
+def test_the_backlog_shows_unread_bytes_and_the_publisher_window(ipc, aeron):
     directory, _ = ipc
 
     (stream,) = json.loads(aeron("backlog", "--json", "-d", directory).out)
@@ -143,7 +143,7 @@ def test_the_backlog_tells_what_subscribers_have_to_read_and_publishers_may_offe
     assert "subscriber" in aeron("backlog", "-d", directory).out
 
 
-def test_stat_shows_only_what_was_asked_for(ipc, aeron):
+def test_stat_shows_only_selected_counters(ipc, aeron):
     directory, publication = ipc
 
     def labels(*options):

@@ -18,7 +18,7 @@ from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.driver.private_directory import sweep_private_directories
 from aeron_core.errors import ActiveDriverError, PluginError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
-from aeron_core.settings.directory import default_aeron_dir
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.testing import Simulation
 
 LAYOUT = CncLayout.of(

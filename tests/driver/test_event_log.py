@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from aeron_core.spi.hookspecs import hookimpl
-from aeron_core.testing import Link
+from aeron_core.testing import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -125,10 +125,10 @@ def test_frames_are_logged_with_their_fields(log):
 def test_naks_are_logged_by_receiver_and_sender(log):
     logged = log("NAK_SENT,NAK_RECEIVED")
     publication, _ = stream(logged.pair)
-    logged.pair.network.set_link(Link(loss=1), destination=logged.pair.RECEIVER)
+    logged.pair.network.set_link(SimulatedLink(loss=1), destination=logged.pair.RECEIVER)
     publication.offer(b"lost")
     logged.pair.run_for(1 * MS)
-    logged.pair.network.set_link(Link(), destination=logged.pair.RECEIVER)
+    logged.pair.network.set_link(SimulatedLink(), destination=logged.pair.RECEIVER)
     publication.offer(b"after")
     logged.pair.run_for(50 * MS)
 

@@ -2,20 +2,22 @@
 
 import pytest
 
-from aeron_core.testing import DriverPair, Feed, Link, Sink, make_messages
+from aeron_core.testing import DriverPair, Feed, SimulatedLink, Sink, make_messages
 from aeron_core.testing.network import Fate
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 LINKS = {
-    "perfect": Link(),
-    "loss-1": Link(loss=0.01),
-    "loss-10": Link(loss=0.1),
-    "loss-30": Link(loss=0.3),
-    "reordered": Link(reordering=0.3, hold_back_ns=300 * US),
-    "duplicated": Link(duplication=0.3),
-    "late": Link(latency_ns=2 * MS, jitter_ns=3 * MS),
-    "everything": Link(loss=0.1, duplication=0.1, reordering=0.1, latency_ns=1 * MS, jitter_ns=1 * MS),
+    "perfect": SimulatedLink(),
+    "loss-1": SimulatedLink(loss=0.01),
+    "loss-10": SimulatedLink(loss=0.1),
+    "loss-30": SimulatedLink(loss=0.3),
+    "reordered": SimulatedLink(reordering=0.3, hold_back_ns=300 * US),
+    "duplicated": SimulatedLink(duplication=0.3),
+    "late": SimulatedLink(latency_ns=2 * MS, jitter_ns=3 * MS),
+    "everything": SimulatedLink(
+        loss=0.1, duplication=0.1, reordering=0.1, latency_ns=1 * MS, jitter_ns=1 * MS
+    ),
 }
 
 
@@ -61,7 +63,7 @@ def test_messages_arrive_once_and_in_order_over_many_terms(start_pair, link, see
 @pytest.mark.parametrize("kind", ["add_publication", "add_exclusive_publication"])
 @pytest.mark.parametrize("mtu", [64, 1408, 8192])
 def test_fragmented_messages_are_reassembled(start_pair, kind, mtu):
-    pair = start_pair(seed=5, link=Link(loss=0.02, reordering=0.05, hold_back_ns=200 * US))
+    pair = start_pair(seed=5, link=SimulatedLink(loss=0.02, reordering=0.05, hold_back_ns=200 * US))
     channel = f"{CHANNEL}|mtu={mtu}"
     sink = Sink(pair.add_subscription(channel, 1001), fragment_limit=1000)
     publication = getattr(pair, kind)(channel, 1001)
@@ -74,7 +76,7 @@ def test_fragmented_messages_are_reassembled(start_pair, kind, mtu):
 
 
 def test_streams_and_sessions_that_share_an_endpoint_are_independent(start_pair):
-    pair = start_pair(seed=6, link=Link(loss=0.05, duplication=0.05))
+    pair = start_pair(seed=6, link=SimulatedLink(loss=0.05, duplication=0.05))
     flows = []
     for stream_id in (1, 2, -3):
         sink = Sink(pair.add_subscription(CHANNEL, stream_id))
@@ -91,7 +93,7 @@ def test_streams_and_sessions_that_share_an_endpoint_are_independent(start_pair)
 
 
 def test_two_clients_that_share_a_publication_interleave_their_messages_but_lose_none(start_pair):
-    pair = start_pair(seed=7, link=Link(loss=0.05))
+    pair = start_pair(seed=7, link=SimulatedLink(loss=0.05))
     sink = Sink(pair.add_subscription(CHANNEL, 1001))
     other = pair.sender.connect()
     mine = pair.add_publication(CHANNEL, 1001)
@@ -106,7 +108,7 @@ def test_two_clients_that_share_a_publication_interleave_their_messages_but_lose
 
 
 def test_two_subscriptions_of_one_image_each_receive_everything(start_pair):
-    pair = start_pair(seed=8, link=Link(loss=0.1))
+    pair = start_pair(seed=8, link=SimulatedLink(loss=0.1))
     quick = Sink(pair.add_subscription(CHANNEL, 1001))
     slow = Sink(pair.add_subscription(CHANNEL, 1001), fragment_limit=1)
     feed = Feed(pair.add_publication(CHANNEL, 1001), make_messages(300, seed=8, max_length=2000))
@@ -118,7 +120,7 @@ def test_two_subscriptions_of_one_image_each_receive_everything(start_pair):
 
 
 def test_streams_in_both_directions_between_two_drivers_arrive(start_pair):
-    pair = start_pair(seed=9, link=Link(loss=0.1))
+    pair = start_pair(seed=9, link=SimulatedLink(loss=0.1))
     back = "aeron:udp?endpoint=10.0.0.1:20122"
     there_sink = Sink(pair.add_subscription(CHANNEL, 1001))
     back_sink = Sink(pair.result(pair.publisher.add_subscription_async(back, 1001)))
@@ -135,7 +137,7 @@ def test_streams_in_both_directions_between_two_drivers_arrive(start_pair):
 
 def test_the_same_seed_gives_the_same_history(tmp_path):
     def history(directory):
-        with DriverPair(directory, seed=11, link=Link(loss=0.1, jitter_ns=1 * MS)) as pair:
+        with DriverPair(directory, seed=11, link=SimulatedLink(loss=0.1, jitter_ns=1 * MS)) as pair:
             sink = Sink(pair.add_subscription(CHANNEL, 1001))
             feed = Feed(pair.add_publication(CHANNEL, 1001), make_messages(100, seed=1, max_length=2000))
             exchange(pair, [(feed, sink)])
@@ -149,7 +151,7 @@ def test_the_same_seed_gives_the_same_history(tmp_path):
 @pytest.mark.parametrize("offload", ["on", "off"])
 @pytest.mark.parametrize("length", [0, 100, 1376, 1377, 20_000])
 def test_messages_of_one_length_arrive_whether_or_not_datagrams_are_joined(start_pair, offload, length):
-    pair = start_pair(seed=12, link=Link(loss=0.02), udp_gso=offload, udp_gro=offload)
+    pair = start_pair(seed=12, link=SimulatedLink(loss=0.02), udp_gso=offload, udp_gro=offload)
     channel = f"{CHANNEL}|term-length=256k"
     sink = Sink(pair.add_subscription(channel, 1001))
     messages = [b"%d" % n + bytes(length) for n in range(max(300, 400_000 // (length + 64)))]

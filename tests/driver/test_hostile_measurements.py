@@ -5,7 +5,7 @@ import pytest
 from aeron_core._native import wire
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Link, SimulatedPeer, encode_frame, frames_of
+from aeron_core.testing import SimulatedLink, SimulatedPeer, encode_frame, frames_of
 from aeron_core.testing.pair import MS, S
 
 STREAM = {"session_id": 77, "stream_id": 1001}
@@ -75,7 +75,7 @@ def test_a_forged_round_trip_is_at_most_the_age_of_a_measurement(start_pair, vis
     receiver_id = frames_of(StatusMessage, pair.answered())[0].receiver_id
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
     # As for a stream without real replies: the next real one would correct the forged measurement.
-    pair.network.set_link(Link(loss=1), source=pair.SENDER, destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), source=pair.SENDER, destination=pair.RECEIVER)
     questions = (pair.now_ns, pair.now_ns - 1, pair.now_ns - 5 * S, *ECHOES)
 
     shown = []
@@ -90,5 +90,5 @@ def test_a_forged_round_trip_is_at_most_the_age_of_a_measurement(start_pair, vis
             shown.append(pair.receiver.find_counter("rcv-cc-cubic-rtt").value)
 
     assert all(0 <= rtt_ns < 20 * MS for rtt_ns in shown)
-    pair.network.set_link(Link(), source=pair.SENDER, destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), source=pair.SENDER, destination=pair.RECEIVER)
     assert stream.arrives_once_and_in_order()

@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from aeron_core.testing import Link, Simulation
+from aeron_core.testing import SimulatedLink, Simulation
 from aeron_core.testing.network import Fate
 from aeron_core.testing.pair import MS, US, S
 
@@ -19,7 +19,7 @@ WINDOW = 32 << 10
 LENGTH = 992
 FRAME = 1024  # length of a message in the stream: 64 fill a term without padding
 TIMEOUT_NS = 1 * S
-POOR = Link(loss=0.03, latency_ns=1 * MS, jitter_ns=2 * MS, duplication=0.01)
+POOR = SimulatedLink(loss=0.03, latency_ns=1 * MS, jitter_ns=2 * MS, duplication=0.01)
 COUNTER = 17  # receivers that flow control waits for
 SENDER_POSITION = 2
 
@@ -106,8 +106,8 @@ class Crowd:
     def cut(self, receivers):
         """Cut the links between these receivers and the sender."""
         for receiver in receivers:
-            self.simulation.network.set_link(Link(is_partitioned=True), source=receiver.address)
-            self.simulation.network.set_link(Link(is_partitioned=True), destination=receiver.address)
+            self.simulation.network.set_link(SimulatedLink(is_partitioned=True), source=receiver.address)
+            self.simulation.network.set_link(SimulatedLink(is_partitioned=True), destination=receiver.address)
 
 
 @pytest.fixture

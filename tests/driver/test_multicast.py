@@ -5,7 +5,7 @@ import pytest
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, Simulation, Sink, frames_of, make_messages
+from aeron_core.testing import Feed, SimulatedLink, Simulation, Sink, frames_of, make_messages
 from aeron_core.testing.pair import MS, US, S
 
 # An interface of this machine: the simulated hosts accept any.
@@ -70,7 +70,7 @@ def test_every_member_of_a_group_receives_what_is_published_once(start_group):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_members_that_lose_different_datagrams_all_recover(start_group, seed):
-    group = start_group(seed=seed, link=Link(loss=0.05), options="|fc=min")
+    group = start_group(seed=seed, link=SimulatedLink(loss=0.05), options="|fc=min")
     messages = make_messages(200, seed=seed, max_length=3000)
 
     group.simulation.run_until(lambda: all(sink.subscription.is_connected for sink in group.sinks))
@@ -151,10 +151,10 @@ def naks_after_a_loss_to_all(group):
     simulation.run_until(
         lambda: group.publication.is_connected and all(sink.subscription.is_connected for sink in group.sinks)
     )
-    simulation.network.set_link(Link(loss=1), source=SENDER)
+    simulation.network.set_link(SimulatedLink(loss=1), source=SENDER)
     group.publication.offer(bytes(100))
     simulation.run_for(1 * MS, group.poll)
-    simulation.network.set_link(Link(latency_ns=50 * US), source=SENDER)
+    simulation.network.set_link(SimulatedLink(latency_ns=50 * US), source=SENDER)
     group.publication.offer(bytes(100))
     simulation.run_until(
         lambda: (simulation.step(), group.poll()) and all(len(sink.all) == 2 for sink in group.sinks)
@@ -181,10 +181,10 @@ def test_no_member_requests_a_gap_that_it_does_not_have(start_group):
     group.simulation.run_until(
         lambda: group.publication.is_connected and all(sink.subscription.is_connected for sink in group.sinks)
     )
-    group.simulation.network.set_link(Link(loss=1), destination=RECEIVERS[0])
+    group.simulation.network.set_link(SimulatedLink(loss=1), destination=RECEIVERS[0])
     group.publication.offer(bytes(100))
     group.simulation.run_for(1 * MS, group.poll)
-    group.simulation.network.set_link(Link(), destination=RECEIVERS[0])
+    group.simulation.network.set_link(SimulatedLink(), destination=RECEIVERS[0])
 
     group.publication.offer(bytes(100))
     group.simulation.run_until(lambda: group.poll() or all(len(sink.all) == 2 for sink in group.sinks))

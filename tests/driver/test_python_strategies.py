@@ -6,7 +6,7 @@ import pytest
 
 from aeron_core.errors import RegistrationError
 from aeron_core.spi.hookspecs import hookimpl
-from aeron_core.testing import Feed, Link, Sink, make_messages
+from aeron_core.testing import Feed, SimulatedLink, Sink, make_messages
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -98,7 +98,7 @@ def test_an_idle_stream_calls_a_strategy_ten_times_per_second_at_any_cycle_rate(
 
 
 def test_a_busy_stream_calls_a_congestion_control_every_100_ms(start_pair, plugin):
-    pair = start_pair(plugins=[plugin], link=Link(loss=0.05, latency_ns=1 * MS))
+    pair = start_pair(plugins=[plugin], link=SimulatedLink(loss=0.05, latency_ns=1 * MS))
     publication, subscription = connect(pair)
     feed = Feed(publication, make_messages(3000, seed=5, max_length=4000))
     sink = Sink(subscription)

@@ -5,7 +5,7 @@ import pytest
 from aeron_core._native import wire
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, Sink, frames_of
+from aeron_core.testing import Feed, SimulatedLink, Sink, frames_of
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -38,7 +38,7 @@ def run_traffic(pair, publication, sink, duration_ns):
 
 @pytest.mark.parametrize("latency_ns", [50 * US, 2 * MS, 40 * MS])
 def test_the_measured_round_trip_is_the_sum_of_both_latencies(start_pair, latency_ns):
-    pair = start_pair(link=Link(latency_ns=latency_ns), cubic_measure_rtt=True)
+    pair = start_pair(link=SimulatedLink(latency_ns=latency_ns), cubic_measure_rtt=True)
     publication, sink = start_stream(pair)
 
     run_traffic(pair, publication, sink, 1 * S)
@@ -50,7 +50,7 @@ def test_the_measured_round_trip_is_the_sum_of_both_latencies(start_pair, latenc
 
 
 def test_a_round_trip_is_measured_over_a_link_with_loss_duplicates_and_reordering(start_pair):
-    link = Link(latency_ns=5 * MS, loss=0.1, duplication=0.1, reordering=0.1)
+    link = SimulatedLink(latency_ns=5 * MS, loss=0.1, duplication=0.1, reordering=0.1)
     pair = start_pair(link=link, cubic_measure_rtt=True)
     publication, sink = start_stream(pair)
 
@@ -61,7 +61,7 @@ def test_a_round_trip_is_measured_over_a_link_with_loss_duplicates_and_reorderin
 
 
 def test_measurements_follow_one_another_after_four_round_trips(start_pair):
-    pair = start_pair(link=Link(latency_ns=5 * MS), cubic_measure_rtt=True)
+    pair = start_pair(link=SimulatedLink(latency_ns=5 * MS), cubic_measure_rtt=True)
     publication, sink = start_stream(pair)
     run_traffic(pair, publication, sink, 1 * S)
     before = len(requests(pair))
@@ -74,7 +74,7 @@ def test_measurements_follow_one_another_after_four_round_trips(start_pair):
 def test_measurements_without_a_reply_become_less_frequent(start_pair):
     pair = start_pair(cubic_measure_rtt=True)
     start_stream(pair)
-    pair.network.set_link(Link(loss=1), source=pair.SENDER)
+    pair.network.set_link(SimulatedLink(loss=1), source=pair.SENDER)
     before = len(requests(pair))
 
     pair.run_for(5 * S)
@@ -97,10 +97,10 @@ def test_the_window_shrinks_after_a_loss_and_grows_back_along_the_cubic_curve(st
     run_traffic(pair, publication, sink, 5 * S)
     assert window(pair) == LARGEST
 
-    pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     publication.offer(bytes(1000))
     pair.run_for(1 * MS)
-    pair.network.set_link(Link(), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
     publication.offer(bytes(1000))
     pair.run_for(2 * MS, each=sink.poll)
 
@@ -120,7 +120,9 @@ def test_the_window_shrinks_after_a_loss_and_grows_back_along_the_cubic_curve(st
 
 
 def test_a_stream_over_a_lossy_link_arrives_with_shrinking_windows(start_pair):
-    pair = start_pair(link=Link(loss=0.1, latency_ns=1 * MS), cubic_tcp_mode=True, cubic_measure_rtt=True)
+    pair = start_pair(
+        link=SimulatedLink(loss=0.1, latency_ns=1 * MS), cubic_tcp_mode=True, cubic_measure_rtt=True
+    )
     publication, sink = start_stream(pair)
     feed = Feed(publication, [number.to_bytes(4, "little") * 200 for number in range(300)])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from aeron_core.errors import AeronError
-from aeron_core.testing import Link
+from aeron_core.testing import SimulatedLink
 from aeron_core.testing.pair import MS
 
 ENDPOINT = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -14,7 +14,7 @@ SLACK_NS = 3 * MS
 
 @pytest.fixture
 def pair(start_pair):
-    return start_pair(link=Link(latency_ns=LATENCY_NS))
+    return start_pair(link=SimulatedLink(latency_ns=LATENCY_NS))
 
 
 def run(pair, messages, *, sent="", received=""):
@@ -110,10 +110,10 @@ def test_a_retransmission_has_a_new_time_of_sending(pair):
     subscription = pair.add_subscription(ENDPOINT, 1001)
     publication = pair.add_publication(f"{ENDPOINT}|channel-snd-ts-offset=reserved", 1001)
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
-    pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     publication.offer(b"lost")
     pair.run_for(10 * MS)
-    pair.network.set_link(Link(latency_ns=LATENCY_NS), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(latency_ns=LATENCY_NS), destination=pair.RECEIVER)
     healed_ns = pair.clock.epoch_ns()
     publication.offer(b"after the gap")
     times = []

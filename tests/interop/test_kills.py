@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import aeron_core
-from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.counter_types import PUBLISHER_POSITION
 
 pytestmark = pytest.mark.interop

@@ -1,4 +1,4 @@
-"""What the reference driver lets through of its numbers; it takes the nearest bound for what is beyond."""
+"""Ranges of numeric settings in the reference driver, which clamps values to them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 K = 1024
 M = 1024 * 1024
 
-# Source: aeron_driver_context.c. It takes a poll ratio of up to INT32_MAX and goes on with its low eight bits.
+# Source: aeron_driver_context.c. It accepts a poll ratio of up to INT32_MAX and uses its low eight bits.
 BOUNDS = {
     "AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT": (1000000, INT64_MAX),
     "AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL": (1000000, INT64_MAX),
@@ -93,6 +93,6 @@ def test_bounds_are_those_of_the_reference(variable):
         ("AERON_FILE_PAGE_SIZE", "5000"),
     ],
 )
-def test_lengths_that_no_log_can_have_stop_the_start(variable, text):
+def test_impossible_log_lengths_stop_the_start(variable, text):
     with pytest.raises(ConfigurationError, match="must be a power of two from"):
         load_driver_settings(environ={variable: text})

@@ -13,7 +13,7 @@ S = 1_000_000_000
 K = 1024
 M = 1024 * 1024
 
-# The reference driver's variables and what it uses where they are not set.
+# The reference driver's variables and their defaults.
 REFERENCE = {
     "AERON_DIR_WARN_IF_EXISTS": False,
     "AERON_DIR_DELETE_ON_START": False,
@@ -180,7 +180,7 @@ def test_every_field_is_described_in_a_sentence(field):
     assert description.endswith(".")
 
 
-def test_settings_never_change_and_know_no_other_fields(settings):
+def test_settings_are_immutable_and_refuse_other_fields(settings):
     with pytest.raises(ValueError, match="frozen"):
         settings.mtu_length = 64
     with pytest.raises(ConfigurationError, match="unknown setting 'mtu_lenght': did you mean mtu_length"):
@@ -260,7 +260,7 @@ def test_wrong_values_raise_an_error_that_names_field_value_and_what_is_allowed(
     assert allowed in str(caught.value)
 
 
-def test_all_wrong_values_are_told_at_once():
+def test_all_wrong_values_are_reported_at_once():
     with pytest.raises(
         ConfigurationError, match=r"max_resend=0: .*; .*mtu_length=1: |mtu_length=1: .*max_resend=0: "
     ):
@@ -275,8 +275,8 @@ def test_all_wrong_values_are_told_at_once():
         ({"file_page_size": 5000}, "file_page_size=5000: must be a power of two"),
         ({"mtu_length": 32}, "mtu_length=32: must be a multiple of 32 from 64 to 65504"),
         ({"ipc_mtu_length": 1400}, "ipc_mtu_length=1400: must be a multiple of 32"),
-        ({"conductor_buffer_length": "2m"}, "conductor_buffer_length=2m: must be a power of two and 768"),
-        ({"clients_buffer_length": "2m"}, "clients_buffer_length=2m: must be a power of two and 128"),
+        ({"conductor_buffer_length": "2m"}, "conductor_buffer_length=2m: must be a power of two plus 768"),
+        ({"clients_buffer_length": "2m"}, "clients_buffer_length=2m: must be a power of two plus 128"),
         (
             {"mtu_length": "8k", "socket_so_sndbuf_length": "4k"},
             "mtu_length=8k: must be at most socket_so_sndbuf_length=4k",
@@ -346,7 +346,7 @@ def test_defaults_of_channels_follow_the_settings():
     assert settings.subscription_defaults == SubscriptionDefaults(group_tag=7, is_sparse=False)
 
 
-def test_values_are_shown_as_people_write_them():
+def test_values_are_shown_with_units():
     settings = DriverSettings(sender_wildcard_port_range="1 2", resolver_bootstrap_neighbors="a:1,b:2")
 
     shown = {
@@ -361,7 +361,7 @@ def test_values_are_shown_as_people_write_them():
 
 
 @pytest.mark.parametrize("field", DriverSettings.model_fields)
-def test_what_is_shown_is_read_back(settings, field):
+def test_shown_values_are_parsed_again(settings, field):
     value = getattr(settings, field)
     if value is None:
         return
@@ -370,7 +370,7 @@ def test_what_is_shown_is_read_back(settings, field):
 
 
 @given(st.integers(5 * S + 1, 2**63 - 1), st.sampled_from([16, 17, 20, 30]))
-def test_any_length_and_duration_within_range_is_taken(timeout_ns, bits):
+def test_any_length_and_duration_within_range_is_accepted(timeout_ns, bits):
     settings = DriverSettings(
         publication_linger_timeout_ns=format_duration_ns(timeout_ns),
         term_buffer_length=format_size(1 << bits),

@@ -1,4 +1,4 @@
-"""A setting does something, or says that it does not."""
+"""Every setting has an effect, or states that it has none."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ SOURCES = "\n".join(
     for path in sorted(root.rglob("*.py"))
     if OWN not in path.parents
 )
-# What channels fall back to, and what is lost on purpose, is handed on by these, not read one by one.
+# These properties pass on the defaults of channels and the induced loss, which are not read one by one.
 DEFAULTS = "".join(
     re.search(rf"def {name}\(.*?(?=\n    @property|\Z)", (OWN / file).read_text(encoding="utf-8"), re.S)[0]
     for file, name in (
@@ -37,13 +37,13 @@ def is_read(name: str) -> bool:
 
 
 @pytest.mark.parametrize(("model", "name"), SETTINGS, ids=lambda part: getattr(part, "__name__", part))
-def test_a_setting_is_read_unless_it_says_that_it_has_no_effect(model, name):
+def test_a_setting_is_read_unless_it_is_without_effect(model, name):
     without_effect = model.variable(name).without_effect
 
     if without_effect:
-        assert not is_read(name), f"{name} has an effect now: say so no more that it has none"
+        assert not is_read(name), f"{name} has an effect: remove its without_effect"
     else:
-        assert is_read(name), f"{name} is read by nobody: give it an effect, or say that it has none"
+        assert is_read(name), f"{name} is never read: use it, or set without_effect"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_setting_is_read_unless_it_says_that_it_has_no_effect(model, name):
         ("AERON_DRIVER_DYNAMIC_LIBRARIES", "libextra.so"),
     ],
 )
-def test_who_sets_what_has_no_effect_is_told(variable, text):
+def test_a_setting_without_effect_is_a_warning(variable, text):
     [warning] = load_driver_settings(environ={variable: text}).warnings
 
     assert warning.startswith(f"{variable} (environment {variable}): accepted, without effect: ")

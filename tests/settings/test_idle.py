@@ -17,7 +17,7 @@ def test_backoff_is_given_by_spins_yields_and_two_durations(text, args):
 
 
 @pytest.mark.parametrize("text", ["", "10", "10-20-1us", "10-20-1us-1ms-5", "a-b-c-d", "10-20-1x-1ms"])
-def test_backoff_wants_exactly_four_values(text):
+def test_backoff_requires_exactly_four_values(text):
     with pytest.raises(ConfigurationError, match="must be spins-yields-minPark-maxPark"):
         parse_backoff_args(text)
 

@@ -20,7 +20,7 @@ def write(tmp_path):
     return write_file
 
 
-def test_nothing_given_is_all_defaults():
+def test_without_sources_all_values_are_defaults():
     loaded = load_driver_settings(environ={"USER": "someone"})
 
     assert set(loaded.sources.values()) == {"default"}
@@ -113,7 +113,7 @@ def test_unreadable_environment_falls_back_to_the_default_not_to_a_file(write):
     assert load_driver_settings(files=[file], environ={"AERON_MAX_RESEND": "x"}).settings.max_resend == 16
 
 
-def test_warning_is_forgotten_when_a_stronger_source_gives_the_value():
+def test_a_stronger_source_removes_the_warning_of_a_weaker_one():
     loaded = load_driver_settings(defines=["aeron.max.resend=5"], environ={"AERON_MAX_RESEND": "x"})
 
     assert (loaded.settings.max_resend, loaded.warnings) == (5, ())
@@ -140,13 +140,13 @@ def test_wrong_port_range_stops_the_start_even_from_the_environment(variable):
         load_driver_settings(environ={variable: "20 10"})
 
 
-def test_any_text_but_true_and_infer_is_no_group_in_the_environment():
+def test_any_text_but_true_and_infer_means_no_group_in_the_environment():
     loaded = load_driver_settings(environ={"AERON_RECEIVER_GROUP_CONSIDERATION": "maybe"})
 
     assert loaded.settings.receiver_group_consideration.value == "false"
 
 
-def test_define_without_a_value_takes_a_setting_back():
+def test_define_without_a_value_unsets_a_setting():
     environ = {"AERON_MAX_RESEND": "5"}
 
     assert (
@@ -168,7 +168,7 @@ def test_define_must_have_a_name_and_a_value(define):
         load_driver_settings(defines=[define], environ={})
 
 
-def test_wrong_argument_is_told_with_its_source():
+def test_wrong_argument_is_reported_with_its_source():
     with pytest.raises(ConfigurationError, match=r"mtu_length='8kb': must be a size .*\(argument\)"):
         load_driver_settings(arguments={"mtu_length": "8kb"}, environ={})
     with pytest.raises(ConfigurationError, match=r"unknown setting 'mtu': .*\(argument\)"):
@@ -185,17 +185,17 @@ def test_wrong_argument_is_told_with_its_source():
         ("[driver\n", "must be TOML"),
     ],
 )
-def test_wrong_toml_is_told_with_its_file(write, text, message):
+def test_wrong_toml_is_reported_with_its_file(write, text, message):
     with pytest.raises(ConfigurationError, match=message):
         load_driver_settings(files=[write("a.toml", text)], environ={})
 
 
-def test_missing_file_is_told_by_its_path(tmp_path):
+def test_missing_file_is_reported_with_its_path(tmp_path):
     with pytest.raises(ConfigurationError, match=r"nothing.properties': must be readable text"):
         load_driver_settings(files=[tmp_path / "nothing.properties"], environ={})
 
 
-def test_toml_takes_sizes_durations_lists_and_truths(write):
+def test_toml_accepts_sizes_durations_lists_and_booleans(write):
     text = """
     [driver]
     term_buffer_length = "64k"
@@ -215,7 +215,7 @@ def test_toml_takes_sizes_durations_lists_and_truths(write):
     assert settings.resolver_bootstrap_neighbors == ("a:1", "b:2")
 
 
-def test_unknown_properties_are_worth_a_warning_but_those_of_other_programs_are_not(write):
+def test_unknown_properties_are_warnings_except_those_of_other_programs(write):
     text = "aeron.no.such=1\naeron.client.name=x\naeron.archive.dir=y\njava.home=z\nAERON_MAX_RESEND=5\n"
 
     loaded = load_driver_settings(files=[write("a.properties", text)], environ={"AERON_NONSENSE": "1"})
@@ -231,13 +231,13 @@ def test_unknown_properties_are_worth_a_warning_but_those_of_other_programs_are_
         ("AERON_TERM_BUFER_LENGTH", "AERON_TERM_BUFFER_LENGTH"),
     ],
 )
-def test_a_misspelt_property_is_told_as_it_is_written_with_what_may_be_meant(written, hint):
+def test_a_misspelt_property_is_reported_with_a_similar_name(written, hint):
     loaded = load_driver_settings(defines=[f"{written}=64k"], environ={})
 
     assert loaded.warnings == (f"{written}=64k (-D): unknown setting: did you mean {hint}",)
 
 
-def test_a_misspelt_variable_is_told_but_not_those_of_other_programs():
+def test_misspelt_variables_are_reported_except_those_of_other_programs():
     environ = {
         "AERON_TERM_BUFER_LENGTH": "64k",
         "AERON_ARCHIVE_IDLE_STRATEGY": "spin",
@@ -253,7 +253,7 @@ def test_a_misspelt_variable_is_told_but_not_those_of_other_programs():
 
 
 @pytest.mark.parametrize(("text", "is_told"), [("max_resend = 5\n", True), ("[client]\n", False), ("", True)])
-def test_a_toml_file_without_a_table_of_ours_is_told(write, text, is_told):
+def test_a_toml_file_without_a_known_table_is_a_warning(write, text, is_told):
     loaded = load_driver_settings(files=[write("d.toml", text)], environ={})
 
     assert loaded.warnings == (
@@ -277,7 +277,7 @@ def test_settings_that_only_the_reference_can_use_are_accepted_without_effect(va
     assert reason in loaded.warnings[0]
 
 
-def test_settings_that_clash_are_told_with_their_sources():
+def test_conflicting_settings_are_reported_with_their_sources():
     environ = {"AERON_CLIENT_LIVENESS_TIMEOUT": "20s"}
 
     with pytest.raises(ConfigurationError) as caught:
@@ -297,7 +297,7 @@ def test_settings_that_clash_are_told_with_their_sources():
         ("20000000000", "written '20000000000': a number alone is nanoseconds"),
     ],
 )
-def test_a_value_that_clashes_is_quoted_as_it_was_written(text, note):
+def test_a_conflicting_value_is_quoted_as_written(text, note):
     with pytest.raises(ConfigurationError) as caught:
         load_driver_settings(environ={"AERON_CLIENT_LIVENESS_TIMEOUT": text})
 
@@ -339,12 +339,12 @@ def test_client_settings_come_from_the_environment_and_a_toml_table(write):
         ("AERON_CLIENT_NAME", "x" * 101),
     ],
 )
-def test_client_stops_at_a_wrong_variable(variable, text):
+def test_client_refuses_a_wrong_variable(variable, text):
     with pytest.raises(ConfigurationError, match=f"{variable}={text}"):
         load_client_settings(environ={variable: text})
 
 
-def test_environment_of_the_process_is_read_where_none_is_given(monkeypatch):
+def test_environment_of_the_process_is_the_default(monkeypatch):
     monkeypatch.setenv("AERON_MAX_RESEND", "7")
 
     assert load_driver_settings().settings.max_resend == 7

@@ -33,19 +33,19 @@ def test_properties_become_environment_entries(text, found):
 
 
 @pytest.mark.parametrize("line", ["nonsense", "=x", ":x", " = x"])
-def test_malformed_line_is_told_by_its_number(line):
+def test_malformed_line_is_reported_with_its_number(line):
     with pytest.raises(ConfigurationError, match=r"\(file a, line 2\): must be name=value"):
         parse_properties(f"aeron.x=1\n{line}\n", "file a")
 
 
-def test_defines_are_properties_of_their_own():
+def test_defines_are_parsed_as_properties():
     assert parse_defines(["aeron.dir=/tmp/a", "AERON_X=1", "aeron.x=2"]) == {
         "AERON_DIR": ("aeron.dir", "/tmp/a"),
         "AERON_X": ("aeron.x", "2"),
     }
 
 
-def test_property_names_turn_into_environment_names():
+def test_property_names_map_to_environment_names():
     assert environment_name("aeron.term.buffer.length") == "AERON_TERM_BUFFER_LENGTH"
 
 
@@ -55,7 +55,7 @@ def test_property_names_turn_into_environment_names():
         st.from_regex(r"[!-\[\]-~]([ -\[\]-~]{0,10}[!-\[\]-~])?", fullmatch=True),
     )
 )
-def test_written_properties_are_read_back(entries):
+def test_written_properties_are_parsed_again(entries):
     text = "".join(f"{name.lower().replace('_', '.')}={value}\n" for name, value in entries.items())
 
     assert values_of(parse_properties(text, "file a")) == entries

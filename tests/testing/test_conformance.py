@@ -1,4 +1,4 @@
-"""The built-ins run the suites that authors of plugins run; and the suites find what is wrong."""
+"""The built-in plugins pass the conformance suites, and the suites detect wrong plugins."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ MEDIA = aeron_media.udp.plugin.aeron_media_transports() | aeron_media.ipc.plugin
 
 
 class OfTable:
-    """Runs a suite over one factory of a table after the other."""
+    """Runs a suite on each factory of a table."""
 
     @pytest.fixture(autouse=True)
     def _take(self, factory):
@@ -170,20 +170,20 @@ class Closing(PlainFlowControl):
 @pytest.mark.parametrize(
     ("strategy", "test"),
     [
-        (Forgetful, "test_a_status_message_never_takes_back_what_was_allowed"),
-        (Deaf, "test_a_receiver_that_reads_on_lets_the_sender_go_on"),
-        (Reckless, "test_a_receiver_that_takes_nothing_opens_nothing"),
-        (Narrow, "test_positions_beyond_32_bits_are_as_good_as_any"),
+        (Forgetful, "test_a_status_message_never_lowers_the_limit"),
+        (Deaf, "test_a_receiver_that_makes_progress_advances_the_limit"),
+        (Reckless, "test_a_receiver_without_a_window_does_not_advance_the_limit"),
+        (Narrow, "test_positions_beyond_32_bits_work"),
         (Hoarder, "test_frames_are_not_kept"),
-        (Strict, "test_receivers_that_were_never_heard_of_may_report_errors"),
-        (Moody, "test_the_same_calls_have_the_same_answers"),
+        (Strict, "test_unknown_receivers_may_send_error_frames"),
+        (Moody, "test_equal_calls_have_equal_results"),
         (Stingy, "test_retransmits_are_possible"),
-        (Jealous, "test_without_any_receiver_the_limit_stays"),
-        (Jealous, "test_receivers_may_fall_silent_and_end"),
-        (Closing, "test_setup_frames_leave_what_was_allowed"),
+        (Jealous, "test_the_limit_does_not_change_without_a_receiver"),
+        (Jealous, "test_receivers_may_time_out"),
+        (Closing, "test_setup_frames_do_not_lower_the_limit"),
     ],
 )
-def test_a_flow_control_that_is_wrong_is_found(strategy, test):
+def test_a_wrong_flow_control_fails_the_suite(strategy, test):
     class Suite(FlowControlConformance):
         def make(self, params):
             return strategy()
@@ -211,16 +211,16 @@ class Windows:
 @pytest.mark.parametrize(
     ("changes", "test"),
     [
-        ({"initial": 0}, "test_the_first_window_is_open_and_no_larger_than_the_largest"),
-        ({"initial": 9000}, "test_the_first_window_is_open_and_no_larger_than_the_largest"),
+        ({"initial": 0}, "test_the_initial_window_is_open_and_within_the_maximum"),
+        ({"initial": 9000}, "test_the_initial_window_is_open_and_within_the_maximum"),
         ({"maximum": 65536}, "test_no_window_is_larger_than_half_a_term"),
         ({"window": 65536}, "test_no_window_is_larger_than_half_a_term"),
-        ({"window": 0}, "test_a_window_stays_open_and_within_what_was_said"),
-        ({"window": 9000}, "test_a_window_stays_open_and_within_what_was_said"),
-        ({"window": lambda: 1 + time.monotonic_ns() % 4096}, "test_the_same_calls_have_the_same_answers"),
+        ({"window": 0}, "test_a_window_stays_open_and_within_the_maximum"),
+        ({"window": 9000}, "test_a_window_stays_open_and_within_the_maximum"),
+        ({"window": lambda: 1 + time.monotonic_ns() % 4096}, "test_equal_calls_have_equal_results"),
     ],
 )
-def test_a_congestion_control_that_is_wrong_is_found(changes, test):
+def test_a_wrong_congestion_control_fails_the_suite(changes, test):
     class Suite(CongestionControlConformance):
         def make(self, params):
             return Windows(params, **changes)
@@ -250,12 +250,12 @@ class Greedy(Raising):
 @pytest.mark.parametrize(
     ("resolver", "test", "error"),
     [
-        (Raising, "test_a_host_that_nobody_knows_is_none_and_no_exception", OSError),
-        (Wordy, "test_a_name_that_is_known_ends_in_a_numeric_address_and_a_port", ValueError),
-        (Greedy, "test_host_and_port_that_no_table_knows_stay_what_they_are", AssertionError),
+        (Raising, "test_an_unknown_host_resolves_to_none", OSError),
+        (Wordy, "test_a_known_name_resolves_to_a_numeric_address_and_a_port", ValueError),
+        (Greedy, "test_lookup_returns_an_unknown_host_and_port_unchanged", AssertionError),
     ],
 )
-def test_a_name_resolver_that_is_wrong_is_found(resolver, test, error):
+def test_a_wrong_name_resolver_fails_the_suite(resolver, test, error):
     class Suite(NameResolverConformance):
         def make(self, params):
             return resolver()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core.spi.media import DatagramOptions
-from aeron_core.testing import DatagramProbe, Fate, Link, SimulatedNetwork
+from aeron_core.testing import DatagramProbe, Fate, SimulatedLink, SimulatedNetwork
 
 A, B = SocketAddress.of("127.0.0.1", 1001), SocketAddress.of("127.0.0.1", 1002)
 MS = 1_000_000
@@ -47,7 +47,7 @@ def test_datagrams_arrive_in_order_with_their_source():
     assert pair.network.counts[Fate.DELIVERED] == 2
 
 
-def test_runs_are_cut_into_datagrams():
+def test_runs_are_split_into_datagrams():
     pair = Pair()
 
     pair.a.send([(b"aabbc", 2)], B)
@@ -56,7 +56,7 @@ def test_runs_are_cut_into_datagrams():
 
 
 def test_a_datagram_arrives_when_the_clock_has_passed_its_latency():
-    pair = Pair(Link(latency_ns=5 * MS))
+    pair = Pair(SimulatedLink(latency_ns=5 * MS))
     pair.send(b"x")
 
     pair.clock.advance(5 * MS - 1)
@@ -66,8 +66,8 @@ def test_a_datagram_arrives_when_the_clock_has_passed_its_latency():
     assert (early, pair.arrived()) == ([], [b"x"])
 
 
-def test_jitter_spreads_arrivals_within_its_bound():
-    pair = Pair(Link(latency_ns=MS, jitter_ns=MS))
+def test_jitter_delays_arrivals_within_its_bound():
+    pair = Pair(SimulatedLink(latency_ns=MS, jitter_ns=MS))
     pair.send(*numbers(100))
 
     pair.clock.advance(MS - 1)
@@ -80,7 +80,7 @@ def test_jitter_spreads_arrivals_within_its_bound():
 
 
 def test_a_reordered_datagram_is_overtaken():
-    pair = Pair(Link(reordering=0.2, hold_back_ns=MS))
+    pair = Pair(SimulatedLink(reordering=0.2, hold_back_ns=MS))
     pair.send(*numbers(100))
 
     first = pair.arrived()
@@ -92,8 +92,8 @@ def test_a_reordered_datagram_is_overtaken():
     assert first == sorted(first)
 
 
-def test_losses_follow_their_share():
-    pair = Pair(Link(loss=0.3))
+def test_losses_match_their_share():
+    pair = Pair(SimulatedLink(loss=0.3))
     pair.send(*numbers(1000))
 
     arrived = pair.arrived()
@@ -102,8 +102,8 @@ def test_losses_follow_their_share():
     assert pair.network.counts[Fate.LOST] == 1000 - len(arrived)
 
 
-def test_a_doubled_datagram_arrives_twice():
-    pair = Pair(Link(duplication=1.0))
+def test_a_duplicated_datagram_arrives_twice():
+    pair = Pair(SimulatedLink(duplication=1.0))
     pair.send(b"x")
 
     assert pair.arrived() == [b"x", b"x"]
@@ -111,8 +111,8 @@ def test_a_doubled_datagram_arrives_twice():
 
 
 @given(st.integers(0, 2**64), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_a_seed_repeats_everything(seed, loss, duplication, reordering):
-    link = Link(loss=loss, duplication=duplication, reordering=reordering)
+def test_equal_seeds_give_equal_results(seed, loss, duplication, reordering):
+    link = SimulatedLink(loss=loss, duplication=duplication, reordering=reordering)
 
     def run():
         pair = Pair(link, seed)
@@ -124,18 +124,18 @@ def test_a_seed_repeats_everything(seed, loss, duplication, reordering):
     assert run() == run()
 
 
-def test_seeds_differ():
+def test_different_seeds_give_different_results():
     def run(seed):
-        pair = Pair(Link(loss=0.5), seed)
+        pair = Pair(SimulatedLink(loss=0.5), seed)
         pair.send(*numbers(64))
         return pair.arrived()
 
     assert run(1) != run(2)
 
 
-def test_traffic_elsewhere_does_not_change_what_a_link_does():
+def test_other_traffic_does_not_affect_a_link():
     def run(*, is_busy):
-        pair = Pair(Link(loss=0.5))
+        pair = Pair(SimulatedLink(loss=0.5))
         other = DatagramProbe(pair.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 1003))))
         for number in numbers(64):
             if is_busy:
@@ -146,9 +146,9 @@ def test_traffic_elsewhere_does_not_change_what_a_link_does():
     assert run(is_busy=False) == run(is_busy=True)
 
 
-def test_directions_are_treated_apart():
+def test_directions_are_independent():
     pair = Pair()
-    pair.network.set_link(Link(loss=1.0), source=str(A), destination=str(B))
+    pair.network.set_link(SimulatedLink(loss=1.0), source=str(A), destination=str(B))
 
     pair.send(b"there")
     pair.b.send([(b"back", 4)], A)
@@ -157,17 +157,17 @@ def test_directions_are_treated_apart():
     assert [slot.datagrams for slot in pair.a.receive()] == [[b"back"]]
 
 
-def test_the_more_precise_rule_wins():
-    pair = Pair(Link(loss=1.0))
-    pair.network.set_link(Link(loss=1.0), destination="127.0.0.1")
-    pair.network.set_link(Link(), destination=str(B))
+def test_the_most_specific_rule_wins():
+    pair = Pair(SimulatedLink(loss=1.0))
+    pair.network.set_link(SimulatedLink(loss=1.0), destination="127.0.0.1")
+    pair.network.set_link(SimulatedLink(), destination=str(B))
 
     pair.send(b"x")
 
     assert pair.arrived() == [b"x"]
 
 
-def test_a_partition_lets_nothing_pass_until_it_heals():
+def test_a_partition_drops_everything_until_it_heals():
     pair = Pair()
     pair.network.partition(str(A), str(B))
     pair.send(b"lost")
@@ -178,7 +178,7 @@ def test_a_partition_lets_nothing_pass_until_it_heals():
     assert pair.network.counts[Fate.PARTITIONED] == 1
 
 
-def test_a_full_socket_buffer_drops_what_comes():
+def test_a_full_socket_buffer_drops_datagrams():
     pair = Pair(rcvbuf_length=5)
     pair.send(b"abc", b"de", b"f")
     first = pair.arrived()
@@ -188,7 +188,7 @@ def test_a_full_socket_buffer_drops_what_comes():
     assert pair.network.counts[Fate.OVERFLOWED] == 1
 
 
-def test_nobody_is_reached_where_nobody_listens():
+def test_an_unbound_destination_is_unreachable():
     pair = Pair()
     pair.b.channel.close()
 
@@ -197,7 +197,7 @@ def test_nobody_is_reached_where_nobody_listens():
     assert pair.network.counts[Fate.UNREACHABLE] == 1
 
 
-def test_a_connected_socket_talks_to_its_peer_only():
+def test_a_connected_socket_receives_from_its_peer_only():
     pair = Pair(connect=SocketAddress.of("127.0.0.1", 1003))
     peer = DatagramProbe(pair.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 1003))))
 
@@ -208,11 +208,11 @@ def test_a_connected_socket_talks_to_its_peer_only():
     assert [slot.datagrams for slot in peer.receive()] == [[b"x"]]
 
 
-def test_the_log_says_what_became_of_each_datagram():
+def test_the_log_contains_the_fate_of_each_datagram():
     pair = Pair()
     pair.clock.advance(7)
     pair.send(b"x")
-    pair.network.set_link(Link(loss=1.0))
+    pair.network.set_link(SimulatedLink(loss=1.0))
     pair.send(b"y")
 
     assert [tuple(line) for line in pair.network.log] == [
@@ -234,7 +234,7 @@ def test_an_address_is_bound_once():
     pair.network.open(DatagramOptions(A))
 
 
-def test_a_closed_socket_is_not_used_any_more():
+def test_a_closed_socket_refuses_operations():
     pair = Pair()
     pair.a.channel.close()
 
@@ -246,7 +246,7 @@ def test_a_closed_socket_is_not_used_any_more():
         pair.a.receive()
 
 
-def test_hosts_have_ports_of_their_own():
+def test_hosts_have_independent_ports():
     network = SimulatedNetwork(Clock.manual())
     wildcard = DatagramOptions(SocketAddress.of("0.0.0.0", 20121))
     one, two = (DatagramProbe(network.host(host).open(wildcard)) for host in ("10.0.0.1", "10.0.0.2"))
@@ -279,7 +279,7 @@ def test_port_0_is_any_free_port():
     assert ports == [49152, 49154, 49155]
 
 
-def test_ipv6_has_a_loopback_too():
+def test_ipv6_has_a_loopback_address():
     network = SimulatedNetwork(Clock.manual())
     receiver = DatagramProbe(network.open(DatagramOptions(SocketAddress.of("::1", 5))))
     sender = DatagramProbe(network.open(DatagramOptions(SocketAddress.of("::", 0))))

@@ -1,4 +1,4 @@
-"""What every plugin of a kind must do, as tests that its author runs over it.
+"""Conformance tests: suites that authors of plugins run on their own implementations.
 
     from aeron_core.testing.conformance import FlowControlConformance
 
@@ -6,8 +6,8 @@
         def make(self, params):
             return GenerousFlowControl(params)
 
-pytest collects the subclass, since its name begins with `Test`, and runs what it inherits. The built-ins run the
-same suites. Not here: whether a strategy is any good. Nothing in this package imports pytest.
+pytest collects the subclass, because its name begins with `Test`, and runs the inherited tests. The built-in plugins
+run the same suites. Not here: the quality of a strategy. Nothing in this package imports pytest.
 """
 
 from aeron_core.testing.conformance.congestion_control import CongestionControlConformance

@@ -1,4 +1,4 @@
-"""What an image relies on in its congestion control."""
+"""Conformance tests of congestion control: the properties that an image relies on."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _STEPS: Final = 2000
 
 
 class CongestionControlConformance(ABC):
-    """Subclass it as `Test…` and say how to make a strategy."""
+    """Subclass as `Test…` and override `make`."""
 
-    #: What `make` is given, or what some tests change first.
+    #: Argument of `make`; some tests change it.
     params = CongestionControlParams(
         channel="aeron:udp?endpoint=127.0.0.1:20121",
         stream_id=1001,
@@ -40,34 +40,34 @@ class CongestionControlConformance(ABC):
     def make(self, params: CongestionControlParams) -> CongestionControl | CongestionControlStrategy:
         """Return a new strategy."""
 
-    def test_the_first_window_is_open_and_no_larger_than_the_largest(self) -> None:
-        """Nothing would ever arrive, or the driver would have made room for too little."""
+    def test_the_initial_window_is_open_and_within_the_maximum(self) -> None:
+        """A closed window stops the stream; a larger one exceeds what the driver allocated."""
         probe = self._probe()
         assert 0 < probe.initial_window_length() <= probe.max_window_length()
 
     def test_no_window_is_larger_than_half_a_term(self) -> None:
-        """What lies further ahead would overwrite what is not read yet."""
+        """Data further ahead would overwrite unread data."""
         params = replace(self.params, term_length=65536, initial_window_length=1024 * 1024)
         probe = self._probe(params)
         assert probe.initial_window_length() <= 32768
         assert probe.max_window_length() <= 32768
         assert max(self._windows(probe, params)) <= 32768
 
-    def test_a_window_stays_open_and_within_what_was_said(self) -> None:
-        """Through losses and round trips of all kinds."""
+    def test_a_window_stays_open_and_within_the_maximum(self) -> None:
+        """Also with losses and with any round-trip times."""
         probe = self._probe()
         for window in self._windows(probe, self.params):
             assert 0 < window <= probe.max_window_length(), f"window of {window}"
 
-    def test_what_was_said_at_first_holds(self) -> None:
-        """The driver asks for both lengths more than once."""
+    def test_the_initial_and_maximum_window_do_not_change(self) -> None:
+        """The driver reads both lengths more than once."""
         probe = self._probe()
         before = (probe.initial_window_length(), probe.max_window_length())
         self._windows(probe, self.params)
         assert (probe.initial_window_length(), probe.max_window_length()) == before
 
     def test_any_round_trip_time_may_be_measured(self) -> None:
-        """A peer says them: none may raise or close the window."""
+        """The peer sends them: no value may raise an exception or close the window."""
         probe = self._probe()
         for now_ns, rtt_ns in enumerate((0, 1, 10**6, 10**9, 2**62)):
             probe.should_measure_rtt(now_ns)
@@ -75,8 +75,8 @@ class CongestionControlConformance(ABC):
             probe.on_rtt_measurement(now_ns, rtt_ns)
             assert probe.on_track_rebuild(_state(now_ns, 0, 0, is_lost=False)) > 0, f"rtt_ns={rtt_ns}"
 
-    def test_the_same_calls_have_the_same_answers(self) -> None:
-        """Time is an argument: a strategy with a clock or a die of its own cannot be simulated."""
+    def test_equal_calls_have_equal_results(self) -> None:
+        """Time is an argument: a strategy with its own clock or random numbers cannot be simulated."""
         assert self._windows(self._probe(), self.params) == self._windows(self._probe(), self.params)
 
     def _probe(self, params: CongestionControlParams | None = None) -> CongestionControlProbe:
@@ -84,7 +84,7 @@ class CongestionControlConformance(ABC):
         return CongestionControlProbe(strategy)
 
     def _windows(self, probe: CongestionControlProbe, params: CongestionControlParams) -> list[int]:
-        """Return the windows of a stream that loses now and then."""
+        """Return the windows of a stream with occasional losses."""
         random = Random(1)
         position = 0
         windows = []

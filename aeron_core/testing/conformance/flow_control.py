@@ -1,4 +1,4 @@
-"""What a publication relies on in its flow control."""
+"""Conformance tests of flow control: the properties that a publication relies on."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from aeron_core.testing.probes import FlowControlProbe
 
 _WINDOW: Final = 128 * 1024
 _MS: Final = 1_000_000
-# Of a stream that has run for centuries: beyond any 32-bit number, and below the end of what 64 bits hold.
+# Position of a stream that has run for centuries: beyond 32 bits, and below the maximum of 64 bits.
 _FAR: Final = 1 << 62
 _STEPS: Final = 500
 
 
 class FlowControlConformance(ABC):
-    """Subclass it as `Test…` and say how to make a strategy; override the rest where yours wants more."""
+    """Subclass as `Test…` and override `make`; override the rest if the strategy requires more."""
 
-    #: What `make` is given.
+    #: Argument of `make`.
     params = FlowControlParams(
         channel="aeron:udp?endpoint=224.20.30.39:24326",
         stream_id=1001,
@@ -46,10 +46,10 @@ class FlowControlConformance(ABC):
         """Return a new strategy."""
 
     def status_message(self, receiver_id: int = 1, window: int = _WINDOW) -> StatusMessage:
-        """Return what a receiver sends that counts for the strategy."""
+        """Return a status message of a receiver that the strategy follows."""
         return StatusMessage(session_id=7, stream_id=1001, receiver_id=receiver_id, receiver_window=window)
 
-    def test_a_status_message_never_takes_back_what_was_allowed(self) -> None:
+    def test_a_status_message_never_lowers_the_limit(self) -> None:
         """A sender may have sent up to the limit already."""
         probe = self._probe()
         limit = 0
@@ -58,8 +58,8 @@ class FlowControlConformance(ABC):
             assert new >= limit, f"limit {limit} became {new} at position {position}"
             limit = new
 
-    def test_a_receiver_that_reads_on_lets_the_sender_go_on(self) -> None:
-        """Otherwise the stream stands still for good."""
+    def test_a_receiver_that_makes_progress_advances_the_limit(self) -> None:
+        """Otherwise the stream stalls."""
         probe = self._probe()
         limit = 0
         for step in range(_STEPS):
@@ -68,39 +68,39 @@ class FlowControlConformance(ABC):
             limit = probe.on_idle(limit, position, False, step * _MS)
             assert limit > position, f"limit {limit} at position {position} of the only receiver"
 
-    def test_a_receiver_that_takes_nothing_opens_nothing(self) -> None:
-        """A window of 0 says that there is no room."""
+    def test_a_receiver_without_a_window_does_not_advance_the_limit(self) -> None:
+        """A window of 0 means that the receiver has no space."""
         probe = self._probe()
         limit = probe.on_status_message(self.status_message(window=0), 4096, 4096, 0)
         assert limit == 4096, f"limit {limit} for a window of 0 at position 4096"
 
-    def test_positions_beyond_32_bits_are_as_good_as_any(self) -> None:
-        """A limit that overflows would be negative, or stop the stream."""
+    def test_positions_beyond_32_bits_work(self) -> None:
+        """A limit that overflows is negative, and stops the stream."""
         probe = self._probe()
         limit = probe.on_status_message(self.status_message(), _FAR, _FAR, 0)
         assert limit > _FAR, f"limit {limit} for a receiver at {_FAR}"
         assert probe.on_idle(limit, _FAR, False, _MS) > 0
 
-    def test_setup_frames_leave_what_was_allowed(self) -> None:
-        """They are sent until the first receiver answers, and again when one asks."""
+    def test_setup_frames_do_not_lower_the_limit(self) -> None:
+        """Setup frames are sent until the first receiver answers, and again on request."""
         probe = self._probe()
         assert probe.on_setup(Setup(), 4096, 0) >= 4096
         probe.on_setup_elicited(self.status_message(), 0)
         assert probe.on_setup(Setup(), 8192, 1) >= 8192
 
-    def test_without_any_receiver_the_limit_stays(self) -> None:
-        """Nobody has allowed anything."""
+    def test_the_limit_does_not_change_without_a_receiver(self) -> None:
+        """No receiver has opened a window."""
         probe = self._probe()
         assert [probe.on_idle(4096, 0, False, step * _MS) for step in range(10)] == [4096] * 10
 
-    def test_receivers_that_were_never_heard_of_may_report_errors(self) -> None:
-        """Anybody can send an error frame."""
+    def test_unknown_receivers_may_send_error_frames(self) -> None:
+        """Any host can send an error frame."""
         probe = self._probe()
         probe.on_error(ErrorFrame(session_id=7, stream_id=1001, receiver_id=99, error_code=13), 0)
         assert probe.on_status_message(self.status_message(), 0, 0, 1) > 0
 
-    def test_receivers_may_fall_silent_and_end(self) -> None:
-        """Idling for an hour, at the end of the stream too, must neither raise nor forbid what was allowed."""
+    def test_receivers_may_time_out(self) -> None:
+        """An hour of idling, also at the end of the stream, must neither raise nor lower the limit."""
         probe = self._probe()
         limit = 0
         for receiver_id in range(10):
@@ -111,7 +111,7 @@ class FlowControlConformance(ABC):
             probe.has_required_receivers(now_ns)
 
     def test_frames_are_not_kept(self) -> None:
-        """The driver uses one frame for all: a strategy that keeps it sees the next one's numbers."""
+        """The driver reuses one frame object: a strategy that keeps it sees the next values."""
         shared = StatusMessage()
 
         def reused() -> Iterator[tuple[int, StatusMessage, int]]:
@@ -122,19 +122,19 @@ class FlowControlConformance(ABC):
 
         assert self._limits(reused()) == self._limits(self._traffic()), "the strategy keeps the frame itself"
 
-    def test_the_same_calls_have_the_same_answers(self) -> None:
-        """Time is an argument: a strategy with a clock or a die of its own cannot be simulated."""
+    def test_equal_calls_have_equal_results(self) -> None:
+        """Time is an argument: a strategy with its own clock or random numbers cannot be simulated."""
         assert self._limits(self._traffic()) == self._limits(self._traffic())
 
     def test_retransmits_are_possible(self) -> None:
-        """A multiple of 0 windows would leave every loss as it is."""
+        """A multiple of 0 windows would prevent every retransmit."""
         assert self._probe().strategy.retransmit_window_multiple >= 1
 
     def _probe(self) -> FlowControlProbe:
         return FlowControlProbe(adapt_flow_control(self.make(self.params), _raise))
 
     def _traffic(self) -> Iterator[tuple[int, StatusMessage, int]]:
-        """Yield what three receivers say, each in its own time, two of them more than once: (position, sm, now)."""
+        """Yield status messages of three receivers in random order: (position, sm, now)."""
         random = Random(1)
         positions = dict.fromkeys((1, 2, 3), 0)
         for step in range(_STEPS):

@@ -1,4 +1,4 @@
-"""What an agent relies on in its idle strategy."""
+"""Conformance tests of idle strategies: the properties that an agent relies on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from aeron_core.spi.idle_strategy import (
 )
 from aeron_core.testing.probes import IdleStrategyProbe
 
-# Far beyond any wait that a driver can stand, so that only one without end fails.
+# Far beyond any useful wait, so that only an endless one fails.
 _PATIENCE_S: Final = 10.0
 _CYCLES: Final = 100
 
 
 class IdleStrategyConformance(ABC):
-    """Subclass it as `Test…` and say how to make a strategy."""
+    """Subclass as `Test…` and override `make`."""
 
     params = IdleStrategyParams(agent="conductor", signal_name="/aeron-core-conformance")
 
@@ -30,8 +30,8 @@ class IdleStrategyConformance(ABC):
     def make(self, params: IdleStrategyParams) -> IdleStrategy | IdleStrategyLike:
         """Return a new strategy."""
 
-    def test_idling_ends_by_itself(self) -> None:
-        """Nobody need wake an agent, which has timers to look at."""
+    def test_idling_ends_without_a_wake_up(self) -> None:
+        """An agent must check its timers even if nothing wakes it."""
         strategy = adapt_idle_strategy(self.make(self.params))
         probe = IdleStrategyProbe(strategy)
         done = threading.Event()
@@ -47,7 +47,7 @@ class IdleStrategyConformance(ABC):
         finally:
             strategy.close()
 
-    def test_an_agent_that_idles_can_be_ended(self) -> None:
+    def test_an_idle_agent_can_be_closed(self) -> None:
         """`close` of a runner wakes the strategy and waits for the thread."""
         agent = _Counting()
         errors: list[BaseException] = []
@@ -57,11 +57,11 @@ class IdleStrategyConformance(ABC):
         closing = threading.Thread(target=runner.close, daemon=True)
         closing.start()
         closing.join(_PATIENCE_S)
-        assert not closing.is_alive(), f"the agent has not ended within {_PATIENCE_S} s"
+        assert not closing.is_alive(), f"the agent has not stopped within {_PATIENCE_S} s"
         assert errors == []
 
-    def test_it_may_be_woken_before_it_idles_and_after_its_end(self) -> None:
-        """Commands come when they come."""
+    def test_it_may_be_woken_before_idling_and_after_close(self) -> None:
+        """Commands may arrive at any time."""
         strategy = adapt_idle_strategy(self.make(self.params))
         strategy.wake()
         IdleStrategyProbe(strategy).idle(0)

@@ -1,6 +1,6 @@
-"""What a driver relies on in a medium: channels, and for one with endpoints, their life and a frame on its way.
+"""Conformance tests of media: channels, and for media with endpoints, their lifecycle and the transfer of a frame.
 
-Not here: loss, group channels and what peers of a protocol of one's own expect.
+Not here: loss, multicast channels and the protocol of a medium.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _POLLS: Final = 1000
 
 
 class MediaTransportConformance(ABC):
-    """Subclass it as `Test…`; say how to make the medium, and channels of it.
+    """Subclass as `Test…`; override `make` and the channels.
 
-    Endpoints that open datagram sockets by `open_datagrams` run on a simulated network; others on what they are.
+    Endpoints that open datagram sockets with `open_datagrams` run on a simulated network, others on the real one.
     """
 
-    #: Two channels that share nothing, by numeric addresses.
+    #: Two channels that share nothing, with numeric addresses.
     channel = "aeron:udp?endpoint=127.0.0.1:20121"
     other_channel = "aeron:udp?endpoint=127.0.0.1:20122"
-    #: One that the medium must refuse.
+    #: A channel that the medium must refuse, None for none.
     wrong_channel: str | None = "aeron:udp?endpoint=no-port"
 
     @abstractmethod
     def make(self) -> MediaTransport:
         """Return the medium."""
 
-    def test_its_parameters_all_have_defaults(self) -> None:
-        """What a URI does not say, the medium decides."""
+    def test_all_parameters_have_defaults(self) -> None:
+        """The medium supplies every parameter that a URI does not have."""
         parameters = self.make().parameters
         assert issubclass(parameters, BaseModel)
         required = [name for name, field in parameters.model_fields.items() if field.is_required()]
         assert required == [], f"without a default: {required}"
 
     def test_equal_channels_have_equal_forms(self) -> None:
-        """By their forms they share an endpoint."""
+        """Channels of equal form share an endpoint."""
         medium = self.make()
         for is_publication in (True, False):
             first, again = (self._resolved(medium, self.channel, is_publication) for _ in range(2))
@@ -58,7 +58,7 @@ class MediaTransportConformance(ABC):
             assert first.uri == ChannelUri.parse(self.channel)
 
     def test_different_channels_have_different_forms(self) -> None:
-        """Unless the medium is shared memory, which is one channel."""
+        """Except for shared memory, which is a single channel."""
         medium = self.make()
         if medium.is_shared_memory:
             return
@@ -67,8 +67,8 @@ class MediaTransportConformance(ABC):
         }
         assert len(forms) == 2, f"{forms} for {self.channel} and {self.other_channel}"
 
-    def test_a_wrong_channel_is_the_users_fault(self) -> None:
-        """A client is told what is wrong by a ChannelUriError, never by another exception."""
+    def test_a_wrong_channel_raises_a_channel_uri_error(self) -> None:
+        """The medium must raise ChannelUriError, which reaches the client, and no other exception."""
         if self.wrong_channel is None:
             return
         try:
@@ -77,8 +77,8 @@ class MediaTransportConformance(ABC):
             return
         raise AssertionError(f"{self.wrong_channel} was accepted")
 
-    def test_endpoints_may_be_opened_closed_and_opened_again(self) -> None:
-        """Closing leaves nothing behind: the same address can be had at once."""
+    def test_endpoints_can_be_reopened(self) -> None:
+        """A closed endpoint releases its address at once."""
         lab = _Lab(self.make())
         if lab.medium.is_shared_memory:
             return
@@ -89,8 +89,8 @@ class MediaTransportConformance(ABC):
                 assert all(isinstance(text, str) for text in lab.medium.local_addresses(probe.endpoint))
                 lab.medium.close_endpoint(probe.endpoint)
 
-    def test_a_frame_that_is_sent_is_dispatched_as_it_was(self) -> None:
-        """With nobody sending, a poll finds nothing."""
+    def test_a_sent_frame_is_dispatched_unchanged(self) -> None:
+        """Without a sender, a poll returns 0."""
         lab = _Lab(self.make())
         if lab.medium.is_shared_memory:
             return
@@ -112,7 +112,7 @@ class MediaTransportConformance(ABC):
 
 
 class _Lab:
-    """A medium and what its endpoints are opened with."""
+    """A medium, and the arguments of its endpoints."""
 
     def __init__(self, medium: MediaTransport) -> None:
         self.medium = medium

@@ -6,7 +6,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
 from aeron_core.driver.agents.one_way_latency import OneWayEstimate, OneWaySchedule
 from aeron_core.protocol.frames.rttm import Rttm
-from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
+from aeron_core.testing import SimulatedLink, SimulatedPeer, Sink, encode_frame, frames_of
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -32,8 +32,8 @@ def drift(pair):
 @pytest.mark.parametrize("latency_ns", [100 * US, 3 * MS, 50 * MS])
 def test_the_latency_counter_shows_the_link_latency_if_the_clocks_agree(start_pair, latency_ns):
     # The return path is slower, so half a round trip would give another result.
-    pair = start_pair(link=Link(latency_ns=latency_ns), one_way_latency_interval_ns=1 * S)
-    pair.network.set_link(Link(latency_ns=200 * MS), source=pair.RECEIVER)
+    pair = start_pair(link=SimulatedLink(latency_ns=latency_ns), one_way_latency_interval_ns=1 * S)
+    pair.network.set_link(SimulatedLink(latency_ns=200 * MS), source=pair.RECEIVER)
     start_stream(pair)
 
     pair.run_for(5 * S)
@@ -91,7 +91,7 @@ def test_a_one_way_measurement_is_not_taken_for_a_round_trip_reply(start_pair):
         one_way_latency_interval_ns=5 * MS,
         congestion_control="cubic",
         cubic_measure_rtt=True,
-        link=Link(latency_ns=2 * MS),
+        link=SimulatedLink(latency_ns=2 * MS),
     )
     start_stream(pair)
 
@@ -102,7 +102,7 @@ def test_a_one_way_measurement_is_not_taken_for_a_round_trip_reply(start_pair):
 
 
 def test_timestamps_more_than_a_day_off_are_counted_and_ignored(start_pair):
-    pair = start_pair(one_way_latency_interval_ns=1 * S, link=Link(latency_ns=2 * MS))
+    pair = start_pair(one_way_latency_interval_ns=1 * S, link=SimulatedLink(latency_ns=2 * MS))
     start_stream(pair)
     pair.run_for(100 * MS)
     before = latency(pair)

@@ -7,7 +7,7 @@ import pytest
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.protocol.frames.nak import Nak
-from aeron_core.testing import Feed, Link, Sink, frames_of
+from aeron_core.testing import Feed, SimulatedLink, Sink, frames_of
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -25,10 +25,10 @@ def stream(pair):
 
 def lose(pair, action):
     """Run the block while every datagram to the receiver is lost."""
-    pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     action()
     pair.run_for(50 * US)
-    pair.network.set_link(Link(), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
 
 
 def times_of(pair, kind, source):
@@ -66,7 +66,7 @@ def test_an_unanswered_nak_is_repeated_every_hundred_initial_delays(start_pair):
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
     lose(pair, lambda: publication.offer(MESSAGE))
     publication.offer(b"after the gap")
-    pair.network.set_link(Link(loss=1), destination=pair.SENDER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.SENDER)
 
     pair.run_for(100 * MS)
 
@@ -156,18 +156,18 @@ def test_a_gap_before_long_padding_is_closed_at_any_sender_position(pair, silent
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
     sink = Sink(subscription, fragment_limit=1000)
     lose(pair, lambda: publication.offer(b"lost"))
-    pair.network.set_link(Link(loss=1), destination=pair.SENDER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.SENDER)
     while publication.term_offset <= 64 * 1024 - 16 * 1024:
         publication.offer(b"fills")
     publication.offer(bytes(8192))
     pair.run_for(10 * MS)
     assert pair.sender.find_counter("snd-pos").value == 64 * 1024
-    pair.network.set_link(Link(), destination=pair.SENDER)
+    pair.network.set_link(SimulatedLink(), destination=pair.SENDER)
 
     # All this time, status messages carry a position before the gap.
-    pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     pair.run_for(silent_s * S)
-    pair.network.set_link(Link(), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
     pair.run_until(lambda: sink.poll() and b"lost" in sink.all)
 
     assert pair.sender.counted("status_messages_rejected") == 0

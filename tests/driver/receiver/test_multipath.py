@@ -1,6 +1,6 @@
 """One stream from two senders that agree on session id, term ids and offsets."""
 
-from aeron_core.testing import Feed, Link, SimulatedPeer, Simulation, Sink, make_messages
+from aeron_core.testing import Feed, SimulatedLink, SimulatedPeer, Simulation, Sink, make_messages
 from aeron_core.testing.pair import MS, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -29,7 +29,7 @@ def test_data_of_two_redundant_senders_is_read_once(pair):
 
 def test_two_senders_at_one_address_are_read_as_one_stream(memory_path):
     start = "|session-id=5|init-term-id=7|term-id=7|term-offset=0"
-    with Simulation(memory_path, seed=3, link=Link(loss=0.02, duplication=0.05)) as simulation:
+    with Simulation(memory_path, seed=3, link=SimulatedLink(loss=0.02, duplication=0.05)) as simulation:
         senders = [simulation.add_driver(host).connect() for host in ("10.0.0.1", "10.0.0.3")]
         client = simulation.add_driver("10.0.0.2").connect()
         sink = Sink(simulation.result(client.add_subscription_async(CHANNEL, 1001)))

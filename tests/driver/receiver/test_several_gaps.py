@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, SimulatedPeer, Sink, encode_frame, frames_of
+from aeron_core.testing import Feed, SimulatedLink, SimulatedPeer, Sink, encode_frame, frames_of
 from aeron_core.testing.pair import MS, US, S
 
 ENDPOINT = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -122,12 +122,12 @@ def start_stream(pair, options=""):
 def send(pair, publication, count, lost):
     """Send numbered messages, each in a datagram of its own; those in `lost` do not arrive."""
     for number in range(count):
-        pair.network.set_link(Link(loss=float(number in lost)), destination=pair.RECEIVER)
+        pair.network.set_link(SimulatedLink(loss=float(number in lost)), destination=pair.RECEIVER)
         feed = Feed(publication, [number.to_bytes(4, "little") + MESSAGE[4:]])
         while not feed.is_done:
             feed.offer()
         pair.run_for(20 * US)
-    pair.network.set_link(Link(), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
 
 
 def numbers_in(sink):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aeron_core.testing.network import Link
+from aeron_core.testing.network import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
 SIZE = 50
@@ -13,7 +13,7 @@ def cluster(tmp_path_factory):
     """Fifty drivers bootstrapped as a tree: each but the first knows its parent."""
     with Simulation(
         tmp_path_factory.mktemp("cluster"),
-        link=Link(latency_ns=1 * MS),
+        link=SimulatedLink(latency_ns=1 * MS),
         busy_step_ns=10 * MS,
         idle_step_ns=10 * MS,
     ) as simulation:

@@ -11,7 +11,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ConfigurationError, ErrorCode, RegistrationError
 from aeron_core.spi import NameResolverParams
 from aeron_core.spi.media import DatagramOptions
-from aeron_core.testing.network import Link
+from aeron_core.testing.network import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
 
@@ -148,7 +148,7 @@ def test_other_names_are_resolved_by_the_operating_system(simulation):
 
 
 def test_gossip_survives_loss_duplication_and_reordering(simulation):
-    simulation.network.set_link(Link(loss=0.3, duplication=0.3, reordering=0.3, latency_ns=20 * MS))
+    simulation.network.set_link(SimulatedLink(loss=0.3, duplication=0.3, reordering=0.3, latency_ns=20 * MS))
     drivers = [start(simulation, "node-1", "10.0.0.1")]
     drivers += [start(simulation, f"node-{n}", f"10.0.0.{n}", "10.0.0.1:8050") for n in range(2, 6)]
 

@@ -9,7 +9,7 @@ from aeron_core.errors import ArchiveInUseError, ConfigurationError, ProtocolErr
 from aeron_core.recording import Archive
 from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import Recorder, RecorderParams
-from aeron_core.testing import DriverPair, Link
+from aeron_core.testing import DriverPair, SimulatedLink
 from aeron_core.testing.pair import MS, S
 from aeron_core.testing.recordings import RecordingUnderTest, frame_at
 
@@ -136,7 +136,7 @@ def test_published_messages_are_recorded(pair):
 
 
 def test_network_loss_leaves_no_gap(make_pair):
-    pair = make_pair(link=Link(loss=0.1), seed=5)
+    pair = make_pair(link=SimulatedLink(loss=0.1), seed=5)
     publication = pair.connected_publication()
     sent = messages(1000)
 
@@ -338,7 +338,7 @@ def test_a_restarted_recorder_continues_under_the_same_id(pair):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_killed_recorder_continues_without_loss_or_duplicates(make_pair, seed):
-    pair = make_pair(seed=seed, link=Link(loss=0.05))
+    pair = make_pair(seed=seed, link=SimulatedLink(loss=0.05))
     publication = pair.connected_publication()
     sent = messages(3000)
 

@@ -7,7 +7,7 @@ from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Link, Sink, frames_of
+from aeron_core.testing import SimulatedLink, Sink, frames_of
 from aeron_core.testing.pair import MS, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -125,7 +125,7 @@ def test_an_error_has_the_group_tag_of_the_receiver_or_minus_one(pair, options, 
 
 
 def test_a_rejected_image_receives_nothing_and_sends_no_naks(start_pair):
-    pair = start_pair(link=Link(loss=0.3))
+    pair = start_pair(link=SimulatedLink(loss=0.3))
     rejecting = Rejecting(pair)
     sink = Sink(rejecting.subscription)
     rejecting.reject()

@@ -5,7 +5,7 @@ import pytest
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, Simulation, Sink, frames_of, make_messages
+from aeron_core.testing import Feed, SimulatedLink, Simulation, Sink, frames_of, make_messages
 from aeron_core.testing.pair import MS, S
 
 SENDER = "10.0.0.1"
@@ -82,7 +82,7 @@ def test_receivers_are_added_by_their_status_messages_and_receive_everything(sta
 
 
 def test_receivers_that_lose_different_datagrams_all_recover(start_mdc):
-    mdc = start_mdc(f"{DYNAMIC}|fc=min,g:/3", seed=2, link=Link(loss=0.05))
+    mdc = start_mdc(f"{DYNAMIC}|fc=min,g:/3", seed=2, link=SimulatedLink(loss=0.05))
     messages = make_messages(200, seed=2, max_length=3000)
 
     mdc.simulation.run_until(lambda: mdc.publication.is_connected)

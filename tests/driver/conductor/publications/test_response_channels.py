@@ -7,7 +7,7 @@ from aeron_core._native import wire
 from aeron_core.errors import AeronError, ErrorCode, RegistrationError
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.setup import Setup
-from aeron_core.testing import Link, Sink, frames_of
+from aeron_core.testing import SimulatedLink, Sink, frames_of
 from aeron_core.testing.pair import MS, S, Simulation
 
 REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -74,7 +74,7 @@ def test_each_requester_receives_only_its_own_responses(pair, requests):
 
 
 def test_everything_arrives_over_a_lossy_link(start_pair):
-    pair = start_pair(link=Link(loss=0.3, latency_ns=1 * MS), seed=4)
+    pair = start_pair(link=SimulatedLink(loss=0.3, latency_ns=1 * MS), seed=4)
     requests = pair.add_subscription(REQUESTS, 1001)
     requester, responses = connect(pair, requests)
 
@@ -103,7 +103,7 @@ def test_a_setup_requests_responses_and_their_session_is_announced_until_they_ar
 def test_responses_are_not_sent_before_they_are_requested(pair, requests):
     Requester(pair)
     pair.run_until(lambda: requests.images)
-    pair.network.set_link(Link(loss=1), destination=f"{pair.RECEIVER}:20122")
+    pair.network.set_link(SimulatedLink(loss=1), destination=f"{pair.RECEIVER}:20122")
 
     responses = serve(pair, requests)
     pair.run_for(1 * S)
@@ -245,11 +245,11 @@ def test_a_responder_is_disconnected_when_the_requester_dies(pair, requests):
 
 def test_a_requester_is_connected_again_after_a_partition(pair, requests):
     requester, responses = connect(pair, requests)
-    pair.network.set_link(Link(loss=1))
+    pair.network.set_link(SimulatedLink(loss=1))
     pair.run_until(lambda: not responses.is_connected, within_ns=20 * S)
     pair.run_for(2 * S)
 
-    pair.network.set_link(Link())
+    pair.network.set_link(SimulatedLink())
     pair.run_until(lambda: responses.is_connected, within_ns=20 * S)
     responses.offer(b"back")
     pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
@@ -281,12 +281,12 @@ def test_the_second_responder_takes_over_when_the_first_closes(pair, requests):
 def test_the_earlier_responder_takes_over_when_the_latest_closes(pair, requests):
     requester = Requester(pair)
     pair.run_until(lambda: requests.images)
-    pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), source=pair.RECEIVER)
     first, second = serve(pair, requests), serve(pair, requests)
     second.close()
     pair.run_for(2 * S)
 
-    pair.network.set_link(Link(), source=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), source=pair.RECEIVER)
 
     pair.run_until(lambda: first.is_connected)
     assert [image.session_id for image in requester.subscription.images] == [first.session_id]

@@ -6,7 +6,7 @@ from aeron_core._native import wire
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
+from aeron_core.testing import SimulatedLink, SimulatedPeer, Sink, encode_frame, frames_of
 from aeron_core.testing.pair import MS, S
 
 REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -137,10 +137,10 @@ def test_a_stranger_cannot_redirect_responses_that_have_a_receiver(pair, dialogu
 
 
 def test_a_stranger_that_asked_first_does_not_block_the_requester(pair, dialogue):
-    pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), source=pair.RECEIVER)
     responses = dialogue.answer()
     ask_in_its_place(pair, responses)
 
-    pair.network.set_link(Link(), source=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), source=pair.RECEIVER)
 
     pair.run_until(lambda: responses.is_connected and dialogue.subscription.is_connected)

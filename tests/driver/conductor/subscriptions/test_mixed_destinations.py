@@ -7,7 +7,7 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, Sink, frames_of, make_messages
+from aeron_core.testing import Feed, SimulatedLink, Sink, frames_of, make_messages
 from aeron_core.testing.pair import MS, S
 
 # The interface is one of this machine: the simulated hosts take any.
@@ -62,7 +62,7 @@ def test_data_lost_on_one_path_arrives_over_another(pair, mds, ways):
     twins = connect(pair, mds, ways)
     feeds = [Feed(twin, make_messages(200, seed=1, max_length=2048)) for twin in twins]
     sink = Sink(mds)
-    pair.network.set_link(Link(loss=1), destination=ENDS[ways[0][0]])
+    pair.network.set_link(SimulatedLink(loss=1), destination=ENDS[ways[0][0]])
 
     pair.run_until(lambda: sum(f.offer() for f in feeds) + sink.poll() == 0 and len(sink.all) == 200)
 
@@ -73,11 +73,11 @@ def test_data_lost_on_one_path_arrives_over_another(pair, mds, ways):
 def test_a_gap_on_all_paths_is_requested_on_all_of_them(pair, mds, ways):
     twins = connect(pair, mds, ways)
     sink = Sink(mds)
-    pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     for twin in twins:
         twin.offer(b"lost")
     pair.run_for(1 * MS)
-    pair.network.set_link(Link(), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
     for twin in twins:
         twin.offer(b"after")
 

@@ -6,7 +6,7 @@ from aeron_core.concurrent import counter_types
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, SimulatedPeer, Simulation, Sink, frames_of, make_messages
+from aeron_core.testing import Feed, SimulatedLink, SimulatedPeer, Simulation, Sink, frames_of, make_messages
 from aeron_core.testing.pair import MS, S
 
 MANUAL = "aeron:udp?control-mode=manual"
@@ -90,7 +90,7 @@ def test_data_lost_at_one_destination_arrives_at_the_other(pair, mds, lost):
     sink = Sink(mds)
     feeds = [Feed(twin, make_messages(200, seed=1, max_length=2048)) for twin in twins(pair)]
     pair.run_until(lambda: all(feed.publication.is_connected for feed in feeds))
-    pair.network.set_link(Link(loss=1), destination=f"10.0.0.2:{(20121, 20122)[lost]}")
+    pair.network.set_link(SimulatedLink(loss=1), destination=f"10.0.0.2:{(20121, 20122)[lost]}")
 
     pair.run_until(lambda: sum(f.offer() for f in feeds) + sink.poll() == 0 and len(sink.all) == 200)
 
@@ -102,11 +102,11 @@ def test_a_gap_is_requested_from_the_senders_of_all_destinations(pair, mds):
     sink = Sink(mds)
     one, other = twins(pair)
     pair.run_until(lambda: one.is_connected and other.is_connected)
-    pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     for twin in (one, other):
         twin.offer(b"lost")
     pair.run_for(1 * MS)
-    pair.network.set_link(Link(), destination=pair.RECEIVER)
+    pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
     for twin in (one, other):
         twin.offer(b"after")
 
@@ -121,7 +121,7 @@ def test_status_messages_go_to_each_sender_until_it_is_inactive(pair, mds):
     add(pair, mds, ONE, OTHER)
     one, other = twins(pair)
     pair.run_until(lambda: one.is_connected and other.is_connected)
-    pair.network.set_link(Link(loss=1), destination="10.0.0.2:20122")
+    pair.network.set_link(SimulatedLink(loss=1), destination="10.0.0.2:20122")
     pair.run_for(6 * S)
     assert mds.images[0].active_transport_count == 1
     before = len(pair.network.log)
@@ -287,7 +287,7 @@ def test_a_destination_at_an_address_in_use_is_refused(pair, mds):
 
 def test_two_senders_of_one_stream_on_two_hosts_are_one_image(memory_path):
     with Simulation(
-        memory_path, seed=4, link=Link(loss=0.05, duplication=0.02, reordering=0.1)
+        memory_path, seed=4, link=SimulatedLink(loss=0.05, duplication=0.02, reordering=0.1)
     ) as simulation:
         senders = [simulation.add_driver(host).connect() for host in ("10.0.0.1", "10.0.0.3")]
         client = simulation.add_driver("10.0.0.2").connect()

@@ -4,7 +4,7 @@ from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core.protocol.frames import ErrorFrame, Nak, ResponseSetup, Rttm, Setup, StatusMessage
 from aeron_core.spi.media import LossRates
-from aeron_core.testing import Link, RecordingSendStream, Taken, encode_frame
+from aeron_core.testing import RecordingSendStream, SimulatedLink, Taken, encode_frame
 
 REMOTE = SocketAddress.of("127.0.0.1", 20121)
 IDS = {"session_id": 7, "stream_id": 1001}
@@ -234,7 +234,7 @@ def test_control_loss_hits_frames_of_receivers(lab, receiver, stream):
 
 
 def test_a_network_that_loses_everything_is_no_fault_of_the_endpoint(lab, sender, receiver, stream):
-    lab.network.set_link(Link(loss=1.0))
+    lab.network.set_link(SimulatedLink(loss=1.0))
 
     assert sender.send(stream, [(b"x" * 32, 32)]) == Taken(1, 32)
     assert receiver.receive() == []

@@ -1,0 +1,1 @@
+"""Commands around the driver process: `driver`, `settings`, `plugins`, and the metrics endpoint."""

@@ -1,0 +1,192 @@
+"""`aeron-core driver`: a media driver in a process of its own, a drop-in replacement for `aeronmd`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Annotated, Final, Self
+
+import typer
+
+from aeron_core.cli.driver.configuration import lines_of
+from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
+from aeron_core.cli.outcome import EXIT_OK, ended, say
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import AeronError, ConfigurationError
+from aeron_core.registry import Registry
+from aeron_core.settings import (
+    DriverSettings,
+    SettingsModel,
+    ThreadingMode,
+    load_driver_settings,
+    load_section,
+)
+from aeron_core.uri.addresses import HostPort, parse_address
+from aeron_core.version import SOFTWARE_VERSION
+
+#: Pause between two duty cycles without work in INVOKER mode. Invented: the longest park of `backoff`.
+_IDLE_S: Final = 0.001
+
+
+def driver(
+    files: SettingsFiles = None,
+    define: Defines = None,
+    aeron_dir: AeronDir = None,
+    version: Annotated[bool, typer.Option("-v", help="Show the version and exit.")] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Serve the counters to Prometheus at this address, path /metrics."
+        ),
+    ] = None,
+) -> None:
+    """Run a media driver until a signal or a client stops it.
+
+    Settings come from AERON_... environment variables, -Dname=value and files, as with aeronmd. SIGINT and SIGTERM shut
+    the driver down in order, and the exit code is the number of the signal, as with aeronmd. SIGHUP ends it at once and
+    leaves its directory behind, as with aeronmd: use nohup or setsid if the terminal may be closed. A client's request
+    stops the driver if the settings allow it.
+    """
+    if version:
+        print(f"aeron-core driver {SOFTWARE_VERSION}")
+        raise ended(EXIT_OK)
+    registry = Registry.load()
+    models = registry.section_models()
+    loaded = load_driver_settings(
+        arguments={"aeron_dir": aeron_dir}, defines=define or [], files=files or [], sections=models
+    )
+    sections = {
+        name: load_section(name, model, defines=define or [], files=files or [])
+        for name, model in models.items()
+    }
+    for warning in (*loaded.warnings, *(text for section in sections.values() for text in section.warnings)):
+        say(f"warning: {warning}")
+    if loaded.settings.print_configuration:
+        print(*lines_of(loaded.settings), sep="\n", flush=True)
+    program = _Program(
+        loaded.settings, registry, {name: section.settings for name, section in sections.items()}
+    )
+    address = None if metrics is None else _metrics_address(metrics)
+    with EndBySignal() as end:
+        if loaded.settings.threading_mode is ThreadingMode.INVOKER:
+            _run_here(program, end, address)
+        else:
+            _run_threads(program, end, address)
+    if end.signal:
+        raise ended(end.signal)
+
+
+class EndBySignal:
+    """Context manager in which SIGINT and SIGTERM shut the driver down in order, even while it is starting.
+
+    Enter it on the main thread, before the driver is created.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0  # number of the last signal, 0 for none
+        self._running: MediaDriver | None = None
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def of(self, running: MediaDriver) -> None:
+        """Set the driver to shut down; do so at once if a signal has already arrived."""
+        # In this order, so that a signal between the two statements finds the driver.
+        self._running = running
+        if self.signal:
+            running.terminate()
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.signal = number
+        if self._running is not None:
+            self._running.terminate()
+
+    def __enter__(self) -> Self:
+        for number in self._before:
+            signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """Arguments of the driver."""
+
+    settings: DriverSettings
+    registry: Registry
+    sections: Mapping[str, SettingsModel]
+
+
+def _run_threads(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+    with (
+        _served(metrics) as serve,
+        MediaDriver.launch(program.settings, registry=program.registry, sections=program.sections) as running,
+    ):
+        serve(running)
+        end.of(running)
+        _announce(running)
+        running.await_termination()
+        _announce_end()
+
+
+def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+    with (
+        _served(metrics) as serve,
+        MediaDriver(
+            program.settings, invoker=True, registry=program.registry, sections=program.sections
+        ) as running,
+    ):
+        serve(running)
+        end.of(running)
+        _announce(running)
+        while not running.await_termination(0):
+            if running.do_work() == 0:
+                time.sleep(_IDLE_S)
+        _announce_end()
+
+
+def _metrics_address(text: str) -> HostPort:
+    try:
+        return parse_address(text)
+    except AeronError as error:
+        raise ConfigurationError(f"--metrics={text}: {error}") from None
+
+
+@contextmanager
+def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
+    """Listen before the driver starts, so that an address in use fails first; yield a setter of the driver."""
+    if metrics is None:
+        yield lambda _: None
+        return
+    from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    files: list[DriverFiles] = []
+
+    def serve(running: MediaDriver) -> None:
+        files.append(DriverFiles.open(running.aeron_dir))
+        say(f"metrics at {server.url}")
+
+    with MetricsServer(metrics, lambda: files[0].counters if files else ()) as server:
+        yield serve
+
+
+def _announce(running: MediaDriver) -> None:
+    # aeronmd prints nothing here; its other output goes to the standard output.
+    print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
+
+
+def _announce_end() -> None:
+    # As aeronmd: scripts wait for this line.
+    print("Shutting down driver...", flush=True)

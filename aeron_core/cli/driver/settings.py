@@ -1,0 +1,73 @@
+"""`aeron-core settings show`: every setting of the driver, its value and its source."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.registry import Registry
+from aeron_core.settings import (
+    DriverSettings,
+    LoadedSettings,
+    SettingsModel,
+    load_driver_settings,
+    load_section,
+)
+
+_PIPE_WIDTH: Final = 240
+
+
+def show_settings(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
+    """Show every setting of the driver, its value and its source.
+
+    Takes the same files, -D and environment variables as `aeron-core driver`.
+    """
+    models = Registry.load().section_models()
+    driver = load_driver_settings(defines=define or [], files=files or [], sections=models)
+    found: list[tuple[str, LoadedSettings[SettingsModel]]] = [("", _general(driver))]
+    found += [
+        (f"{name}.", load_section(name, model, defines=define or [], files=files or []))
+        for name, model in models.items()
+    ]
+    for _, loaded in found:
+        for warning in loaded.warnings:
+            say(f"warning: {warning}")
+    if json:
+        documents = [
+            _document(prefix, loaded, name)
+            for prefix, loaded in found
+            for name in type(loaded.settings).model_fields
+        ]
+        print_json(documents)
+        return
+    table = Table("setting", "value", "from", "environment variable", "note")
+    for prefix, loaded in found:
+        for name in type(loaded.settings).model_fields:
+            variable = loaded.settings.variable(name)
+            note = f"without effect: {variable.without_effect}" if variable.without_effect else ""
+            source = loaded.sources[name].removesuffix(f" {variable.name}")
+            table.add_row(f"{prefix}{name}", loaded.settings.formatted(name), source, variable.name, note)
+    # In a pipe, each row is one line of any width.
+    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
+
+
+def _general(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:
+    return LoadedSettings(loaded.settings, loaded.sources, loaded.warnings)
+
+
+def _document(prefix: str, loaded: LoadedSettings[SettingsModel], name: str) -> dict[str, object]:
+    variable = loaded.settings.variable(name)
+    return {
+        "name": f"{prefix}{name}",
+        "value": loaded.settings.formatted(name),
+        "source": loaded.sources[name],
+        "environment": variable.name,
+        "has_effect": not variable.without_effect,
+        "without_effect": variable.without_effect,
+        "description": type(loaded.settings).model_fields[name].description,
+    }

@@ -1,0 +1,119 @@
+"""Index of commands and plugins: names and one-line helps, known without importing what they name.
+
+Invariant: equal to what the commands and the plugins themselves return; tests/cli/test_index.py compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """A command, or a group of commands."""
+
+    help: str  # first line of the command's own help
+    target: str = ""  # module below aeron_core.cli, and function; empty for a group
+    commands: Mapping[str, IndexEntry] = field(default_factory=dict)  # of a group
+
+
+COMMANDS: Final[Mapping[str, IndexEntry]] = {
+    "driver": IndexEntry("Run a media driver until a signal or a client stops it.", "driver.driver:driver"),
+    "pub": IndexEntry("Publish the lines of the standard input or of a file.", "messages.pub:pub"),
+    "sub": IndexEntry("Write received messages, one per line.", "messages.sub:sub"),
+    "ping": IndexEntry(
+        "Measure round trips to `aeron-core pong` or to the Pong of Aeron.", "messages.ping:ping"
+    ),
+    "pong": IndexEntry("Return every message to its sender.", "messages.pong:pong"),
+    "record": IndexEntry("Record streams of a channel into an archive.", "records.record:record"),
+    "replay": IndexEntry(
+        "Publish the frames of a recording at their original positions.", "records.replay:replay"
+    ),
+    "ship": IndexEntry("Follow growing files and publish each line as a message.", "shipping.ship:ship"),
+    "device": IndexEntry(
+        "Forward messages between two PAIR channels, in both directions.", "messages.device:device"
+    ),
+    "stat": IndexEntry("Show the counters of a driver, alive or dead.", "tools.stat:stat"),
+    "streams": IndexEntry(
+        "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
+    ),
+    "backlog": IndexEntry(
+        "Show the unprocessed bytes of each sender and subscriber.", "tools.backlog:backlog"
+    ),
+    "errors": IndexEntry("Show the distinct errors of a driver, alive or dead.", "tools.error_log:errors"),
+    "loss": IndexEntry("Show the loss report of a driver, alive or dead, as CSV.", "tools.loss:loss"),
+    "log-inspect": IndexEntry(
+        "Show the metadata and the frames of a log buffer.", "tools.log_inspect:log_inspect"
+    ),
+    "terminate": IndexEntry("Ask a driver to shut down, and wait until it has.", "tools.terminate:terminate"),
+    "clean": IndexEntry("Delete the directory of a dead driver.", "tools.clean:clean"),
+    "demo": IndexEntry("Send a real log over a lossy channel and compare both ends.", "demo.demo:demo"),
+    "plugins": IndexEntry(
+        "Plugins of this installation.",
+        commands={
+            "list": IndexEntry(
+                "List the plugins with their distributions and the names they provide.",
+                "driver.plugins:list_plugins",
+            )
+        },
+    ),
+    "settings": IndexEntry(
+        "Settings of the driver.",
+        commands={
+            "show": IndexEntry(
+                "Show every setting of the driver, its value and its source.", "driver.settings:show_settings"
+            )
+        },
+    ),
+    "recordings": IndexEntry(
+        "Recordings of an archive.",
+        commands={
+            "list": IndexEntry(
+                "List the recordings of an archive and their consumers.", "records.listing:list_recordings"
+            ),
+            "verify": IndexEntry(
+                "Verify the frames and checksums of recordings.", "records.verify:verify_recordings"
+            ),
+            "export": IndexEntry("Export the messages of a recording.", "records.export:export_recording"),
+            "purge": IndexEntry(
+                "Delete recordings, or their oldest segments.", "records.purge:purge_recordings"
+            ),
+        },
+    ),
+}
+
+#: Distribution of this package and of the plugins below.
+DISTRIBUTION: Final = "aeron-core"
+
+#: Commands that the plugins of this distribution add.
+PLUGIN_COMMANDS: Final[Mapping[str, str]] = {
+    "pipeline": "Pipelines on Spark: streams in, SQL, tables or streams out.",
+}
+
+#: Plugins of this distribution by entry point: the names that each provides, by hook.
+PLUGINS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "congestion": {"aeron_congestion_controls": ("cubic", "default", "static")},
+    "flow_control": {"aeron_flow_controls": ("max", "min", "tagged", "unicast")},
+    "idle_strategies": {
+        "aeron_idle_strategies": ("backoff", "noop", "signal", "sleep-ns", "sleeping", "spin", "yield")
+    },
+    "media_ipc": {"aeron_media_transports": ("ipc",)},
+    "media_lumberjack": {"aeron_media_transports": ("lumberjack",)},
+    "media_sp": {"aeron_media_transports": ("sp",)},
+    "media_udp": {"aeron_media_transports": ("udp",)},
+    "recording": {"aeron_settings": ("recording",)},
+    "resolvers": {"aeron_name_resolvers": ("csv_table", "default", "driver")},
+    "spark": {},
+}
+
+#: What each hook provides, for people.
+HOOKS: Final[Mapping[str, str]] = {
+    "aeron_media_transports": "medium",
+    "aeron_flow_controls": "flow control",
+    "aeron_congestion_controls": "congestion control",
+    "aeron_name_resolvers": "name resolver",
+    "aeron_idle_strategies": "idle strategy",
+    "aeron_settings": "section of settings",
+}

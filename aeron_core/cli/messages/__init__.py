@@ -1,0 +1,1 @@
+"""Commands that exchange messages through a driver: `pub`, `sub`, `ping`, `pong`, `device`."""

@@ -1,0 +1,186 @@
+"""`aeron-core device`: forwards messages between two PAIR channels, in both directions."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.connecting import checked_channels, connect_to_driver
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.options import Json, int32, print_json
+from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.rate import RateDisplay, counted
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.device import Device
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import ClosedError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+_STREAM: Final = 1001
+# After this many polls without a message, the thread sleeps between two polls. Both numbers are invented.
+_BUSY_LOOKS: Final = 200
+_PAUSE_S: Final = 0.0002
+# Interval between two reads of the error log. Invented.
+_ERRORS_INTERVAL_S: Final = 0.5
+
+First = Annotated[
+    str, typer.Argument(metavar="CHANNEL", help="First channel, such as aeron:sp?endpoint=…|mode=listen.")
+]
+Second = Annotated[
+    str,
+    typer.Argument(
+        metavar="CHANNEL", help="Second channel; the first one again returns every message to its sender."
+    ),
+]
+
+
+def device(  # noqa: PLR0913 - the options of the command
+    first: First,
+    second: Second,
+    stream: Annotated[
+        int,
+        typer.Option(
+            metavar="STREAM_ID",
+            parser=int32,
+            help="Stream id of both channels in the driver; never on the wire.",
+        ),
+    ] = _STREAM,
+    linger: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Time to forward messages already received when the command is interrupted.",
+        ),
+    ] = 5.0,
+    aeron_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--aeron-dir",
+            "-d",
+            metavar="DIR",
+            help="Directory of a running driver; default: a driver embedded in this command.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Forward messages between two PAIR channels, in both directions.
+
+    Runs until an interrupt.
+    """
+    with ExitStack() as stack:
+        interrupt = stack.enter_context(Interrupt())
+        errors = _Errors()
+        aeron = stack.enter_context(_connected(aeron_dir, stack, errors))
+        with checked_channels(first, second):
+            joined = stack.enter_context(Device.join(aeron, first, second, stream))
+        with RateDisplay("device") as display:
+            say("joined; interrupt to stop")
+            _run(joined, display, interrupt, errors)
+            is_settled = _settle(joined, linger)
+        errors.tell()
+        _report(joined, display, json=json)
+        if not is_settled:
+            raise failed(f"some received messages were not forwarded within {linger:g} s")
+
+
+class _Errors:
+    """Prints the error log of an embedded driver, which no other tool can find."""
+
+    def __init__(self) -> None:
+        self._cnc: CncFile | None = None
+        self._told: set[str] = set()
+        self._next_s = 0.0
+
+    def watch(self, driver: MediaDriver) -> None:
+        """Read the error log of that driver."""
+        self._cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
+
+    def tell_if_due(self) -> None:
+        """Print new errors if the interval has passed."""
+        if time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + _ERRORS_INTERVAL_S
+            self.tell()
+
+    def tell(self) -> None:
+        """Print new errors, each one once."""
+        for record in read_errors(self._cnc.error_log) if self._cnc is not None else ():
+            if record.text not in self._told:
+                self._told.add(record.text)
+                say(f"warning: {record.text}")
+
+
+def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aeron:
+    if aeron_dir is not None:
+        return connect_to_driver(aeron_dir)
+    driver = stack.enter_context(MediaDriver.launch_embedded())
+    errors.watch(driver)
+    return connect(driver.aeron_dir)
+
+
+def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Errors) -> None:
+    idle_looks = 0
+    while not interrupt:
+        if joined.is_closed:
+            raise ClosedError("the media driver has shut down")
+        if joined.do_work():
+            idle_looks = 0
+            _show(joined, display)
+            continue
+        idle_looks += 1
+        if idle_looks > _BUSY_LOOKS:
+            _show(joined, display)
+            errors.tell_if_due()
+            interrupt.wait(_PAUSE_S)
+        else:
+            # With fewer processors than spinning threads, let the driver's thread run now.
+            os.sched_yield()
+
+
+def _settle(joined: Device, linger: float) -> bool:
+    deadline_s = time.monotonic() + linger
+    while not (is_settled := joined.settle()):
+        if time.monotonic() >= deadline_s:
+            break
+        time.sleep(_PAUSE_S)
+    return is_settled
+
+
+def _show(joined: Device, display: RateDisplay) -> None:
+    traffic = joined.traffic
+    display.add(
+        sum(each.messages for each in traffic) - display.messages,
+        sum(each.bytes for each in traffic) - display.bytes,
+    )
+
+
+def _report(joined: Device, display: RateDisplay, *, json: bool) -> None:
+    _show(joined, display)
+    directions = [
+        {
+            "from": channel,
+            "messages": each.messages,
+            "bytes": each.bytes,
+            "too_long": each.too_long,
+            "left": each.left,
+        }
+        for channel, each in zip(joined.channels, joined.traffic, strict=True)
+    ]
+    if json:
+        print_json({**display.summary(), "directions": directions})
+        return
+    say(display.sentence("joined"))
+    for channel, each in zip(joined.channels, joined.traffic, strict=True):
+        lost = (
+            f", and {each.too_long} lost, too long for term-length= of the other channel"
+            if each.too_long
+            else ""
+        )
+        say(f"from {channel}: {counted(each.messages, 'message')}{lost}")

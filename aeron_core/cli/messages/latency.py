@@ -1,0 +1,99 @@
+"""Latencies in a log-linear histogram of fixed size: percentiles with three significant digits.
+
+The range of each power of two above 2048 ns is divided into 1024 buckets of equal width, so a bucket is narrower
+than a thousandth of its values. Recording changes one number and allocates nothing, however long a measurement runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9, 99.99)
+_LOWEST_NS: Final = 1
+_HIGHEST_NS: Final = 60 * 1_000_000_000
+_BUCKETS: Final = 1024  # of each power of two
+_EXACT_BITS: Final = 11  # values of fewer bits have a bucket of their own
+_US: Final = 1000
+
+
+class Latencies:
+    """Nanoseconds from 1 to a minute; values out of range count as the nearest in range."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._counts = [0] * (_index_of(_HIGHEST_NS) + 1)
+        self._sum_ns = 0
+        self._min_ns = _HIGHEST_NS
+        self._max_ns = 0
+
+    def add(self, latency_ns: int) -> None:
+        """Record one latency."""
+        value_ns = max(_LOWEST_NS, min(latency_ns, _HIGHEST_NS))
+        self._counts[_index_of(value_ns)] += 1
+        self.count += 1
+        self._sum_ns += value_ns
+        self._min_ns = min(self._min_ns, value_ns)
+        self._max_ns = max(self._max_ns, value_ns)
+
+    def percentile_ns(self, percentile: float) -> int:
+        """Return the highest value of the bucket below or in which `percentile` % of the values are; 0 of none."""
+        # Of 1000 values, the 99.9th percentile is the 999th. Rounding keeps 99.9 * 1000 / 100 from being 999.0000001.
+        rank = max(1, -int(-round(self.count * percentile / 100, 6) // 1))
+        for index, passed in enumerate(accumulate(self._counts)):
+            if passed >= rank:
+                return min(_highest_of(index), self._max_ns)
+        return 0
+
+    def document(self) -> dict[str, object]:
+        """Return the percentiles in µs for a JSON document."""
+        values = dict(self._values_ns())
+        return {
+            "count": self.count,
+            "min_us": _us(values.pop("min")),
+            "mean_us": _us(values.pop("mean")),
+            "max_us": _us(values.pop("max")),
+            "percentiles_us": {name.removesuffix(" %"): _us(value) for name, value in values.items()},
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return names and values in µs as text, none if nothing was recorded."""
+        return [(name, f"{_us(value):,.1f}") for name, value in self._values_ns()] if self.count else []
+
+    def table(self, title: str) -> Table:
+        """Return a table of the percentiles."""
+        # Lazy: the demo reads the rows only.
+        from rich.table import Table  # noqa: PLC0415
+
+        table = Table("percentile", title=title)
+        table.add_column("µs", justify="right")
+        for name, value in self.rows():
+            table.add_row(name, value)
+        return table
+
+    def _values_ns(self) -> Iterator[tuple[str, float]]:
+        yield "min", self._min_ns if self.count else 0
+        yield "mean", self._sum_ns / max(self.count, 1)
+        for percentile in PERCENTILES:
+            yield f"{percentile:g} %", self.percentile_ns(percentile)
+        yield "max", self._max_ns
+
+
+def _index_of(value_ns: int) -> int:
+    """Return the bucket of a value: the value itself below 2048, else by its 11 highest bits."""
+    shift = max(value_ns.bit_length() - _EXACT_BITS, 0)
+    return shift * _BUCKETS + (value_ns >> shift)
+
+
+def _highest_of(index: int) -> int:
+    """Return the highest value of a bucket."""
+    shift = max(index // _BUCKETS - 1, 0)
+    return ((index - shift * _BUCKETS + 1) << shift) - 1
+
+
+def _us(latency_ns: float) -> float:
+    return round(latency_ns / _US, 3)

@@ -1,0 +1,114 @@
+"""`aeron-core ping`: measures round trips to a `pong`, ours or the reference's."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack, closing
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
+from aeron_core.cli.messages.latency import Latencies
+from aeron_core.cli.messages.ping_pong import (
+    PING_CHANNEL,
+    PING_STREAM,
+    PONG_CHANNEL,
+    PONG_STREAM,
+    PingChannel,
+    PingStream,
+    PongChannel,
+    PongStream,
+)
+from aeron_core.cli.options import AeronDir, Json, positive, print_json
+from aeron_core.client.publications.offerer import Offerer
+from aeron_core.client.subscriptions.header import Header
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import ConfigurationError, NotConnectedError
+
+_TIMESTAMP_LENGTH = 8
+
+
+class _Pinger:
+    """Sends a timestamp and waits until it returns."""
+
+    def __init__(
+        self, offerer: Offerer, subscription: Subscription, size: int, timeout: float | None
+    ) -> None:
+        self._offerer = offerer
+        self._subscription = subscription
+        self._message = bytearray(size)
+        self._timeout = timeout
+        self._received_ns = 0
+
+    def round_trip_ns(self) -> int:
+        """Return the time of one round trip; raise NotConnectedError if the message does not return."""
+        sent_ns = time.monotonic_ns()
+        self._message[:_TIMESTAMP_LENGTH] = sent_ns.to_bytes(_TIMESTAMP_LENGTH, "little")
+        self._received_ns = 0
+        self._offerer.offer(self._message)
+        while not self._received_ns:
+            if not self._subscription.poll(self._on_fragment, 10):
+                self._check(sent_ns)
+        return self._received_ns - sent_ns
+
+    def _on_fragment(self, buffer: memoryview, _header: Header) -> None:
+        # Ignore answers to other programs and to earlier pings: several programs may share a pong.
+        if buffer == self._message:
+            self._received_ns = time.monotonic_ns()
+
+    def _check(self, sent_ns: int) -> None:
+        # With fewer processors than spinning threads, let the driver's thread run now.
+        os.sched_yield()
+        if self._timeout is not None and time.monotonic_ns() - sent_ns > self._timeout * 1e9:
+            raise NotConnectedError(f"a ping did not return within {self._timeout:g} s")
+
+
+def ping(  # noqa: PLR0913 - the options of the command
+    messages: Annotated[
+        int, typer.Option(metavar="COUNT", help="Number of round trips to measure.")
+    ] = 100_000,
+    warm_up: Annotated[
+        int, typer.Option(metavar="COUNT", min=0, help="Number of round trips before the measurement.")
+    ] = 10_000,
+    size: Annotated[
+        int, typer.Option(metavar="BYTES", help="Length of a message: at least 8, at most one datagram.")
+    ] = 32,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Fail if pong does not answer within this time.")
+    ] = 10.0,
+    ping_channel: PingChannel = PING_CHANNEL,
+    ping_stream: PingStream = PING_STREAM,
+    pong_channel: PongChannel = PONG_CHANNEL,
+    pong_stream: PongStream = PONG_STREAM,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Measure round trips to `aeron-core pong` or to the Pong of Aeron."""
+    positive("--messages", messages)
+    positive("--timeout", timeout)
+    if size < _TIMESTAMP_LENGTH:
+        raise ConfigurationError(f"--size={size}: must be at least {_TIMESTAMP_LENGTH}")
+    latencies = Latencies()
+    with ExitStack() as stack:
+        aeron = stack.enter_context(connect_to_driver(aeron_dir))
+        with checked_channels(ping_channel, pong_channel):
+            subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
+            publication = stack.enter_context(
+                closing(aeron.add_exclusive_publication(ping_channel, ping_stream))
+            )
+        if size > publication.max_payload_length:
+            raise ConfigurationError(f"--size={size}: must be at most {publication.max_payload_length}")
+        await_other_side(publication, timeout)
+        await_other_side(subscription, timeout)
+        pinger = _Pinger(Offerer(publication, timeout), subscription, size, timeout)
+        for _ in range(warm_up):
+            pinger.round_trip_ns()
+        for _ in range(messages):
+            latencies.add(pinger.round_trip_ns())
+    if json:
+        print_json({"size": size, "round_trip": latencies.document()})
+    else:
+        Console().print(latencies.table(f"round trips of {latencies.count:,} messages of {size} bytes"))

@@ -1,0 +1,127 @@
+"""`aeron-core pub`: publishes lines, or random messages."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
+from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.rate import RateDisplay
+from aeron_core.client.publications.offerer import Offerer
+from aeron_core.errors import ConfigurationError
+
+#: Behind schedule by more than this, pacing starts again from now, without a burst. Invented: longer than the pauses
+#: of a scheduler, shorter than a burst that fills a term.
+_MAX_LATENESS_S: Final = 0.1
+#: Longest pause between two messages: 31 years, which every system call that waits accepts.
+_MAX_INTERVAL_S: Final = 1e9
+
+
+def pub(  # noqa: PLR0913 - the options of the command
+    channel: Channel,
+    stream_id: StreamId,
+    input: Annotated[  # noqa: A002 - the name of the option
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="File with the lines to publish; default: the standard input.",
+        ),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Number of messages to send; default: all.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="RATE", help="Messages per second; default: no limit.")
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help="Send random messages of this length instead of lines."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
+        ),
+    ] = None,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Publish the lines of the standard input or of a file.
+
+    Each line is one message, without its line end.
+    """
+    for name, value in (("--count", count), ("--rate", rate), ("--size", size), ("--timeout", timeout)):
+        positive(name, value)
+    with ExitStack() as stack:
+        aeron = stack.enter_context(connect_to_driver(aeron_dir))
+        with checked_channels(channel):
+            publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
+        if size is not None and size > publication.max_message_length:
+            raise ConfigurationError(f"--size={size}: must be at most {publication.max_message_length}")
+        messages = _random_messages(size) if size is not None else _lines(input, stack)
+        await_other_side(publication, timeout)
+        offerer = Offerer(publication, timeout)
+        with RateDisplay("sent", count) as display:
+            _send(paced(itertools.islice(messages, count), rate), offerer, display)
+        position = publication.position
+    if json:
+        extra = {"back_pressured": offerer.back_pressured, "position": position}
+        print_json({**display.summary(), **extra})
+    else:
+        say(display.sentence("sent"))
+
+
+def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> None:
+    display.start()
+    try:
+        for message in messages:
+            offerer.offer(message)
+            display.add(1, len(message))
+    except KeyboardInterrupt:
+        # The usual end of an endless stream: messages already accepted are sent and counted.
+        return
+
+
+def _lines(path: Path | None, stack: ExitStack) -> Iterator[bytes]:
+    file = sys.stdin.buffer if path is None else stack.enter_context(path.open("rb"))
+    return (line.removesuffix(b"\n") for line in file)
+
+
+def _random_messages(size: int) -> Iterator[bytes]:
+    generator = random.Random()
+    while True:
+        yield generator.randbytes(size)
+
+
+def paced(messages: Iterable[bytes], rate: float | None) -> Iterator[bytes]:
+    """Yield `rate` messages per second.
+
+    Each message has a deadline on a fixed schedule. One that is late is not delayed, so that sleeps that take longer
+    than asked for, 50 µs and more, do not lower the rate.
+    """
+    if rate is None:
+        yield from messages
+        return
+    interval_s = min(1 / rate, _MAX_INTERVAL_S)
+    due_s = time.monotonic()
+    for message in messages:
+        now_s = time.monotonic()
+        if now_s < due_s:
+            time.sleep(due_s - now_s)
+        elif now_s - due_s > _MAX_LATENESS_S:
+            due_s = now_s
+        yield message
+        due_s += interval_s

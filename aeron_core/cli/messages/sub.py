@@ -1,0 +1,106 @@
+"""`aeron-core sub`: writes the messages of a subscription, one per line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, BinaryIO, Final
+
+import typer
+
+from aeron_core.cli.connecting import checked_channels, connect_to_driver
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
+from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.rate import RateDisplay, counted
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import ClosedError
+
+_BATCH: Final = 4096
+# Invented: an idle subscriber polls a thousand times per second, and adds at most this to the latency.
+_PAUSE_S: Final = 0.001
+
+
+def sub(  # noqa: PLR0913 - the options of the command
+    channel: Channel,
+    stream_id: StreamId,
+    count: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Number of messages to receive; default: no limit.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="File to write; default: the standard output."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
+    ] = None,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Write received messages, one per line.
+
+    Runs until --count, --timeout or an interrupt. Fails if --timeout expires before the first message, or before
+    --count.
+    """
+    positive("--count", count)
+    positive("--timeout", timeout)
+    with ExitStack() as stack:
+        file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
+        aeron = stack.enter_context(connect_to_driver(aeron_dir))
+        with checked_channels(channel):
+            subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
+        with Interrupt() as interrupt, RateDisplay("received", count) as display:
+            receiver = _Receiver(subscription, file, display, interrupt)
+            in_time = receiver.receive(count, timeout)
+        file.flush()
+    _sum_up(display, json=json, to_stdout=output is not None)
+    if not in_time and display.messages < (count or 1):
+        expected = "no message" if count is None else f"{display.messages} of {count} messages"
+        raise failed(f"{expected} received from {channel} stream {stream_id}, and none for {timeout:g} s")
+
+
+@dataclass
+class _Receiver:
+    subscription: Subscription
+    file: BinaryIO
+    display: RateDisplay
+    interrupt: Interrupt
+
+    def receive(self, count: int | None, timeout: float | None) -> bool:
+        """Write messages until --count or the interrupt; return False if --timeout expired."""
+        heard_s = time.monotonic()
+        while not self.interrupt and (count is None or self.display.messages < count):
+            if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):
+                heard_s = time.monotonic()
+            elif self.subscription.is_closed:
+                raise ClosedError(
+                    f"the media driver shut down after {counted(self.display.messages, 'message')}"
+                )
+            elif timeout is not None and time.monotonic() - heard_s >= timeout:
+                return False
+            else:
+                self.interrupt.wait(_PAUSE_S)
+        return True
+
+    def _write(self, limit: int) -> int:
+        batch = self.subscription.poll_batch(limit)
+        if len(batch):
+            if self.display.messages == 0:
+                self.display.start()
+            self.file.writelines(message + b"\n" for message in batch)
+            self.file.flush()
+            self.display.add(len(batch), len(batch.data))
+        return len(batch)
+
+
+def _sum_up(display: RateDisplay, *, json: bool, to_stdout: bool) -> None:
+    if json:
+        import json as encoder  # noqa: PLC0415 - an option has the name of the module
+
+        print(encoder.dumps(display.summary()), file=sys.stdout if to_stdout else sys.stderr)
+    else:
+        say(display.sentence("received"))

@@ -1,0 +1,1 @@
+"""Commands that record streams, and those that list, export, verify, purge and replay recordings."""

@@ -1,0 +1,106 @@
+"""`aeron-core recordings export`: writes the messages of a recording to a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.quantities import time_ns_of
+from aeron_core.cli.records.selection import ArchivePlace, RecordingId, progress
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.reading.export import ExportFormat, export
+from aeron_core.recording.reading.messages import RecordedMessage, messages
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
+
+Begin = Annotated[
+    int | None,
+    typer.Option(metavar="POSITION", min=0, help="Position of the first frame; default: the beginning."),
+]
+End = Annotated[
+    int | None,
+    typer.Option(metavar="POSITION", min=0, help="Position after the last frame; default: the end."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Begin at this time: 2026-11-21T19:30Z, or 2h for two hours ago."),
+]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="End before this time.")]
+
+
+def export_recording(  # noqa: PLR0913 - the options of the command
+    place: ArchivePlace,
+    recording_id: RecordingId,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="File to write; default: the standard output."),
+    ] = None,
+    form: Annotated[
+        ExportFormat,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Output format: lines, length-prefixed (int32, little-endian), arrow or parquet.",
+        ),
+    ] = ExportFormat.LINES,
+    begin: Begin = None,
+    end: End = None,
+    since: Since = None,
+    until: Until = None,
+    json: Json = False,
+) -> None:
+    """Export the messages of a recording.
+
+    Fragmented messages are reassembled. Tables have the columns recording_id, session_id, stream_id, position (after
+    the message), time (of the recording), reserved_value and payload. --json adds a summary.
+    """
+    recording = Archive.open(place).recording(recording_id)
+    first, last = range_of(recording, begin, end, since, until)
+    with ExitStack() as stack:
+        file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
+        advance = stack.enter_context(progress("exported", last - first))
+        count = export(
+            _counted(messages(recording, first, last), first, advance), recording.descriptor, file, form
+        )
+        file.flush()
+    if json:
+        document = {"recording_id": recording_id, "begin": first, "end": last, "messages": count}
+        print_json(document) if output is not None else print(document, file=sys.stderr)
+    else:
+        say(f"exported {count:,} messages of recording {recording_id} from position {first} to {last}")
+
+
+def range_of(
+    recording: Recording, begin: int | None, end: int | None, since: str | None, until: str | None
+) -> tuple[int, int]:
+    """Return the range of positions, given as positions or times; raise ConfigurationError if it is wrong."""
+    for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
+        if one is not None and other is not None:
+            raise ConfigurationError(f"{names}: only one of them is allowed")
+    now_ns = time.time_ns()
+    if since is not None:
+        begin = recording.position_at(time_ns_of("--since", since, now_ns))
+    if until is not None:
+        end = recording.position_at(time_ns_of("--until", until, now_ns))
+    first = recording.start_position if begin is None else begin
+    last = recording.position if end is None else end
+    if first > last:
+        raise ConfigurationError(f"from position {first} to {last}: the end must not be before the beginning")
+    return first, last
+
+
+def _counted(
+    found: Iterable[RecordedMessage], position: int, advance: Callable[[int], object]
+) -> Iterator[RecordedMessage]:
+    for message in found:
+        advance(message.position - position)
+        position = message.position
+        yield message

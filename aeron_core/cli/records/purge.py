@@ -1,0 +1,95 @@
+"""`aeron-core recordings purge`: deletes recordings, or their oldest segments."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.quantities import time_ns_of
+from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, selected
+from aeron_core.errors import ConfigurationError, RecordingError
+from aeron_core.recording.retention.leases import needed_from, read_leases
+from aeron_core.recording.retention.purge import purge_before, purge_recording
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
+
+
+def purge_recordings(  # noqa: PLR0913 - the options of the command
+    place: ArchivePlace,
+    recording_ids: RecordingIds = None,
+    before: Annotated[
+        int | None,
+        typer.Option(metavar="POSITION", min=0, help="Delete segments that end at or before this position."),
+    ] = None,
+    before_time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Like --before, by time: 2026-11-21T19:30Z, or 7d for seven days ago."
+        ),
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="Delete whole recordings, unless they are being recorded.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also delete what consumers still need.")] = False,
+    json: Json = False,
+) -> None:
+    """Delete recordings, or their oldest segments.
+
+    Fails and deletes nothing if the lease of a consumer needs any of the data. Only --all deletes the last segment of
+    a recording.
+    """
+    if sum([before is not None, before_time is not None, whole]) != 1:
+        raise ConfigurationError("exactly one of --before, --before-time and --all is required")
+    if before is not None and len(recording_ids or []) != 1:
+        raise ConfigurationError(
+            "--before: exactly one recording id is required, since positions differ between recordings"
+        )
+    archive = Archive.open(place)
+    now_ns = time.time_ns()
+    limits = {
+        recording.recording_id: _limit(recording, before, before_time, now_ns)
+        for recording in selected(archive, recording_ids)
+    }
+    if not force:
+        _check_leases(archive, limits, now_ns)
+    documents: list[dict[str, object]] = []
+    for recording_id, position in limits.items():
+        if position is None:
+            length = purge_recording(archive.store, recording_id, now_ns)
+            start = None
+        else:
+            length = purge_before(archive.store, recording_id, position)
+            start = archive.recording(recording_id).start_position
+        documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
+        if not json:
+            rest = "none left" if start is None else f"it begins at {start}"
+            say(f"recording {recording_id}: {length:,} bytes deleted, {rest}")
+    if json:
+        print_json(documents)
+
+
+def _limit(recording: Recording, before: int | None, before_time: str | None, now_ns: int) -> int | None:
+    """Return the position before which to delete, None for all."""
+    if before_time is not None:
+        return recording.position_at(time_ns_of("--before-time", before_time, now_ns))
+    return before
+
+
+def _check_leases(archive: Archive, limits: dict[int, int | None], now_ns: int) -> None:
+    leases = read_leases(archive.store)
+    for recording_id, position in limits.items():
+        needed = needed_from(leases, recording_id, now_ns)
+        if needed is None:
+            continue
+        recording = archive.recording(recording_id)
+        # The start of the first segment that is kept.
+        start = None if position is None else recording.segment_base(max(position, recording.start_position))
+        if start is None or start > max(needed[0], recording.start_position):
+            raise RecordingError(
+                f"recording {recording_id}: consumer {needed[1]!r} needs it from position {needed[0]} on; use --force "
+                "to delete it anyway"
+            )

@@ -1,0 +1,138 @@
+"""`aeron-core record`: records streams into an archive."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, int32, positive, print_json
+from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.quantities import duration_ns_of, size_of
+from aeron_core.cli.records.recorded_streams import RecordedStreams
+from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.place import recording_place
+from aeron_core.recording.retention.retention import RetentionPolicy
+from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
+from aeron_core.recording.writing.recorder import RecorderParams
+from aeron_core.uri.values import format_duration_ns
+
+_DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
+#: Shortest and longest term of a log: a segment has at least one.
+_MIN_SEGMENT_LENGTH: Final = 64 * 1024
+_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
+
+StreamIds = Annotated[
+    list[int], typer.Argument(metavar="STREAM_ID", parser=int32, help="Stream ids within the channel.")
+]
+To = Annotated[
+    str,
+    typer.Option(
+        metavar="ARCHIVE", help="Archive: a directory, or with --spool a URI; created if it does not exist."
+    ),
+]
+Spool = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="Directory to record into first; finished segments are moved from it to --to."
+    ),
+]
+DurabilityOption = Annotated[
+    DurabilityPolicy,
+    typer.Option(
+        metavar="POLICY",
+        help="When written data counts as recorded: block (each block is on disk), interval (everything is on disk "
+        "after an interval) or never (at once).",
+    ),
+]
+SyncInterval = Annotated[str, typer.Option(metavar="TIME", help="Interval of --durability interval.")]
+SegmentLength = Annotated[
+    str,
+    typer.Option(
+        metavar="BYTES",
+        help="Length of a segment file: a power of two from 64k to 1g, raised to the term length of the stream.",
+    ),
+]
+RetainBytes = Annotated[
+    str | None,
+    typer.Option(metavar="BYTES", help="Delete the oldest segments beyond this size; default: never."),
+]
+RetainAge = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Delete segments older than this, such as 12h or 7d; default: never."),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
+]
+Release = Annotated[
+    bool,
+    typer.Option("--release", help="Also close the subscriptions, so that no other recorder can take over."),
+]
+EndWithDriver = Annotated[
+    bool,
+    typer.Option(
+        "--end-with-driver", help="Fail when the driver shuts down, instead of waiting for the next one."
+    ),
+]
+
+
+def record(  # noqa: PLR0913 - the options of the command
+    channel: Channel,
+    stream_ids: StreamIds,
+    to: To,
+    spool: Spool = None,
+    durability: DurabilityOption = DurabilityPolicy.INTERVAL,
+    interval: SyncInterval = _DEFAULT_INTERVAL,
+    segment_length: SegmentLength = "128m",
+    retain_bytes: RetainBytes = None,
+    retain_age: RetainAge = None,
+    timeout: Timeout = None,
+    release: Release = False,
+    ends_with_driver: EndWithDriver = False,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Record streams of a channel into an archive.
+
+    Each publication becomes a recording. Runs until a signal or --timeout. Streams that are still active stay open: the
+    next recorder continues their recordings, without a gap if it starts within the driver's client liveness timeout.
+    When the driver shuts down, everything that it delivered is recorded, and the command continues with the next driver
+    in the directory. Segments beyond --retain-bytes or --retain-age are deleted, oldest first, unless the lease of a
+    consumer needs them. Fails if --timeout expires before the first message.
+    """
+    positive("--timeout", timeout)
+    streams = RecordedStreams()
+    params = RecorderParams(
+        on_error=lambda error: say(f"error: {error}"),
+        on_recording=streams.add,
+        segment_length=_segment_length_of(segment_length),
+        durability=Durability(durability, duration_ns_of("--interval", interval)),
+    )
+    retention = RetentionPolicy(
+        max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
+        max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
+    )
+    with Interrupt() as interrupt, ExitStack() as stack:
+        place = stack.enter_context(recording_place(to, spool, retention, params))
+        wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
+        run = RecordingRun(wanted, place, streams, interrupt, timeout)
+        with streams:
+            in_time = run.run(releases=release, ends_with_driver=ends_with_driver)
+        documents = streams.documents(to)
+    if json:
+        print_json(documents)
+    else:
+        say(streams.sentence())
+    if not in_time and run.recorded_length == 0:
+        raise failed(f"no message received from {channel} for {timeout:g} s")
+
+
+def _segment_length_of(text: str) -> int:
+    length = size_of("--segment-length", text)
+    if length & (length - 1) or not _MIN_SEGMENT_LENGTH <= length <= _MAX_SEGMENT_LENGTH:
+        raise ConfigurationError(f"--segment-length={text}: must be a power of two from 64k to 1g")
+    return length

@@ -1,0 +1,123 @@
+"""Streams that a command records: shown on a terminal while it runs, and as a summary at the end."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from aeron_core.cli.options import is_terminal
+from aeron_core.recording.writing.image_recorder import ImageRecorder
+
+_INTERVAL_S: Final = 0.5
+_MEGABYTE: Final = 1_000_000
+
+
+class RecordedStreams:
+    """Recordings in the order in which this command started them; shown on stderr if it is a terminal."""
+
+    def __init__(self) -> None:
+        self._streams: dict[int, ImageRecorder] = {}  # by recording id
+        self._begins: dict[int, int] = {}  # position at which this command started, by recording id
+        self._shown: dict[int, int] = {}  # position when last shown
+        self._rates: dict[int, float] = {}
+        self._start_s = self._shown_s = time.monotonic()
+        self._going_on = False
+        self._live = (
+            Live(console=Console(stderr=True), auto_refresh=False, transient=True) if is_terminal() else None
+        )
+
+    def add(self, stream: ImageRecorder) -> None:
+        """Add a recording that starts or continues."""
+        recording_id = stream.writer.descriptor.recording_id
+        self._streams[recording_id] = stream
+        self._begins.setdefault(recording_id, stream.writer.recorded_position)
+
+    def note_end(self) -> None:
+        """Store whether any stream is still active when its recorder stops."""
+        self._going_on = any(
+            not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
+        )
+
+    def go_on(self) -> bool:
+        """Return whether a stream was still active when its recorder stopped."""
+        return self._going_on
+
+    def show(self) -> None:
+        """Update the display if it is due; cheap enough for every duty cycle."""
+        now_s = time.monotonic()
+        if self._live is None or now_s - self._shown_s < _INTERVAL_S:
+            return
+        for key, stream in self._streams.items():
+            position = stream.writer.recorded_position
+            moved = position - self._shown.get(key, self._begins[key])
+            self._rates[key] = moved / _MEGABYTE / (now_s - self._shown_s)
+            self._shown[key] = position
+        self._shown_s = now_s
+        self._live.update(self._table(), refresh=True)
+
+    def documents(self, archive: str) -> list[dict[str, object]]:
+        """Return the recordings as a JSON document."""
+        return [
+            {
+                "recording_id": descriptor.recording_id,
+                "archive": archive,
+                "channel": descriptor.channel,
+                "stream_id": descriptor.stream_id,
+                "session_id": descriptor.session_id,
+                "source_identity": descriptor.source_identity,
+                "start_position": descriptor.start_position,
+                "stop_position": descriptor.stop_position,
+                "is_end_of_stream": descriptor.is_end_of_stream,
+                "recorded_bytes": stream.writer.recorded_position - self._begins[descriptor.recording_id],
+            }
+            for stream in self._streams.values()
+            for descriptor in (stream.writer.descriptor,)
+        ]
+
+    def sentence(self) -> str:
+        """Return the totals as a sentence."""
+        seconds = max(time.monotonic() - self._start_s, 1e-9)
+        length = sum(
+            stream.writer.recorded_position - self._begins[key] for key, stream in self._streams.items()
+        )
+        count = len(self._streams)
+        return (
+            f"recorded {length:,} bytes of {count} {'stream' if count == 1 else 'streams'} in {seconds:.3f} s: "
+            f"{length / _MEGABYTE / seconds:,.1f} MB/s"
+        )
+
+    def _table(self) -> Table:
+        table = Table("recording", "stream", "session", box=None, pad_edge=False)
+        table.add_column("position", justify="right")
+        table.add_column("MB/s", justify="right")
+        table.add_column("")
+        for key, stream in self._streams.items():
+            descriptor = stream.writer.descriptor
+            table.add_row(
+                str(key),
+                str(descriptor.stream_id),
+                str(descriptor.session_id),
+                f"{stream.writer.recorded_position:,}",
+                f"{self._rates[key]:,.1f}",
+                "ended" if stream.is_stopped else "",
+            )
+        return table
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()

@@ -1,0 +1,136 @@
+"""Records streams until it is stopped, with each media driver that runs in a directory in turn.
+
+    recording -> waiting    the client is closed: its driver has shut down, or sent no heartbeat for too long
+    waiting -> recording    a driver runs in the directory
+
+Invariant: everything that one driver delivered is in the archive before a recording of the next driver starts.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from pathlib import Path
+from typing import Final
+
+from aeron_core.cli.connecting import checked_channels, connect_to_driver, connect_to_next_driver
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.outcome import say
+from aeron_core.cli.records.recorded_streams import RecordedStreams
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import ClosedError, DriverTimeoutError
+from aeron_core.recording.pace import Pace
+from aeron_core.recording.place import RecordingPlace
+from aeron_core.recording.writing.recorder import Recorder
+
+# Interval between two checks for a driver. Invented: a driver restarts within seconds.
+_LOOK_S: Final = 0.05
+
+
+class _End(Enum):
+    INTERRUPT = auto()
+    SILENCE = auto()
+    DRIVER_GONE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class WantedStreams:
+    """Streams to record, and the directory of their driver."""
+
+    aeron_dir: Path
+    channel: str
+    stream_ids: list[int]
+
+
+@dataclass
+class RecordingRun:
+    """One run of the command, used by the main thread."""
+
+    wanted: WantedStreams
+    place: RecordingPlace
+    streams: RecordedStreams
+    interrupt: Interrupt
+    timeout: float | None  # seconds without a message, None for no limit
+
+    recorded_length: int = 0
+    _heard_s: float = field(default_factory=time.monotonic)
+
+    def run(self, *, releases: bool, ends_with_driver: bool) -> bool:
+        """Record until the interrupt; return False if the timeout expired.
+
+        Raises DriverTimeoutError if there is no driver at the start, and ClosedError if `ends_with_driver` and the
+        driver shuts down.
+        """
+        aeron = connect_to_driver(self.wanted.aeron_dir)
+        self._heard_s = time.monotonic()
+        while (end := self._record(aeron, releases=releases)) is _End.DRIVER_GONE:
+            if ends_with_driver:
+                raise ClosedError("the media driver has shut down; everything that it delivered is recorded")
+            say(
+                f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is recorded; "
+                "waiting for the next one"
+            )
+            following = self._await_driver()
+            if isinstance(following, _End):
+                end = following
+                break
+            aeron = following
+            say(f"a media driver runs in {self.wanted.aeron_dir} again")
+        return end is not _End.SILENCE
+
+    def _record(self, aeron: Aeron, *, releases: bool) -> _End:
+        with aeron:
+            try:
+                with checked_channels(self.wanted.channel):
+                    subscriptions = [
+                        aeron.add_subscription(self.wanted.channel, stream_id)
+                        for stream_id in self.wanted.stream_ids
+                    ]
+            except (ClosedError, DriverTimeoutError):
+                if not aeron.is_closed:  # a driver that is alive but does not answer
+                    raise
+                return _End.DRIVER_GONE
+            recorder = Recorder(aeron, self.place.archive, subscriptions, self.place.params)
+            before, leaves = self.recorded_length, False
+            try:
+                return self._record_until_end(recorder, subscriptions, before)
+            finally:
+                self.streams.note_end()
+                leaves = self.streams.go_on() and not releases
+                recorder.on_close(leaves=leaves)
+                if leaves:
+                    aeron.leave()
+
+    def _record_until_end(self, recorder: Recorder, subscriptions: list[Subscription], before: int) -> _End:
+        pace = Pace()
+        while not self.interrupt:
+            try:
+                pause_s = pace.pause_after(recorder.do_work())
+            except ClosedError:  # between listing the images and using one
+                return _End.DRIVER_GONE
+            self.recorded_length = before + recorder.recorded_length
+            if pause_s == 0:
+                self._heard_s = time.monotonic()
+            elif any(subscription.is_closed for subscription in subscriptions):
+                return _End.DRIVER_GONE
+            elif self._is_silent():
+                return _End.SILENCE
+            else:
+                self.interrupt.wait(pause_s)
+            self.streams.show()
+        return _End.INTERRUPT
+
+    def _await_driver(self) -> Aeron | _End:
+        """Return a client of the next driver, or the reason to stop waiting."""
+        while not self.interrupt.wait(_LOOK_S):
+            if self._is_silent():
+                return _End.SILENCE
+            if (aeron := connect_to_next_driver(self.wanted.aeron_dir)) is not None:
+                return aeron
+            self.streams.show()
+        return _End.INTERRUPT
+
+    def _is_silent(self) -> bool:
+        return self.timeout is not None and time.monotonic() - self._heard_s >= self.timeout

@@ -1,0 +1,65 @@
+"""`aeron-core recordings verify`: checks every frame and every checksum."""
+
+from __future__ import annotations
+
+import time
+
+from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, progress, selected
+from aeron_core.errors import RecordingError
+from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
+
+
+def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, json: Json = False) -> None:
+    """Verify the frames and checksums of recordings.
+
+    Reads each recording from end to end. Reports every fault with its position, and fails at the end if there is any.
+    """
+    archive = Archive.open(place)
+    recordings = selected(archive, recording_ids)
+    found: list[VerifiedRecording] = []
+    sizes = {recording.recording_id: _size(recording) for recording in recordings}
+    with progress("verified", sum(sizes.values())) as advance:
+        for recording in recordings:
+            try:
+                found.append(verify(archive.store, recording, time.time_ns(), advance))
+            except RecordingError as error:
+                fault = RecordingFault(recording.recording_id, 0, "recording.json", str(error))
+                found.append(VerifiedRecording(recording.recording_id, 0, 0, faults=[fault]))
+    faults = [fault for result in found for fault in result.faults]
+    if json:
+        print_json([_document(result) for result in found])
+    for fault in faults:
+        say(f"error: {fault}")
+    length = sum(result.end - result.begin for result in found)
+    covered = sum(result.covered_length for result in found)
+    say(
+        f"verified {len(found)} recordings, {length:,} bytes, {sum(result.frame_count for result in found):,} "
+        f"frames, {covered:,} bytes covered by checksums: {len(faults)} faults"
+    )
+    if faults:
+        raise ended(EXIT_FAILURE)
+
+
+def _size(recording: Recording) -> int:
+    try:
+        return recording.size()
+    except RecordingError:
+        return 0
+
+
+def _document(result: VerifiedRecording) -> dict[str, object]:
+    return {
+        "recording_id": result.recording_id,
+        "begin": result.begin,
+        "end": result.end,
+        "frames": result.frame_count,
+        "check_sums": result.check_sum_count,
+        "covered_bytes": result.covered_length,
+        "faults": [
+            {"position": fault.position, "file": fault.file, "text": fault.text} for fault in result.faults
+        ],
+    }

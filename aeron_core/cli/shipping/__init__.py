@@ -1,0 +1,1 @@
+"""The command `ship`, which publishes the lines of growing files."""

@@ -1,0 +1,1 @@
+"""Commands that read or clean the files of a driver, alive or dead: counters, errors, losses, streams, logs."""

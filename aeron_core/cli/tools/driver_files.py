@@ -1,0 +1,81 @@
+"""Files of any driver, ours or the reference's, alive or dead, mapped read-only."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.concurrent.counters import CountersReader
+from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import CncNotReadyError, StorageError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+LOSS_REPORT_FILE: Final = "loss-report.dat"
+#: Source: AERON_DRIVER_TIMEOUT_MS default; cnc.dat does not contain the driver's own value.
+_DRIVER_TIMEOUT_MS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class DriverFiles:
+    """The file `cnc.dat` of a directory, mapped for reading."""
+
+    cnc: CncFile
+    counters: CountersReader
+
+    @classmethod
+    def open(cls, aeron_dir: Path) -> DriverFiles:
+        """Map the file; raise CncNotReadyError if no driver has run there."""
+        path = aeron_dir / CNC_FILE
+        try:
+            cnc = CncFile.open(path, read_only=True)
+        except CncNotReadyError as error:
+            raise CncNotReadyError(
+                f"no media driver in {aeron_dir}: {error}; choose another directory with --aeron-dir or AERON_DIR"
+            ) from error
+        return cls(cnc, CountersReader(cnc.counters_metadata, cnc.counters_values))
+
+    @property
+    def version(self) -> str:
+        """Version of the file."""
+        version = self.cnc.version
+        return f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
+
+    @property
+    def heartbeat_age_ms(self) -> int | None:
+        """Age of the driver's last heartbeat; None if it has shut down or never ran."""
+        heartbeat_ms = ManyToOneRingBuffer(self.cnc.to_driver).consumer_heartbeat_ms
+        return int(time.time() * 1000) - heartbeat_ms if heartbeat_ms > 0 else None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the last heartbeat is within the default timeout."""
+        age_ms = self.heartbeat_age_ms
+        return age_ms is not None and age_ms <= _DRIVER_TIMEOUT_MS
+
+    def system_counter(self, system_id: int) -> int:
+        """Return the value of a system counter, 0 if this driver does not have it."""
+        if self.counters.state(system_id) != wire.COUNTER_STATE_ALLOCATED:
+            return 0
+        return self.counters.value(system_id)
+
+
+def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
+    """Map the loss report; raise StorageError with a remedy."""
+    try:
+        return open_mapped_file(aeron_dir / LOSS_REPORT_FILE, read_only=True)
+    except StorageError as error:
+        raise StorageError(
+            error.errno, f"{error.strerror}; name the directory of a driver with --aeron-dir or AERON_DIR"
+        ) from error
+
+
+def date_of(epoch_ms: int) -> str:
+    """Return a time as text, in the time zone of this machine."""
+    seconds, milliseconds = divmod(epoch_ms, 1000)
+    moment = time.localtime(seconds)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{milliseconds:03d}{time.strftime('%z', moment)}"

@@ -1,0 +1,29 @@
+"""Pages that are updated continuously on a terminal, and printed once elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from aeron_core.cli.interrupt import Interrupt
+
+Once = Annotated[bool, typer.Option("--once", help="Show one page and exit, also on a terminal.")]
+Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between two updates.")]
+
+
+def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
+    """Show the result of `page` every `interval` seconds until a signal; once if stdout is no terminal."""
+    if once or not sys.stdout.isatty():
+        print(page(), flush=True)
+        return
+    # Lazy: rich takes longer to import than a tool takes that shows its page once.
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    with Interrupt() as interrupt, Live(screen=True, auto_refresh=False) as live:
+        while not interrupt:
+            live.update(Text(page(), no_wrap=True, overflow="ellipsis"), refresh=True)
+            interrupt.wait(interval)

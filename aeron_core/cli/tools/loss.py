@@ -1,0 +1,48 @@
+"""`aeron-core loss`: shows the loss report of a driver."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import asdict
+from typing import Final
+
+from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
+from aeron_core.cli.tools.driver_files import date_of, open_loss_report
+from aeron_core.concurrent.loss_report import read_loss_report
+
+# As LossStat, so that programs that parse its output parse ours.
+_HEADER: Final = (
+    "#OBSERVATION_COUNT",
+    "TOTAL_BYTES_LOST",
+    "FIRST_OBSERVATION",
+    "LAST_OBSERVATION",
+    "SESSION_ID",
+    "STREAM_ID",
+    "CHANNEL",
+    "SOURCE",
+)
+
+
+def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
+    """Show the loss report of a driver, alive or dead, as CSV."""
+    entries = list(read_loss_report(open_loss_report(directory_of(aeron_dir))))
+    if json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(_HEADER)
+    for entry in entries:
+        table.writerow(
+            (
+                entry.observation_count,
+                entry.total_bytes_lost,
+                date_of(entry.first_observation_ms),
+                date_of(entry.last_observation_ms),
+                entry.session_id,
+                entry.stream_id,
+                entry.channel,
+                entry.source,
+            )
+        )
+    print(f"{len(entries)} loss entries")

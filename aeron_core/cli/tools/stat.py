@@ -1,0 +1,167 @@
+"""`aeron-core stat`: shows the counters of a driver."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.cli.tools.live import Interval, Once, show
+from aeron_core.cli.tools.streams import SessionOption, StreamOption
+from aeron_core.concurrent.counter_types import STREAM_TYPES, owner_of
+from aeron_core.concurrent.counters import CounterRecord
+from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID
+from aeron_core.errors import ConfigurationError
+
+_RULE_WIDTH = 70  # as AeronStat
+_VALUE_WIDTH = 26
+
+
+class CounterFormat(StrEnum):
+    """Output format of counters."""
+
+    TEXT = "text"
+    JSON = "json"
+    PROMETHEUS = "prometheus"
+
+
+def stat(  # noqa: PLR0913 - the options of the command
+    aeron_dir: AeronDir = None,
+    once: Once = False,
+    json: Json = False,
+    output: Annotated[
+        CounterFormat,
+        typer.Option("--format", metavar="FORMAT", help="Output format: text, json or prometheus."),
+    ] = CounterFormat.TEXT,
+    interval: Interval = 1.0,
+    match: Annotated[
+        str, typer.Option(metavar="REGEX", help="Show only counters with a matching label.")
+    ] = "",
+    type_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="Show only counters of this type: its number, or the beginning of its labels, such as pub-pos; "
+            "may be repeated.",
+        ),
+    ] = None,
+    session: SessionOption = None,
+    stream: StreamOption = None,
+) -> None:
+    """Show the counters of a driver, alive or dead.
+
+    Updates continuously on a terminal.
+    """
+    positive("--interval", interval)
+    if json and output is CounterFormat.PROMETHEUS:
+        raise ConfigurationError(f"--json and --format={output}: only one of them is allowed")
+    selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
+    files = DriverFiles.open(directory_of(aeron_dir))
+    if next(selection.of(files), None) is None:
+        say("warning: no counter matches: " + selection.reason(files))
+    if json or output is CounterFormat.JSON:
+        print_json(_document(files, selection))
+    elif output is CounterFormat.PROMETHEUS:
+        # Lazy: prometheus_client is needed for this format only.
+        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415
+
+        print(prometheus_text(lambda: selection.of(files)), end="")
+    else:
+        show(lambda: _page(files, selection), interval, once=once)
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    label: re.Pattern[str]
+    types: tuple[str, ...]
+    session: int | None
+    stream: int | None
+
+    def of(self, files: DriverFiles) -> Iterator[CounterRecord]:
+        return (record for record in files.counters if self._has(record))
+
+    def reason(self, files: DriverFiles) -> str:
+        """Return why no counter matches: an unknown type, or the combination of all options."""
+        streams = {_begin(record) for record in files.counters if record.type_id != SYSTEM_COUNTER_TYPE_ID}
+        known = ", ".join([str(SYSTEM_COUNTER_TYPE_ID), *sorted(streams)])
+        strange = set(self.types) - {name for record in files.counters for name in _names(record)}
+        if strange:
+            return f"no counter has type {', '.join(sorted(strange))}; present: {known}"
+        return "no counter satisfies all of --match, --type, --session and --stream"
+
+    def _has(self, record: CounterRecord) -> bool:
+        if not self.label.search(record.label):
+            return False
+        if self.types and not _names(record).intersection(self.types):
+            return False
+        if self.session is None and self.stream is None:
+            return True
+        owner = owner_of(record) if record.type_id in STREAM_TYPES else None
+        return (
+            owner is not None
+            and self.session in (None, owner.session_id)
+            and self.stream in (None, owner.stream_id)
+        )
+
+
+def _begin(record: CounterRecord) -> str:
+    # For `pub-pos (concurrent): …` this is pub-pos.
+    return record.label.partition(":")[0].partition(" (")[0]
+
+
+def _names(record: CounterRecord) -> set[str]:
+    """Return the names of its type that --type accepts."""
+    return {str(record.type_id), _begin(record), record.label.partition(":")[0]}
+
+
+def _compiled(match: str) -> re.Pattern[str]:
+    try:
+        return re.compile(match)
+    except re.error as error:
+        raise ConfigurationError(f"--match={match}: must be a regular expression: {error}") from None
+
+
+def _page(files: DriverFiles, selection: _Selection) -> str:
+    """Return the header and the counters, in the layout of AeronStat."""
+    records = list(selection.of(files))
+    age_ms = files.heartbeat_age_ms
+    age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"
+    width = len(str(max((record.id for record in records), default=0)))
+    lines = [
+        f"{time.strftime('%H:%M:%S')} - Aeron Stat (CnC v{files.version}), pid {files.cnc.pid}, {age}",
+        "=" * _RULE_WIDTH,
+        *(f"{record.id:>{width}}: {record.value:>{_VALUE_WIDTH},} - {record.label}" for record in records),
+    ]
+    return "\n".join(lines)
+
+
+def _document(files: DriverFiles, selection: _Selection) -> dict[str, object]:
+    return {
+        "aeron_dir": str(files.cnc.path.parent),
+        "cnc_version": files.version,
+        "pid": files.cnc.pid,
+        "start_timestamp_ms": files.cnc.start_timestamp_ms,
+        "heartbeat_age_ms": files.heartbeat_age_ms,
+        "is_alive": files.is_alive,
+        "counters": [
+            {
+                "id": record.id,
+                "type_id": record.type_id,
+                "value": record.value,
+                "label": record.label,
+                "registration_id": record.registration_id,
+                "owner_id": record.owner_id,
+                "reference_id": record.reference_id,
+            }
+            for record in selection.of(files)
+        ],
+    }

@@ -1,0 +1,39 @@
+"""Directory of a driver, from the environment alone.
+
+Not here: the settings models. Importing pydantic takes longer than most command-line tools run, and the directory is
+the only setting that they need.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def default_aeron_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the user's own directory: in /dev/shm on Linux, else in TMPDIR or /tmp.
+
+    Source: aeron_fileutil.c, aeron_default_path.
+    """
+    environ = os.environ if environ is None else environ
+    name = f"aeron-{environ.get('USER') or _name_of_user()}"
+    if sys.platform.startswith("linux"):
+        return Path("/dev/shm", name)
+    return Path(environ.get("TMPDIR") or "/tmp", name)
+
+
+def aeron_dir_of(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the directory in AERON_DIR, or the default, as `load_client_settings` does."""
+    environ = os.environ if environ is None else environ
+    text = environ.get("AERON_DIR", "").strip()
+    return Path(text) if text else default_aeron_dir(environ)
+
+
+def _name_of_user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name or "default"
+    except KeyError:
+        return "default"

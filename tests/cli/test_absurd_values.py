@@ -1,0 +1,119 @@
+"""Every parameter of every command with absurd values: one line of error or success, never a traceback or a hang."""
+
+import signal
+
+import pytest
+import typer
+
+from aeron_core.cli import connecting
+from aeron_core.cli.main import make_core_app
+
+#: What no user means, but shells and scripts pass.
+VALUES = (
+    "",
+    " ",
+    "-1",
+    "0",
+    "99999999999",
+    "-99999999999",
+    "9" * 400,
+    "1e308",
+    "nan",
+    "inf",
+    "½",
+    "ünïcode",
+    "\udcff",  # a byte that is no UTF-8
+    "a" * 5000,
+    "(",
+    "{}%s\n",
+)
+#: Arguments with which a command ends soon: there is no driver, or nothing to do.
+BASES = {
+    "driver": ["driver"],
+    "pub": ["pub", "aeron:ipc", "1"],
+    "sub": ["sub", "aeron:ipc", "1"],
+    "record": ["record", "aeron:ipc", "1", "--to", "archive"],
+    "replay": ["replay", "1", "--from", "archive", "--to", "aeron:ipc"],
+    "ship": ["ship", "one-line.log", "--to", "aeron:ipc", "--state", "state", "--once"],
+    "device": ["device", "aeron:ipc", "aeron:ipc", "--aeron-dir", "no-driver"],
+    "log-inspect": ["log-inspect", "one-line.log"],
+    "demo": ["demo", "--input", "one-line.log", "--min-lines", "1", "--timeout", "1"],
+    "recordings export": ["recordings", "export", "archive", "1"],
+}
+#: Commands that need an argument of one kind only.
+ONE_ARCHIVE = ("recordings list", "recordings verify", "recordings purge")
+
+
+class Hang(BaseException):
+    """A command did not end."""
+
+
+def parameters(command, path=()):
+    """Yield path, position and option of each parameter that takes a value; the position is -1 for an option."""
+    for name, child in command.commands.items():
+        here = (*path, name)
+        if hasattr(child, "commands"):
+            yield from parameters(child, here)
+            continue
+        arguments = [param for param in child.params if param.param_type_name == "argument"]
+        for param in child.params:
+            if getattr(param, "is_flag", False):
+                continue
+            is_argument = param in arguments
+            position = arguments.index(param) if is_argument else -1
+            yield pytest.param(
+                " ".join(here), position, param.opts[-1], id=f"{' '.join(here)} {param.opts[-1]}"
+            )
+
+
+def command_line(command, position, option, value):
+    base = list(BASES.get(command, command.split()))
+    if command in ONE_ARCHIVE:
+        base.append("archive")
+    if position < 0:
+        return [*base, option, value]
+    begin = len(command.split())
+    if begin + position < len(base):
+        base[begin + position] = value
+        return base
+    return [*base, value]
+
+
+@pytest.fixture
+def sandbox(monkeypatch, tmp_path):
+    """A directory with one file, in which there is no driver and cannot be one."""
+
+    def on_alarm(_number, _frame):
+        raise Hang
+
+    (tmp_path / "one-line.log").write_text("one line\n")
+    (tmp_path / "wrong.toml").write_text("no table\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(connecting, "_DRIVER_WAIT_S", 0)
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("command", "position", "option"), list(parameters(typer.main.get_command(make_core_app())))
+)
+def test_an_absurd_value_ends_in_a_line(aeron, sandbox, monkeypatch, command, position, option):
+    if command == "driver":
+        # A driver cannot start: its directory is a file, or its settings are no TOML.
+        monkeypatch.setenv("AERON_DIR", "one-line.log")
+        if option == "-d":
+            monkeypatch.setitem(BASES, "driver", ["driver", "wrong.toml"])
+
+    for value in VALUES:
+        arguments = command_line(command, position, option, value)
+        signal.alarm(20)
+        outcome = aeron(*arguments)
+        signal.alarm(0)
+
+        assert outcome.code in {0, 1, 2}, arguments
+        assert "Traceback" not in outcome.err, arguments
+        if outcome.code:
+            errors = [line for line in outcome.err.splitlines() if line.startswith("aeron-core: error: ")]
+            assert len(errors) == 1, (arguments, outcome.err)

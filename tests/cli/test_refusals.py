@@ -1,0 +1,99 @@
+"""What a driver refuses: 2 if the channel is wrong in itself, 1 if it cannot be had."""
+
+import pytest
+
+from aeron_core.cli.channel_faults import is_wrong_channel
+
+WRONG = [
+    "no-scheme",
+    "aeron:unknown?endpoint=localhost:20121",
+    "aeron:udp?endpoint=localhost",
+    "aeron:udp?endpoint=localhost:99999",
+    "aeron:udp?control=localhost|control-mode=dynamic",
+    "aeron:udp?endpoint=localhost:20121|mtu=1401",
+    "aeron:udp?endpoint=localhost:20121|fc=foo",
+    "aeron:udp?endpoint=localhost:20121|cc=foo",
+    "aeron:udp?endpoint=localhost:20121|term-length=1000",
+]
+
+
+@pytest.mark.parametrize("channel", [channel for channel in WRONG if "unknown" not in channel])
+def test_a_fault_of_a_channel_is_found_without_a_driver(channel):
+    assert is_wrong_channel(channel)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "aeron:ipc",
+        "aeron:udp?endpoint=localhost:20121|fc=min,g:/3|cc=cubic",
+        "aeron:udp?endpoint=no.such.host.invalid:20121",
+        "aeron-spy:aeron:udp?endpoint=localhost:20121",
+    ],
+)
+def test_a_sound_channel_is_not_wrong(channel):
+    assert not is_wrong_channel(channel)
+
+
+@pytest.mark.system
+def test_a_wrong_channel_is_a_usage_error_of_every_command(aeron, running_driver, tmp_path):
+    _, directory = running_driver
+    (tmp_path / "one.log").write_text("one line\n")
+    wrong = "aeron:udp?endpoint=localhost"
+
+    for command in (
+        ["pub", wrong, "1"],
+        ["sub", wrong, "1"],
+        ["ping", "--ping-channel", wrong],
+        ["pong", "--pong-channel", wrong],
+        ["record", wrong, "1", "--to", tmp_path / "archive"],
+        ["ship", tmp_path / "one.log", "--to", wrong, "--state", tmp_path / "state"],
+        ["device", wrong, wrong],
+    ):
+        outcome = aeron(*command, "--aeron-dir", directory)
+
+        assert outcome.code == 2, command
+        assert "localhost" in outcome.err
+        assert "must be host:port" in outcome.err
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("channel", WRONG)
+def test_each_kind_of_wrong_channel_is_a_usage_error(aeron, running_driver, channel):
+    _, directory = running_driver
+
+    assert aeron("pub", channel, "1", "--aeron-dir", directory).code == 2
+
+
+@pytest.mark.system
+def test_a_host_that_is_unknown_is_a_failure(aeron, running_driver):
+    _, directory = running_driver
+
+    outcome = aeron("sub", "aeron:udp?endpoint=no.such.host.invalid:20121", "1", "--aeron-dir", directory)
+
+    assert outcome.code == 1
+    assert "unknown host" in outcome.err
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("size", ["8388609", "99999999999"])
+def test_a_message_longer_than_the_term_allows_is_a_usage_error(aeron, running_driver, size):
+    _, directory = running_driver
+
+    outcome = aeron("pub", "aeron:ipc", "1", "--size", size, "-d", directory)
+
+    # An eighth of the term length.
+    assert (outcome.code, outcome.err) == (2, f"aeron-core: error: --size={size}: must be at most 32768\n")
+
+
+@pytest.mark.system
+def test_shipping_no_file_once_is_a_failure(aeron, running_driver, tmp_path):
+    _, directory = running_driver
+    pattern = tmp_path / "nope" / "*.log"
+
+    outcome = aeron(
+        "ship", pattern, "--once", "--to", "aeron:ipc", "--state", tmp_path / "state", "-d", directory
+    )
+
+    assert outcome.code == 1
+    assert outcome.err.endswith(f"aeron-core: error: no file matches {pattern}\n")
