@@ -75,12 +75,12 @@ def test_the_tests_of_plugins_run_as_they_are_printed(plugin, tests, count, tmp_
 
 
 @pytest.mark.system
-def test_the_examples_of_how_to_answer_requests_run():
+def test_the_examples_of_response_channels_run():
     # An address of this process alone, so that nothing else on the machine has the ports of the page.
     host = f"127.9.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
     respond, ask = (
         block.replace("localhost", host)
-        for block in python_blocks(ROOT / "docs" / "how-to" / "answer-requests.md")[:2]
+        for block in python_blocks(ROOT / "docs" / "how-to" / "response-channels.md")[:2]
     )
     with aeron_core.MediaDriver.launch_embedded() as driver:
         environment = os.environ | {"AERON_DIR": str(driver.aeron_dir)}
@@ -102,7 +102,7 @@ def test_the_examples_of_how_to_answer_requests_run():
             responder.kill()
             responder.communicate()
 
-    assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'IS ANYBODY THERE?'\n")] * 2
+    assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'HELLO?'\n")] * 2
 
 
 @pytest.mark.system
