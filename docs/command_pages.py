@@ -1,4 +1,4 @@
-"""The reference of commands, from their own help."""
+"""Reference of commands, generated from their help texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def command_pages(path: str, command: object) -> Iterator[str]:
-    """Yield a chapter for each command below `command`."""
+    """Yield a section for each command below `command`."""
     for name, child in getattr(command, "commands", {}).items():
         here = f"{path} {name}"
         if getattr(child, "commands", None):
@@ -31,5 +31,5 @@ def command_pages(path: str, command: object) -> Iterator[str]:
 
 
 def metavar(argument: Any) -> str:
-    """Return how an argument is written in a usage line."""
+    """Return the placeholder of an argument in a usage line."""
     return argument.metavar or (argument.name.upper() if argument.required else f"[{argument.name.upper()}]")
