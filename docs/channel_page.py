@@ -77,7 +77,8 @@ CHANNEL_KEYS = {
     "tether": (
         "S",
         "true; `true`, `false`",
-        "whether publishers wait for this subscriber; see [untethered subscriptions](../how-to/untethered-subscriptions.md)",
+        "whether publishers wait for this subscriber; see [untethered "
+        "subscriptions](../how-to/untethered-subscriptions.md)",
     ),
     "untethered-window-limit-timeout": (
         "P S",
@@ -163,7 +164,8 @@ def channels_page() -> Iterator[str]:
         yield f"| `{written.replace('|', chr(92) + '|')}` | {f'`{same}`' if same else 'omitted'} | {reason} |"
     yield ""
     yield (
-        "- `fc=max`, `min` and `tagged` on a unicast channel are ignored with all their options, since there is no group. "
+        "- `fc=max`, `min` and `tagged` on a unicast channel are ignored with all their options, since there is "
+        "no group. "
         "The driver's rule for one receiver is used.\n"
         "- `fc=min,g:1`: 1 is a tag, which `min` ignores. To wait for one receiver, write `g:/1`.\n"
         "- `fc=min,t:5`: 5 ns, so a receiver is dropped before its next status message. Write `t:5s`.\n"

@@ -159,7 +159,8 @@ def errors_page() -> Iterator[str]:
     for name, kind in inspect.getmembers(errors, inspect.isclass):
         if issubclass(kind, errors.AeronError):
             yield f"| `{name}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
-    yield "\n## Codes\n\n`ErrorCode`: the codes that a driver sends to clients and other drivers.\n\n| code | name |\n|---|---|"
+    yield "\n## Codes\n\n`ErrorCode`: the codes that a driver sends to clients and other drivers.\n"
+    yield "| code | name |\n|---|---|"
     for code in errors.ErrorCode:
         yield f"| {code.value} | `{code.name}` |"
     yield ""

@@ -78,7 +78,8 @@ COUNTERS = {
     "lumberjack-writer-lag": "bytes of all streams offered and not yet acknowledged",
     "lumberjack-writer-rejects-tls-certificate": "readers with a certificate that was not accepted",
     "lumberjack-writer-rejects-tls-protocol": "readers without TLS, or with an unsupported version",
-    "lumberjack-writer-rejects-tls-refused": "readers that refused the handshake, for example because of our certificate",
+    "lumberjack-writer-rejects-tls-refused": "readers that refused the handshake, for example because of our "
+    "certificate",
     "lumberjack-writer-rejects-tls-timeout": "readers with a handshake that timed out",
     "lumberjack-writer-rejects-tls-other": "readers with a handshake that failed for other reasons",
 }
@@ -114,12 +115,13 @@ def lumberjack_page() -> Iterator[str]:
         "position up to which the reader has acknowledged.\n"
     )
     yield (
-        "All subscribed streams of one endpoint, at most 16, receive all events, and an acknowledgement waits for all of "
+        "All subscribed streams of one endpoint, at most 16, receive all events, and an acknowledgement waits "
+        "for all of "
         "them. Subscriptions to one address must have equal keys; others are refused. A writer sends unacknowledged "
         "events again, so delivery is at least once in both directions.\n"
     )
     yield "## Keys\n"
-    yield "S: subscription, P: publication. The keys of every channel, such as `session-id` or `linger`, are valid too.\n"
+    yield "S: subscription, P: publication. The keys of every channel, such as `linger`, are valid too.\n"
     yield "| key | on | default | meaning |\n|---|---|---|---|"
     yield from _keys()
     yield "\n## Counters\n"
@@ -128,7 +130,8 @@ def lumberjack_page() -> Iterator[str]:
     for name in _counter_names():
         yield f"| `{name}` | {COUNTERS[name]} |"
     yield (
-        "\nCounters with `rejects-tls` exist with `tls=true` only; `lumberjack-accepted` does not count connections that "
+        "\nCounters with `rejects-tls` exist with `tls=true` only; `lumberjack-accepted` does not count "
+        "connections that "
         "fail their handshake. The conductor updates these and `lumberjack-writer-lag` once a second; all others are "
         "updated immediately.\n"
     )

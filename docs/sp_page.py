@@ -52,7 +52,8 @@ def sp_page() -> Iterator[str]:
         "data; the rest goes to the next peer.\n"
     )
     yield (
-        "A dialer reconnects when its peer is lost. Publications and subscriptions share a socket if their URIs have equal "
+        "A dialer reconnects when its peer is lost. Publications and subscriptions share a socket if their URIs "
+        "have equal "
         "keys, except the keys of socket buffers and of images; those must be equal for all subscriptions. See the "
         "[wire format](../wire/sp-pair1.md).\n"
     )
@@ -73,7 +74,8 @@ def sp_page() -> Iterator[str]:
     yield from _keys()
     yield "\n## Counters\n"
     yield (
-        "Type 1020, one set per channel endpoint; the label continues with the channel. The send and the receive endpoint "
+        "Type 1020, one set per channel endpoint; the label continues with the channel. The send and the receive "
+        "endpoint "
         "of one socket both show the counters of its connections. They are updated a hundred times a second.\n"
     )
     yield "| label prefix | endpoint of | value |\n|---|---|---|"

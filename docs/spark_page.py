@@ -64,7 +64,8 @@ def spark_page() -> Iterator[str]:
     """Yield the page."""
     yield "# Spark\n"
     yield (
-        "The format `aeron` for `spark.read`, `spark.readStream`, `DataFrame.write` and `DataFrame.writeStream`; install "
+        "The format `aeron` for `spark.read`, `spark.readStream`, `DataFrame.write` and `DataFrame.writeStream`; "
+        "install "
         "the extra `aeron-core[spark]`. Option names are case-insensitive. Sizes are written `64k`, `4m`, `1g`; "
         "durations `100ms`, `10s`, `15m`, `1h`.\n"
     )
@@ -77,7 +78,8 @@ def spark_page() -> Iterator[str]:
     yield "`headers` exists with `includeHeaders`. All columns are nullable; `.schema(…)` selects columns.\n"
     yield "## Options of the sink\n"
     yield (
-        "Rows need a column `payload` or `value`, binary or string. `reserved` (bigint, optional) is the reserved value of "
+        "Rows need a column `payload` or `value`, binary or string. `reserved` (bigint, optional) is the "
+        "reserved value of "
         "the message in a recording.\n"
     )
     yield from _fields("option", SinkOptions, names_in=to_camel)
