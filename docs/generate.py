@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
 import typer
@@ -21,7 +22,15 @@ from aeron_core.driver.conductor import stream_counters
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel
-from aeron_core.spi import hookspecs
+from aeron_core.spi import (
+    CongestionControlParams,
+    FlowControlParams,
+    IdleStrategyParams,
+    NameResolverParams,
+    ReceiveEndpointParams,
+    SendEndpointParams,
+    hookspecs,
+)
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
@@ -81,6 +90,23 @@ RESOLVER_COUNTERS = {
 }
 
 
+#: Params objects of the factories of each hook.
+HOOK_PARAMS = {
+    "aeron_congestion_controls": (CongestionControlParams,),
+    "aeron_flow_controls": (FlowControlParams,),
+    "aeron_idle_strategies": (IdleStrategyParams,),
+    "aeron_media_transports": (SendEndpointParams, ReceiveEndpointParams),
+    "aeron_name_resolvers": (NameResolverParams,),
+}
+#: Guides to each hook.
+HOOK_PAGES = {
+    "aeron_congestion_controls": ("write a congestion control", "../how-to/write-a-congestion-control.md"),
+    "aeron_flow_controls": ("write a flow control", "../how-to/write-a-flow-control.md"),
+    "aeron_media_transports": ("write a medium", "../how-to/write-a-medium.md"),
+    "aeron_name_resolvers": ("write a name resolver", "../how-to/write-a-name-resolver.md"),
+}
+
+
 def settings_page() -> Iterator[str]:
     """Yield the reference page of settings."""
     yield "# Settings\n"
@@ -117,17 +143,52 @@ def settings_table(model: type[SettingsModel]) -> Iterator[str]:
 
 
 def hooks_page() -> Iterator[str]:
-    """Yield the reference of hooks."""
+    """Yield the reference page of hooks, with the examples of docs/hook_examples."""
     yield "# Hooks\n"
     yield (
-        "A plugin registers by an entry point in the group `aeron_core`. Hooks that return a table map a "
-        "name, as written in a channel URI or a setting, to a factory; a name that two plugins provide stops "
-        "the start. Hooks are called when things start or are bound, never for a message.\n"
+        "A plugin is a module with functions that are marked with `hookimpl`. Register it by an entry point in the "
+        "group `aeron_core`; the name of the entry point is the name of the plugin:\n\n"
+        '```toml\n[project.entry-points.aeron_core]\nmy_plugin = "my_package.my_module"\n```\n'
+    )
+    yield (
+        "Hooks that return a table map a name, as written in a channel URI or a setting, to a factory. The factory is "
+        "called with one frozen params object for each resource, such as a publication or an image. If two plugins "
+        "provide the same name, the driver does not start. Hooks are called at start, factories when a resource is "
+        "added, never for a message. `aeron-core plugins list` shows the plugins that are installed.\n"
+    )
+    yield (
+        "The examples below are complete modules; `tests/test_hook_examples.py` runs them. To use a module in a test "
+        "without installing it, pass it as `plugins=[module]` to `aeron_core.testing.DriverPair`, or as "
+        "`registry=Registry.load([module])` to `MediaDriver`.\n"
     )
     for name, function in inspect.getmembers(hookspecs, inspect.isfunction):
         if name.startswith("aeron_"):
             signature = str(inspect.signature(function)).replace("'", "")
             yield f"## `{name}`\n\n```python\ndef {name}{signature}: ...\n```\n\n{inspect.getdoc(function)}\n"
+            for params in HOOK_PARAMS.get(name, ()):
+                yield from params_table(params)
+            source = (DOCS / "hook_examples" / f"{name}.py").read_text(encoding="utf-8")
+            yield f"Example:\n\n```python\n{source.rstrip()}\n```\n"
+            if name in HOOK_PAGES:
+                yield f"See [{HOOK_PAGES[name][0]}]({HOOK_PAGES[name][1]}).\n"
+
+
+def params_table(params: type) -> Iterator[str]:
+    """Yield the fields of a params object."""
+    doc = " ".join((inspect.getdoc(params) or "").split())
+    yield f"### `{params.__name__}`\n\n{doc}\n"
+    yield "| field | type | default |\n|---|---|---|"
+    for field in fields(params):
+        kind = str(field.type).replace("|", "\\|")
+        yield f"| `{field.name}` | `{kind}` | {_default_of(field)} |"
+    yield ""
+
+
+def _default_of(field: Field[object]) -> str:
+    if field.default is not MISSING:
+        value = field.default
+        return f"`{value.__name__}`" if callable(value) else f"`{value!r}`"
+    return "made anew" if field.default_factory is not MISSING else ""
 
 
 def counters_page() -> Iterator[str]:
