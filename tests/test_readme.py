@@ -1,4 +1,4 @@
-"""The examples of the documentation run as they stand there."""
+"""The code examples of the documentation run unchanged."""
 
 import os
 import re
@@ -18,7 +18,7 @@ def python_blocks(path: Path) -> list[str]:
 
 
 @pytest.mark.system
-def test_the_example_of_the_readme_runs():
+def test_readme_example_runs():
     (example,) = python_blocks(ROOT / "README.md")
 
     done = subprocess.run(
@@ -30,7 +30,7 @@ def test_the_example_of_the_readme_runs():
 
 
 @pytest.mark.system
-def test_the_example_of_the_tutorial_runs(tmp_path):
+def test_tutorial_example_runs(tmp_path):
     (example,) = python_blocks(ROOT / "docs" / "tutorial.md")
     program = (
         "import os, aeron_core\n"
@@ -53,9 +53,11 @@ def test_the_example_of_the_tutorial_runs(tmp_path):
     [
         ("write-a-flow-control.md", "test-a-plugin.md", 13),
         ("write-a-name-resolver.md", "write-a-name-resolver.md", 4),
+        ("write-a-congestion-control.md", "write-a-congestion-control.md", 7),
+        ("write-a-medium.md", "write-a-medium.md", 6),
     ],
 )
-def test_the_tests_of_plugins_run_as_they_are_printed(plugin, tests, count, tmp_path):
+def test_plugin_guides_pass_their_own_tests(plugin, tests, count, tmp_path):
     how_to = ROOT / "docs" / "how-to"
     for block in python_blocks(how_to / plugin)[:1] + python_blocks(how_to / tests):
         name = re.match(r"# (\w+\.py)\n", block)[1]
@@ -75,8 +77,8 @@ def test_the_tests_of_plugins_run_as_they_are_printed(plugin, tests, count, tmp_
 
 
 @pytest.mark.system
-def test_the_examples_of_response_channels_run():
-    # An address of this process alone, so that nothing else on the machine has the ports of the page.
+def test_response_channel_examples_run():
+    # A loopback address that only this process uses, so that the ports of the page are free.
     host = f"127.9.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
     respond, ask = (
         block.replace("localhost", host)
@@ -106,36 +108,7 @@ def test_the_examples_of_response_channels_run():
 
 
 @pytest.mark.system
-@pytest.mark.parametrize(
-    ("module", "page"),
-    [
-        ("write-a-flow-control.md", "test-a-plugin.md"),
-        ("write-a-name-resolver.md", "write-a-name-resolver.md"),
-    ],
-)
-def test_the_tests_of_the_guides_pass_for_the_plugins_of_the_guides(tmp_path, module, page):
-    plugin = python_blocks(ROOT / "docs" / "how-to" / module)[0]
-    tests = [block for block in python_blocks(ROOT / "docs" / "how-to" / page) if block != plugin]
-    for block in (plugin, *tests):
-        # Each says in its first line what it is a file of.
-        (tmp_path / block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
-
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT), *sys.path])},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout
-    assert len(list(tmp_path.glob("test_*.py"))) == len(tests) > 0
-
-
-@pytest.mark.system
-def test_the_examples_of_how_to_use_asyncio_run(driver):
+def test_asyncio_examples_run(driver):
     environment = os.environ | {"AERON_DIR": str(driver.aeron_dir)}
 
     shown = [
@@ -156,14 +129,14 @@ def test_the_examples_of_how_to_use_asyncio_run(driver):
     ]
 
 
-def test_the_example_of_how_to_embed_a_driver_gives_up_in_time(tmp_path):
+def test_embedding_example_times_out_without_a_driver(tmp_path):
     example = python_blocks(ROOT / "docs" / "how-to" / "embed-a-driver.md")[-1]
 
     with pytest.raises(aeron_core.DriverTimeoutError, match="500 ms"):
         exec(example.replace("/dev/shm/orders", str(tmp_path / "no-driver")), {"aeron_core": aeron_core})
 
 
-def test_the_example_of_how_to_ship_logs_ships(driver, tmp_path, monkeypatch):
+def test_shipping_example_ships_a_line(driver, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.log").write_text("one\n")
     example = python_blocks(ROOT / "docs" / "how-to" / "ship-logs.md")[0]
@@ -178,7 +151,7 @@ def test_the_example_of_how_to_ship_logs_ships(driver, tmp_path, monkeypatch):
     assert b'"message":"one"' in messages[0]
 
 
-def test_the_logger_of_how_to_ship_logs_publishes(driver):
+def test_logging_example_publishes_a_record(driver):
     example = python_blocks(ROOT / "docs" / "how-to" / "ship-logs.md")[1]
     with aeron_core.connect(driver.aeron_dir) as aeron:
         subscription = aeron.add_subscription("aeron:ipc", 1001)
