@@ -31,5 +31,5 @@ def command_pages(path: str, command: object) -> Iterator[str]:
 
 
 def metavar(argument: Any) -> str:
-    """Return the placeholder of an argument in a usage line."""
+    """Return how an argument is written in a usage line."""
     return argument.metavar or (argument.name.upper() if argument.required else f"[{argument.name.upper()}]")
