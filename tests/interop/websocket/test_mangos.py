@@ -73,7 +73,7 @@ def test_messages_of_mangos_arrive(mangos, pair):
 
 def test_messages_for_mangos_arrive(mangos, pair):
     bodies = [body(index, length) for index, length in enumerate(LENGTHS)]
-    mangos.tell("receive", count=len(bodies), timeout=20)
+    mangos.command("receive", count=len(bodies), timeout=20)
     for each in bodies:
         pair.send(each)
     assert mangos.await_event("received")["checksum"] == checksum(bodies)
