@@ -1,155 +1,174 @@
-"""The reference of channel URIs; a test compares its keys with those of `ChannelUriBuilder`."""
+"""Reference page of channel URIs; a test compares its keys with those of `ChannelUriBuilder`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-#: Who may state it (P publication, S subscription, D destination), values with the default first, and meaning.
+#: Where a key is valid (P publication, S subscription, D destination), its values with the default first, meaning.
 CHANNEL_KEYS = {
-    "endpoint": ("P S D, udp", "`host:port`", "where receivers listen: one address, or a multicast group"),
+    "endpoint": ("P S D, udp", "`host:port`", "address of the receivers: unicast, or a multicast group"),
     "interface": (
         "P S D, udp",
         "any; `address[:port][/prefix]`, `{name}[:port]`",
-        "local interface to send from and to receive on",
+        "local interface for sending and receiving",
     ),
-    "control": ("P S D, udp", "`host:port`", "where a publication sends from and hears its receivers"),
+    "control": (
+        "P S D, udp",
+        "`host:port`",
+        "control address: the publication sends from it and receives status messages on it",
+    ),
     "control-mode": (
         "P S, udp; S, ipc",
         "none; `manual`, `dynamic`, `response`",
-        "how the destinations of a publication, or the sources of a subscription, are known",
+        "source of the destinations of a publication or subscription: `manual` added by the client, `dynamic` by "
+        "status messages, `response` see [response channels](../how-to/response-channels.md)",
     ),
-    "tags": ("all", "none; `channel[,entity]`", "numbers by which other channels refer to this one"),
-    "alias": ("all", "any text", "a name for people and tools; drivers ignore it"),
+    "tags": (
+        "all",
+        "none; `channel[,entity]`",
+        "numbers by which [other channels refer to this one](../how-to/channel-and-session-tags.md)",
+    ),
+    "alias": ("all", "any text", "a display name for tools; drivers ignore it"),
     "session-id": (
         "P S",
         "chosen by the driver; a number, `tag:n`",
-        "session of a publication, or the one that a subscription wants; `tag:n` takes that of a publication "
-        "with that entity tag, with its `mtu` and `term-length`",
+        "session id of a publication, or the only one that a subscription receives; `tag:n` uses that of the "
+        "publication with that entity tag, with its `mtu` and `term-length`",
     ),
     "stream-id": ("all", "a number", "for tools and archives; drivers ignore it"),
     "term-length": ("P", "16m, of ipc 64m; a power of two, 64k to 1g", "length of a term"),
-    "init-term-id": ("P", "random; a number", "first term; only together with the two below"),
-    "term-id": ("P", "a number", "term to start in"),
-    "term-offset": ("P", "a multiple of 32, at most the term length", "where in that term to start"),
-    "mtu": ("P", "1408; a multiple of 32, 64 to 65504", "longest datagram, header included"),
+    "init-term-id": ("P", "random; a number", "first term id; requires the two keys below"),
+    "term-id": ("P", "a number", "term id to start in"),
+    "term-offset": ("P", "a multiple of 32, at most the term length", "offset in that term to start at"),
+    "mtu": ("P", "1408; a multiple of 32, 64 to 65504", "maximum length of a datagram, header included"),
     "pub-wnd": (
         "P",
         "half a term; from `mtu` to half a term",
-        "how far a publisher may be ahead of its readers",
+        "bytes that a publisher may be ahead of its slowest consumer",
     ),
-    "linger": ("P", "5s; a duration", "how long a publication stays for retransmits after its end"),
-    "eos": ("P", "true; `true`, `false`", "tell receivers where the stream ends"),
-    "sparse": ("P S", "true; `true`, `false`", "make the log without taking its room at once"),
-    "max-resend": ("P, udp", "16; 1 to 256", "retransmits under way at once"),
+    "linger": ("P", "5s; a duration", "time that a closed publication is kept for retransmits"),
+    "eos": ("P", "true; `true`, `false`", "signal the end of the stream to receivers"),
+    "sparse": ("P S", "true; `true`, `false`", "create the log buffer as a sparse file"),
+    "max-resend": ("P, udp", "16; 1 to 256", "maximum number of active retransmits"),
     "fc": (
         "P, udp",
         "`max`; `max[,rrwm:n]`, `min[,g:/n][,t:duration][,rrwm:n]`, `tagged,g:tag[/n][,t:duration][,rrwm:n]`, "
         "a plugin's name and options",
         "flow control of a group of receivers: the fastest, the slowest, or the slowest with the tag; at least `n` "
-        "of them, each forgotten after a silence of `t`; a NAK may have `rrwm` windows sent again",
+        "receivers, each dropped after a silence of `t`; a NAK may request at most `rrwm` windows",
     ),
-    "ssc": ("P", "false; `true`, `false`", "connected with spies alone"),
+    "ssc": ("P", "false; `true`, `false`", "spies simulate connection: a spy alone connects the publication"),
     "response-correlation-id": (
         "P",
         "none; a number, `prototype`",
-        "the subscription that a request wants its response on, or the image that a response answers",
+        "of a request: the subscription for its responses; of a response: the request image",
     ),
     "reliable": (
         "S, udp",
         "true; `true`, `false`",
-        "ask for what was lost; else the gap is filled with padding",
+        "request lost frames again; otherwise gaps are filled with padding",
     ),
     "group": (
         "S, udp",
         "inferred; `true`, `false`",
-        "whether others receive the same, so that NAKs are delayed and may be spared",
+        "whether there are other receivers, so that NAKs are delayed to avoid duplicates",
     ),
-    "rejoin": ("S", "true; `true`, `false`", "receive a stream again that has gone"),
-    "tether": ("S", "true; `true`, `false`", "whether publishers wait for this subscriber"),
+    "rejoin": ("S", "true; `true`, `false`", "rejoin a stream after its image became unavailable"),
+    "tether": (
+        "S",
+        "true; `true`, `false`",
+        "whether publishers wait for this subscriber; see [untethered "
+        "subscriptions](../how-to/untethered-subscriptions.md)",
+    ),
     "untethered-window-limit-timeout": (
         "P S",
         "5s; a duration",
-        "how long it may stand still before it is let go",
+        "time that an untethered subscriber may be behind before it is detached",
     ),
     "untethered-linger-timeout": (
         "P S",
         "as above; a duration",
-        "how long its image then stays to be drained",
+        "time that its image is then kept to be drained",
     ),
-    "untethered-resting-timeout": ("P S", "10s; a duration", "how long before it may join again"),
-    "rcv-wnd": ("S, udp", "128k; a size", "receiver window: at most half a term and `so-rcvbuf`"),
+    "untethered-resting-timeout": ("P S", "10s; a duration", "time until it may rejoin"),
+    "rcv-wnd": ("S, udp", "128k; a size", "receiver window, limited to half a term and to `so-rcvbuf`"),
     "cc": (
         "S, udp",
         "`static`; `static`, `cubic`, a plugin's name",
-        "congestion control; a name that is not installed is refused at once, by the reference for each image",
+        "congestion control; an unknown name is refused when the subscription is added (the reference fails at each "
+        "image)",
     ),
     "gtag": ("S, udp", "none; a number", "group tag in status messages, for `fc=tagged`"),
-    "nak-delay": ("S, udp", "at once; a duration", "how long a gap may last before it is asked for"),
-    "so-sndbuf": ("P S, udp", "of the driver; a size", "SO_SNDBUF of the sockets"),
-    "so-rcvbuf": ("P S, udp", "of the driver; a size", "SO_RCVBUF of the sockets"),
-    "ttl": ("P S D, udp", "of the driver; 0 to 255", "hops of multicast"),
+    "nak-delay": ("S, udp", "none; a duration", "delay of a NAK after a gap is detected"),
+    "so-sndbuf": ("P S, udp", "the driver's; a size", "SO_SNDBUF of the sockets"),
+    "so-rcvbuf": ("P S, udp", "the driver's; a size", "SO_RCVBUF of the sockets"),
+    "ttl": ("P S D, udp", "the driver's; 0 to 255", "multicast TTL"),
     "media-rcv-ts-offset": (
         "S, udp",
         "off; `reserved`, an offset in the payload",
-        "kernel's time of reception",
+        "receive timestamp of the kernel",
     ),
     "channel-rcv-ts-offset": (
         "S, udp",
         "off; `reserved`, an offset in the payload",
-        "driver's time of reception",
+        "receive timestamp of the driver",
     ),
     "channel-snd-ts-offset": (
         "P, udp",
         "off; `reserved`, an offset in the payload",
-        "driver's time of sending",
+        "send timestamp of the driver",
     ),
-    "ats": ("P S, udp", "false; `false`", "encryption of a commercial build: `true` is refused"),
+    "ats": ("P S, udp", "false; `false`", "encryption of the commercial build; `true` is refused"),
 }
 
-#: What the reference takes, and so do we, though it may be a mistake; and the same without it. A test parses both.
+#: Input that is accepted as by the reference although it may be a mistake, and its equivalent. A test parses both.
 LENIENT = {
-    "ttl=999": ("ttl=255", "more than 255 is 255; less than 0 we refuse, and the reference takes it for 255"),
-    "control-mode=dynamc": ("", "a mode that nobody knows is none"),
-    "group=maybe": ("group=false", "all but `true` and `infer` is `false`"),
-    "linger=5": ("linger=5ns", "a number alone is nanoseconds, in all durations"),
+    "ttl=999": (
+        "ttl=255",
+        "values above 255 are clamped to 255; values below 0 are refused (the reference uses 255)",
+    ),
+    "control-mode=dynamc": ("", "an unknown mode is ignored"),
+    "group=maybe": ("group=false", "every value except `true` and `infer` is `false`"),
+    "linger=5": ("linger=5ns", "a number without a unit is nanoseconds, in all durations"),
     "session-id=5|session-id=6": (
         "session-id=5",
-        "of a key that comes twice the first counts; of `endpoint`, `interface`, `control`, `control-mode`, `tags` "
-        "and `ttl` the last",
+        "the first of two equal keys is used; of `endpoint`, `interface`, `control`, `control-mode`, `tags` and "
+        "`ttl` the last",
     ),
-    "gtag=": ("", "a key without a value is none at the end of the channel; elsewhere it is refused"),
-    "mtu": ("", "so is one without `=`"),
-    "mut=8k": ("", "keys that nobody knows"),
+    "gtag=": ("", "a key without a value is ignored at the end of the channel; elsewhere it is refused"),
+    "mtu": ("", "likewise a key without `=`"),
+    "mut=8k": ("", "unknown keys are ignored"),
 }
 
 
 def channels_page() -> Iterator[str]:
-    """Yield the reference of channel URIs."""
+    """Yield the reference page of channel URIs."""
     yield "# Channels\n"
     yield (
-        "`aeron:udp?key=value|key=value`, `aeron:ipc`, `aeron-spy:aeron:udp?…`, or another medium of a plugin. Keys "
-        "that a driver does not know it ignores, as the reference does. Sizes take `64k`, `16m`, `1g`; durations "
-        "take `ns`, `us`, `ms`, `s`. `ChannelUriBuilder` writes them.\n"
+        "`aeron:udp?key=value|key=value`, `aeron:ipc`, `aeron-spy:aeron:udp?…`, or the medium of a plugin. As in "
+        "the reference, unknown keys are ignored. Sizes may be written `64k`, `16m`, `1g`; durations take the units "
+        "`ns`, `us`, `ms`, `s`. Build channels in code with `ChannelUriBuilder`.\n"
     )
     yield "P: publication. S: subscription. D: destination of one of them.\n"
     yield "| key | where | values, the default first | meaning |\n|---|---|---|---|"
     for key, (where, allowed, meaning) in CHANNEL_KEYS.items():
         yield f"| `{key}` | {where} | {allowed} | {meaning} |"
     yield ""
-    yield "## What is taken without a word\n"
+    yield "## Accepted mistakes\n"
     yield (
-        "A channel is refused where a value cannot be read or is out of its range. These are taken, as the reference "
-        "takes them:\n"
+        "A channel is refused if a value cannot be parsed or is out of range. The following are accepted, as in the "
+        "reference:\n"
     )
-    yield "| written | counts as | because |\n|---|---|---|"
+    yield "| written | equivalent | reason |\n|---|---|---|"
     for written, (same, reason) in LENIENT.items():
-        yield f"| `{written.replace('|', chr(92) + '|')}` | {f'`{same}`' if same else 'left out'} | {reason} |"
+        yield f"| `{written.replace('|', chr(92) + '|')}` | {f'`{same}`' if same else 'omitted'} | {reason} |"
     yield ""
     yield (
-        "- `fc=max`, `min` and `tagged` of a channel with one receiver: whatever their options say, they are not read, "
-        "since there is no group. The driver's own rule for one receiver is used.\n"
-        "- `fc=min,g:1`: 1 is a tag, which `min` does not look at. To wait for one receiver, write `g:/1`.\n"
-        "- `fc=min,t:5`: 5 ns, so that a receiver is forgotten before its next message. Write `t:5s`.\n"
-        "- `rcv-wnd=1`: the subscription is added, since the `mtu` of publications is not known yet. One with an `mtu` "
-        "above the window gets no image; the error log (`aeron-core errors`) says so.\n"
+        "- `fc=max`, `min` and `tagged` on a unicast channel are ignored with all their options, since there is "
+        "no group. "
+        "The driver's rule for one receiver is used.\n"
+        "- `fc=min,g:1`: 1 is a tag, which `min` ignores. To wait for one receiver, write `g:/1`.\n"
+        "- `fc=min,t:5`: 5 ns, so a receiver is dropped before its next status message. Write `t:5s`.\n"
+        "- `rcv-wnd=1`: the subscription is added, because the `mtu` of publications is not known yet. A publication "
+        "with an `mtu` above the window gets no image; the error log (`aeron-core errors`) reports it.\n"
     )

@@ -1,6 +1,6 @@
-"""The reference of the client, from the source: compiled classes do not show their signatures alike everywhere.
+"""Reference page of the client, generated from source: compiled classes do not expose signatures uniformly.
 
-A test compares it with the public names of the package and with the members of its classes.
+A test compares it with the public names of the package and the members of its classes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import aeron_core
 
 PACKAGE: Final = Path(aeron_core.__file__).parent
 
-#: Modules and what of them the page tells, by its headings; the public names, and what they stand on.
+#: Headings of the page, with modules and their documented names: the public names and their bases.
 SECTIONS: Final = {
     "Connect": {
         "client.connecting": ("connect",),
@@ -61,7 +61,7 @@ SECTIONS: Final = {
     "Driver": {"driver.media_driver": ("MediaDriver",), "__init__": ("get_include",)},
 }
 
-#: Public names that other pages tell about.
+#: Public names that other pages document.
 ELSEWHERE: Final = {
     "ClientSettings": "settings.md",
     "DriverSettings": "settings.md",
@@ -69,30 +69,30 @@ ELSEWHERE: Final = {
     **dict.fromkeys([name for name in aeron_core.__all__ if name.endswith("Error")], "errors.md"),
 }
 
-#: Attributes whose declaration has no comment, because their name says it.
+#: Meaning of attributes that are declared without a comment.
 _PLAIN: Final = {
-    "channel": "the channel, as it was added",
+    "channel": "the channel URI, as added",
     "stream_id": "the stream within the channel",
-    "session_id": "which publication it is, among those of its stream",
+    "session_id": "session id of the publication",
     "is_closed": "whether it was closed",
-    "registration_id": "its number in the driver",
-    "subscription": "the subscription that it belongs to",
-    "image": "the image that the fragment is of, None for one without",
-    "error_code": "why, by number",
-    "error_message": "why, in words",
-    "receiver_id": "of the receiver",
-    "position": "of the stream",
-    "on_available_image": "called with each image that comes",
-    "on_unavailable_image": "called with each image that goes",
-    "on_available_counter": "called with the counters, the registration id and the id of one that comes",
-    "on_unavailable_counter": "likewise, of one that goes",
-    "on_publication_error": "called with a PublicationErrorFrame where a receiver refuses a publication",
-    "media": "`udp`, `ipc` or a plugin's",
+    "registration_id": "registration id in the driver",
+    "subscription": "the subscription of this image",
+    "image": "the image of the fragment, None if there is none",
+    "error_code": "error code",
+    "error_message": "error text",
+    "receiver_id": "id of the receiver",
+    "position": "stream position",
+    "on_available_image": "called with each new image",
+    "on_unavailable_image": "called with each image that became unavailable",
+    "on_available_counter": "called with the counters reader, registration id and counter id of each new counter",
+    "on_unavailable_counter": "likewise, for each freed counter",
+    "on_publication_error": "called with a PublicationErrorFrame when a receiver rejects a publication",
+    "media": "name of the medium: `udp`, `ipc` or that of a plugin",
     "data": "the message",
-    "reserved_value": "the 64 bits of the header that belong to the application",
-    "max_sleep_s": "how long it sleeps at most",
+    "reserved_value": "64 bits of the header for use by the application",
+    "max_sleep_s": "maximum sleep in seconds",
 }
-#: Members that are public for the sake of other modules of the package.
+#: Members that are public only for other modules of the package; matched in their docstrings.
 _INTERNAL: Final = re.compile(r"\b[Ff]or (the client's conductor|claims|images|compiled callers)\b")
 
 _NOTES: Final = {
@@ -123,9 +123,9 @@ def client_page() -> Iterator[str]:
     """Yield the page."""
     yield "# Client\n"
     yield (
-        "All names are those of `aeron_core`: `aeron_core.connect`. See also the [tutorial](../tutorial.md) and "
-        "[how to use asyncio](../how-to/use-asyncio.md). What a call may raise is under [errors](errors.md), the "
-        "fields of `ClientSettings` and `DriverSettings` under [settings](settings.md).\n"
+        "All names are in `aeron_core`: `aeron_core.connect`. See also the [tutorial](../tutorial.md), "
+        "[asyncio](../how-to/use-asyncio.md), [errors](errors.md) for exceptions, and [settings](settings.md) for the "
+        "fields of `ClientSettings` and `DriverSettings`.\n"
     )
     for title, modules in SECTIONS.items():
         yield f"## {title}\n"
@@ -141,7 +141,7 @@ def client_page() -> Iterator[str]:
 
 
 class Source:
-    """A module of the package, as it is written."""
+    """Source text of a module of the package."""
 
     def __init__(self, module: str) -> None:
         path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
@@ -151,7 +151,7 @@ class Source:
         declarations = path.with_suffix(".pxd")
         self._pxd = declarations.read_text(encoding="utf-8") if declarations.exists() else ""
         self.doc = ast.get_docstring(self._tree) or ""
-        # What a reader would have to look up: names of imports, and constants that are defaults.
+        # Names to expand in signatures: import aliases, and constants that are defaults.
         self._known = {
             alias.asname: alias.name
             for node in self._tree.body
@@ -164,12 +164,12 @@ class Source:
                 self._known[ast.unparse(node.target)] = ast.unparse(node.value)
 
     def public_names(self) -> list[str]:
-        """Return its classes and functions, in their order."""
+        """Return the names of public classes and functions, in source order."""
         kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         return [node.name for node in self._tree.body if isinstance(node, kinds) and node.name[0] != "_"]
 
     def describe(self, name: str) -> Described:
-        """Return what the module says of one of its names; raises KeyError where it has none."""
+        """Return the documentation of one name of the module; raise KeyError if it is not there."""
         for number, node in enumerate(self._tree.body):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
                 return Described(name, self._signature(node), ast.get_docstring(node) or "")
@@ -195,7 +195,7 @@ class Source:
         return found
 
     def _signature(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-        """Return name, arguments with their defaults, and the type of the result; the docstring says the rest."""
+        """Return name, arguments with defaults, and result type; the docstring documents the rest."""
         arguments = node.args
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             one.annotation = None
@@ -212,7 +212,7 @@ class Source:
         return found[0] if found else ""
 
     def _attributes(self, node: ast.ClassDef) -> dict[str, Member]:
-        """Return fields, members of an enum, and what the declaration of a compiled class lets readers see."""
+        """Return fields, enum members, and the public attributes of a compiled class."""
         found = {}
         for number, statement in enumerate(node.body):
             targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
@@ -239,7 +239,7 @@ def _rendered(described: Described) -> Iterator[str]:
 
 
 def _string(body: list[ast.stmt], number: int) -> str:
-    """Return the string that stands behind a statement, "" where none does."""
+    """Return the string after a statement, "" if there is none."""
     statement = body[number] if number < len(body) else None
     value = statement.value if isinstance(statement, ast.Expr) else None
     return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""

@@ -1,4 +1,4 @@
-"""The reference of commands, from their own help."""
+"""Reference of commands, generated from their help texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core.cli.command import usage_of
 
 
 def command_pages(path: str, command: object) -> Iterator[str]:
-    """Yield a chapter for each command below `command`."""
+    """Yield a section for each command below `command`."""
     for name, child in getattr(command, "commands", {}).items():
         here = f"{path} {name}"
         if getattr(child, "commands", None):

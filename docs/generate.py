@@ -1,6 +1,6 @@
-"""Writes docs/reference and docs/wire from the code itself, or with --check says what is out of date.
+"""Generate docs/reference and docs/wire from the code, or with --check report outdated pages.
 
-Run it after a change of a setting, a hook, a counter, an error or a command: the tests compare.
+Run it after a change of a setting, hook, counter, error or command: the tests compare the pages.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
 import typer
@@ -21,12 +22,20 @@ from aeron_core.driver.agents.system_counters import SystemCounterLabels, labell
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel
-from aeron_core.spi import hookspecs
+from aeron_core.spi import (
+    CongestionControlParams,
+    FlowControlParams,
+    IdleStrategyParams,
+    NameResolverParams,
+    ReceiveEndpointParams,
+    SendEndpointParams,
+    hookspecs,
+)
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-import channel_page  # noqa: E402 - beside this program, however it is run
+import channel_page  # noqa: E402 - found beside this program from any working directory
 import client_page  # noqa: E402
 import lumberjack_page  # noqa: E402
 import sp_page  # noqa: E402
@@ -37,111 +46,163 @@ from command_pages import command_pages  # noqa: E402
 NOTE = "<!-- Written by docs/generate.py from the code: do not edit. -->\n"
 
 STREAM_COUNTERS = {
-    "PUBLISHER_LIMIT": ("pub-lmt", "position up to which publishers may offer"),
+    "PUBLISHER_LIMIT": ("pub-lmt", "publisher limit: position up to which publishers may offer"),
     "SENDER_POSITION": ("snd-pos", "position up to which the sender has sent"),
-    "RECEIVER_HWM": ("rcv-hwm", "highest position that has been received, gaps or not"),
+    "RECEIVER_HWM": ("rcv-hwm", "highest received position, including gaps"),
     "SUBSCRIBER_POSITION": ("sub-pos", "position up to which a subscriber has read"),
-    "RECEIVER_POSITION": ("rcv-pos", "position up to which everything has been received"),
+    "RECEIVER_POSITION": ("rcv-pos", "position up to which all frames have been received"),
     "SEND_CHANNEL_STATUS": ("snd-channel", "state of a sending channel: 1 active, 2 closing, -1 errored"),
     "RECEIVE_CHANNEL_STATUS": ("rcv-channel", "state of a receiving channel, likewise"),
-    "SENDER_LIMIT": ("snd-lmt", "position up to which flow control lets the sender send"),
+    "SENDER_LIMIT": ("snd-lmt", "sender limit: position up to which flow control allows sending"),
     "PER_IMAGE": (
         "rcv-cc-…, rcv-owl-…",
-        "what the congestion control of an image measures; the latency from the sender, and the drift of it",
+        "measurements of an image's congestion control; one-way latency from the sender, and its drift",
     ),
-    "CLIENT_HEARTBEAT": ("client-heartbeat", "when a client was last heard of, in ms since the epoch"),
-    "PUBLISHER_POSITION": ("pub-pos", "position up to which publishers have offered, as of the last check"),
-    "SENDER_BPE": ("snd-bpe", "how often flow control has stopped the sender"),
-    "LOCAL_SOCKADDR": ("snd-local-sockaddr, rcv-local-sockaddr", "a bound address; 1 while it is"),
-    "FLOW_CONTROL_RECEIVERS": ("fc-receivers", "receivers that flow control reckons with"),
-    "MDC_DESTINATIONS": ("mdc-num-dest", "destinations that a channel sends to, where it may have several"),
-    "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
-    "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
-    "MEDIA": ("...", "whatever a medium counts of one channel endpoint; the page of the medium says what"),
+    "CLIENT_HEARTBEAT": ("client-heartbeat", "time of the client's last keepalive, in ms since the epoch"),
+    "PUBLISHER_POSITION": ("pub-pos", "position up to which publishers have offered, updated periodically"),
+    "SENDER_BPE": ("snd-bpe", "back-pressure events: how often flow control has stopped the sender"),
+    "LOCAL_SOCKADDR": ("snd-local-sockaddr, rcv-local-sockaddr", "a bound address; 1 while bound"),
+    "FLOW_CONTROL_RECEIVERS": ("fc-receivers", "receivers that flow control tracks"),
+    "MDC_DESTINATIONS": ("mdc-num-dest", "destinations of a multi-destination channel"),
+    "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs received by a publication"),
+    "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs sent by an image"),
+    "MEDIA": ("...", "counters of a medium for one channel endpoint; see the page of the medium"),
     "PEER": (
         "...",
-        "a peer of a channel endpoint: its session above, 0x80000000 while it is there, and the longest message "
-        "that it takes now; the key says where it is",
+        "a peer of a channel endpoint: session id in the upper 32 bits, then 0x80000000 while it is connected, and "
+        "the maximum length of a message that it accepts now; the key has its address",
     ),
     "REFUSALS": (
         "...",
-        "peers that a channel endpoint has turned away, or that have, for the reason of that name",
+        "connections that a channel endpoint or its peer has refused, by reason",
     ),
 }
 
-#: Of the resolvers that come with aeron-core.
+#: Counters of the built-in name resolvers.
 RESOLVER_COUNTERS = {
-    driver.NEIGHBORS_TYPE_ID: ("Resolver neighbors: bound", "drivers that this one tells its name to"),
-    driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names that other drivers have told"),
-    driver.BOOTSTRAP_NEIGHBOR_TYPE_ID: ("Bootstrap neighbor: name=", "1 while it is one of the neighbours"),
+    driver.NEIGHBORS_TYPE_ID: ("Resolver neighbors: bound", "drivers that this one sends its name to"),
+    driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names learned from other drivers"),
+    driver.BOOTSTRAP_NEIGHBOR_TYPE_ID: ("Bootstrap neighbor: name=", "1 while it is a neighbour"),
     csv_table.ROW_TYPE_ID: (
         "NameEntry{…}",
-        "which host of a row of `csv_table` counts: 0 the first, 1 the second, -1 none; write it to choose",
+        "selected host of a row of `csv_table`: 0 the first, 1 the second, -1 none; write the counter to select",
     ),
+}
+
+
+#: Params objects of the factories of each hook.
+HOOK_PARAMS = {
+    "aeron_congestion_controls": (CongestionControlParams,),
+    "aeron_flow_controls": (FlowControlParams,),
+    "aeron_idle_strategies": (IdleStrategyParams,),
+    "aeron_media_transports": (SendEndpointParams, ReceiveEndpointParams),
+    "aeron_name_resolvers": (NameResolverParams,),
+}
+#: Guides to each hook.
+HOOK_PAGES = {
+    "aeron_congestion_controls": ("write a congestion control", "../how-to/write-a-congestion-control.md"),
+    "aeron_flow_controls": ("write a flow control", "../how-to/write-a-flow-control.md"),
+    "aeron_media_transports": ("write a medium", "../how-to/write-a-medium.md"),
+    "aeron_name_resolvers": ("write a name resolver", "../how-to/write-a-name-resolver.md"),
 }
 
 
 def settings_page() -> Iterator[str]:
-    """Yield the reference of settings."""
+    """Yield the reference page of settings."""
     yield "# Settings\n"
     yield (
-        "A value comes from the strongest source that has one: channel URI, argument, `-D`, environment, "
-        "file, default. `aeron-core settings show` says which it was.\n"
+        "Sources of a value, in order of precedence: channel URI, argument, `-D`, environment, file, default. "
+        "`aeron-core settings show` prints each value with its source.\n"
     )
     yield (
-        "In the environment a setting has the name below; in a properties file and after `-D` it is the same "
-        "in lower case with dots (`aeron.mtu.length=8k`); in TOML and in Python it is the name of the field. "
-        "Sizes take `64k`, `16m`, `1g`; durations take `100ms`, `5s`; a number alone is bytes or nanoseconds.\n"
+        "The table shows the name in TOML and Python, and the environment variable. In a properties file and after "
+        "`-D`, write the variable in lower case with dots (`aeron.mtu.length=8k`). Sizes may be written `64k`, "
+        "`16m`, `1g`; durations `100ms`, `5s`; a number without a unit is bytes or nanoseconds.\n"
     )
     for title, table, model in (
         ("Driver", "driver", DriverSettings),
         ("Client", "client", ClientSettings),
-        ("Recording by the driver", "recording", RecordingSettings),
+        ("Recording inside a driver", "recording", RecordingSettings),
     ):
         yield f"## {title}\n\nTOML table `[{table}]`.\n"
         yield from settings_table(model)
 
 
 def settings_table(model: type[SettingsModel]) -> Iterator[str]:
-    """Yield one model as a table."""
+    """Yield the table of one settings model."""
     yield "| setting | environment | default | meaning |\n|---|---|---|---|"
     for name, field in model.model_fields.items():
         variable = model.variable(name)
         default = field.get_default()
         text = "" if default is None else f"`{variable.format(default)}`" if variable.format(default) else ""
         if field.default_factory is not None:
-            text = "of the user"
-        effect = f" *Accepted without effect: {variable.without_effect}.*" if variable.without_effect else ""
+            text = "depends on the user"
+        effect = f" *Accepted but ignored: {variable.without_effect}.*" if variable.without_effect else ""
         yield f"| `{name}` | `{variable.name}` | {text} | {field.description}{effect} |"
     yield ""
 
 
 def hooks_page() -> Iterator[str]:
-    """Yield the reference of hooks."""
+    """Yield the reference page of hooks, with the examples of docs/hook_examples."""
     yield "# Hooks\n"
     yield (
-        "A plugin registers by an entry point in the group `aeron_core`. Hooks that return a table map a "
-        "name, as written in a channel URI or a setting, to a factory; a name that two plugins provide stops "
-        "the start. Hooks are called when things start or are bound, never for a message.\n"
+        "A plugin is a module with functions that are marked with `hookimpl`. Register it by an entry point in the "
+        "group `aeron_core`; the name of the entry point is the name of the plugin:\n\n"
+        '```toml\n[project.entry-points.aeron_core]\nmy_plugin = "my_package.my_module"\n```\n'
+    )
+    yield (
+        "Hooks that return a table map a name, as written in a channel URI or a setting, to a factory. The factory is "
+        "called with one frozen params object for each resource, such as a publication or an image. If two plugins "
+        "provide the same name, the driver does not start. Hooks are called at start, factories when a resource is "
+        "added, never for a message. `aeron-core plugins list` shows the plugins that are installed.\n"
+    )
+    yield (
+        "The examples below are complete modules; `tests/test_hook_examples.py` runs them. To use a module in a test "
+        "without installing it, pass it as `plugins=[module]` to `aeron_core.testing.DriverPair`, or as "
+        "`registry=Registry.load([module])` to `MediaDriver`.\n"
     )
     for name, function in inspect.getmembers(hookspecs, inspect.isfunction):
         if name.startswith("aeron_"):
             signature = str(inspect.signature(function)).replace("'", "")
             yield f"## `{name}`\n\n```python\ndef {name}{signature}: ...\n```\n\n{inspect.getdoc(function)}\n"
+            for params in HOOK_PARAMS.get(name, ()):
+                yield from params_table(params)
+            source = (DOCS / "hook_examples" / f"{name}.py").read_text(encoding="utf-8")
+            yield f"Example:\n\n```python\n{source.rstrip()}\n```\n"
+            if name in HOOK_PAGES:
+                yield f"See [{HOOK_PAGES[name][0]}]({HOOK_PAGES[name][1]}).\n"
+
+
+def params_table(params: type) -> Iterator[str]:
+    """Yield the fields of a params object."""
+    doc = " ".join((inspect.getdoc(params) or "").split())
+    yield f"### `{params.__name__}`\n\n{doc}\n"
+    yield "| field | type | default |\n|---|---|---|"
+    for field in fields(params):
+        kind = str(field.type).replace("|", "\\|")
+        yield f"| `{field.name}` | `{kind}` | {_default_of(field)} |"
+    yield ""
+
+
+def _default_of(field: Field[object]) -> str:
+    if field.default is not MISSING:
+        value = field.default
+        return f"`{value.__name__}`" if callable(value) else f"`{value!r}`"
+    return "made anew" if field.default_factory is not MISSING else ""
 
 
 def counters_page() -> Iterator[str]:
-    """Yield the reference of counters."""
+    """Yield the reference page of counters."""
     yield "# Counters\n"
     yield (
-        "Counters lie in `cnc.dat`, where tools of any origin read them; `aeron-core stat` shows all. Ids, "
-        "types, labels and keys are those of the reference driver.\n"
+        "Counters are in `cnc.dat`, so tools of any Aeron implementation can read them; `aeron-core stat` shows all. "
+        "Ids, types, labels and keys are those of the reference driver.\n"
     )
-    yield "## Of the driver\n"
-    yield "Type 0; the id never changes.\n\n| id | label |\n|---|---|"
+    yield "## System counters\n"
+    yield "Type 0; the ids are fixed.\n\n| id | label |\n|---|---|"
     for index, (_, label) in enumerate(labelled(SystemCounterLabels())):
         yield f"| {index} | {label} |"
-    yield "\n## Of streams, channels and clients\n\n| type | label begins with | value |\n|---|---|---|"
+    yield "\n## Streams, channels and clients\n\n| type | label prefix | value |\n|---|---|---|"
     for name, (label, meaning) in STREAM_COUNTERS.items():
         yield f"| {getattr(counter_types, name)} | `{label}` | {meaning} |"
     yield "\n## Of name resolvers\n\n| type | label begins with | value |\n|---|---|---|"
@@ -151,26 +212,27 @@ def counters_page() -> Iterator[str]:
 
 
 def errors_page() -> Iterator[str]:
-    """Yield the reference of errors."""
+    """Yield the reference page of errors."""
     tree = inspect.getdoc(errors) or ""
     yield f"# Errors\n\n```text\n{tree.split(chr(10), 2)[2].rpartition(chr(10) * 2)[0]}\n```\n"
-    yield "Results of hot calls such as `offer` are negative numbers with names, never exceptions.\n"
+    yield "Calls on the data path such as `offer` return named negative numbers instead of raising.\n"
     yield "| exception | meaning |\n|---|---|"
     for name, kind in inspect.getmembers(errors, inspect.isclass):
         if issubclass(kind, errors.AeronError):
             yield f"| `{name}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
-    yield "\n## Codes\n\nWhat a driver tells clients and other drivers: `ErrorCode`.\n\n| code | name |\n|---|---|"
+    yield "\n## Codes\n\n`ErrorCode`: the codes that a driver sends to clients and other drivers.\n"
+    yield "| code | name |\n|---|---|"
     for code in errors.ErrorCode:
         yield f"| {code.value} | `{code.name}` |"
     yield ""
 
 
 def cli_page() -> Iterator[str]:
-    """Yield the reference of the command line."""
+    """Yield the reference page of the command line."""
     yield "# Command line\n"
     yield (
-        "`aeron-core` finds its driver by `--aeron-dir`, else by `AERON_DIR`, else in the user's own "
-        "directory. Messages for people go to stderr, in one line each; output goes to stdout.\n"
+        "`aeron-core` finds its driver by `--aeron-dir`, then `AERON_DIR`, then the user's default directory. "
+        "Diagnostics go to stderr, one line each; output goes to stdout.\n"
     )
     yield "## Exit codes\n"
     yield "| code | meaning |\n|---|---|"
@@ -200,12 +262,12 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def rendered(name: str) -> str:
-    """Return what a page should hold."""
+    """Return the current text of a page."""
     return NOTE + "\n".join(PAGES[name]()).rstrip() + "\n"
 
 
 def main() -> int:
-    """Write all pages, or check them; return the exit code."""
+    """Write or check all pages; return the exit code."""
     stale = [
         name
         for name in PAGES

@@ -1,4 +1,4 @@
-"""The reference of the Spark data source, sink, decoders and pipeline files, from their models."""
+"""Reference page of the Spark data source, sink, decoders and pipeline files, from their models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyspark_aeron.pipeline.commands import pipeline_app
 from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, Watermark
 from pyspark_aeron.writing.sink_options import SinkOptions
 
-#: What Spark's Kafka connector has, and what stands for it here, or why nothing does.
+#: Options of Spark's Kafka connector with their equivalents here, or the reason why there is none.
 KAFKA_ROWS = [
     ("`assign`, `subscribe`, `subscribePattern`", "`recordings`; `channel` and `streamId`; `channelPattern`"),
     ("`startingOffsets` earliest, latest, JSON", "`startingPosition`, with -2 and -1 in JSON as there"),
@@ -28,32 +28,32 @@ KAFKA_ROWS = [
     ),
     (
         "`startingOffsetsByTimestampStrategy`",
-        "none: a time behind the last message is the end of the recording",
+        "none: a time after the last message selects the end of the recording",
     ),
     ("`endingOffsets`, `endingTimestamp`", "`endingPosition`"),
-    ("`maxOffsetsPerTrigger`", "`maxBytesPerTrigger`, shared out by how far each recording is behind"),
+    ("`maxOffsetsPerTrigger`", "`maxBytesPerTrigger`, divided in proportion to the lag of each recording"),
     ("`minOffsetsPerTrigger`, `maxTriggerDelay`", "`minBytesPerTrigger`, `maxTriggerDelay`"),
     ("`minPartitions`", "`minPartitions`"),
     ("`maxRecordsPerPartition`", "`partitionLength`, in bytes"),
     ("`failOnDataLoss`", "`failOnDataLoss`"),
     (
         "`includeHeaders`",
-        "`includeHeaders`: what the catalogue knows; Aeron messages have no headers of their own",
+        "`includeHeaders`: fields of the catalogue; Aeron messages have no headers",
     ),
-    ("`groupIdPrefix`, `kafka.group.id`", "`consumerName`: a lease that retention honours, not a group"),
+    ("`groupIdPrefix`, `kafka.group.id`", "`consumerName`: a lease that retention respects, not a group"),
     (
         "`pollTimeoutMs`, `fetchOffset.numRetries`, `retryIntervalMs`",
-        "`pollTimeout`; files need no retries, and those of an object store are retried by its client",
+        "`pollTimeout`; files need no retries, and the client of an object store retries by itself",
     ),
     ("columns `key`, `value`, `topic`, …", "`kafkaSchema=true`"),
     ("`Trigger.AvailableNow`, `Once`, `ProcessingTime`", "the same"),
-    ("continuous processing, real-time mode", "none: Spark has neither for data sources in Python"),
-    ("asynchronous progress tracking", "as a source; as a sink Spark refuses it for data sources in Python"),
+    ("continuous processing, real-time mode", "none: Spark does not support them for Python data sources"),
+    ("asynchronous progress tracking", "as a source; Spark rejects it for Python sinks"),
     (
         "lag in `sources[].metrics`",
         "`LagListener`, in bytes and seconds for every stream; `aeron-core pipeline run` shows both",
     ),
-    ("preferred locations", "none: Spark takes no hints from data sources in Python"),
+    ("preferred locations", "none: Spark accepts no hints from Python data sources"),
     ("sink, at least once", "recordings exactly once; channels at least once"),
     ("sink: `topic` column", "none: a query writes to one archive or channel"),
     ("`kafka.*` of consumer and producer", "the channel URI, as for any other client"),
@@ -64,9 +64,10 @@ def spark_page() -> Iterator[str]:
     """Yield the page."""
     yield "# Spark\n"
     yield (
-        "The format `aeron` of `spark.read`, `spark.readStream`, `DataFrame.write` and `DataFrame.writeStream`; comes "
-        "with the extra `aeron-core[spark]`. Names of options are found in any case; sizes are written as `64k`, `4m` "
-        "or `1g`, times as `100ms`, `10s`, `15m` or `1h`.\n"
+        "The format `aeron` for `spark.read`, `spark.readStream`, `DataFrame.write` and `DataFrame.writeStream`; "
+        "install "
+        "the extra `aeron-core[spark]`. Option names are case-insensitive. Sizes are written `64k`, `4m`, `1g`; "
+        "durations `100ms`, `10s`, `15m`, `1h`.\n"
     )
     yield "## Options of the source\n"
     yield from _fields("option", SourceOptions, names_in=to_camel)
@@ -74,17 +75,18 @@ def spark_page() -> Iterator[str]:
     yield from _columns(COLUMNS | {"headers": HEADERS})
     yield "With `kafkaSchema`:\n"
     yield from _columns(KAFKA_COLUMNS | {"headers": KAFKA_HEADERS})
-    yield "`headers` are there with `includeHeaders`. All columns are nullable; `.schema(…)` chooses among them.\n"
+    yield "`headers` exists with `includeHeaders`. All columns are nullable; `.schema(…)` selects columns.\n"
     yield "## Options of the sink\n"
     yield (
-        "Rows have a column `payload` or `value`, binary or string, and may have `reserved` (bigint), the reserved "
-        "value of the message in a recording.\n"
+        "Rows need a column `payload` or `value`, binary or string. `reserved` (bigint, optional) is the "
+        "reserved value of "
+        "the message in a recording.\n"
     )
     yield from _fields("option", SinkOptions, names_in=to_camel)
-    yield "## Decoders\n\n| decoder | does |\n|---|---|"
+    yield "## Decoders\n\n| decoder | effect |\n|---|---|"
     for name, decoder in decoders.BUILT_IN.items():
         yield f"| `{name}` | {_first_line(decoder)} |"
-    yield f"\nOthers are found by the entry-point group `{decoders.GROUP}`: functions of a DataFrame and options.\n"
+    yield f"\nAdd decoders by the entry-point group `{decoders.GROUP}`: functions of a DataFrame and options.\n"
     yield "## Pipeline files\n"
     for title, model in (
         ("", Pipeline),
@@ -97,7 +99,7 @@ def spark_page() -> Iterator[str]:
             yield f"### {title}\n"
         yield from _fields("key", model, names_in=lambda name: name)
     yield from command_pages("aeron-core pipeline", typer.main.get_command(pipeline_app))
-    yield "## For users of the Kafka connector\n\n| there | here |\n|---|---|"
+    yield "## Comparison with the Kafka connector\n\n| Kafka connector | aeron |\n|---|---|"
     for there, here in KAFKA_ROWS:
         yield f"| {there} | {here} |"
 
@@ -121,7 +123,7 @@ def _default(value: object) -> str:
 
 
 def _short(value: int) -> str:
-    """Return a length or a time as people write it."""
+    """Return a length or duration with the largest fitting unit."""
     for unit, size in (("m", 1024**2), ("min", 60 * 10**9), ("s", 10**9), ("ms", 10**6)):
         if value >= size and value % size == 0:
             return f"{value // size}{unit}"

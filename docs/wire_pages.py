@@ -1,7 +1,7 @@
-"""The pages of docs/wire: layouts with the offsets that the code has, and what each field means.
+"""Pages of docs/wire: layouts with the offsets of the code and the meaning of each field.
 
-A number comes from `aeron_core._native.wire` alone. A constant of a structure that has no meaning here, and a
-field that reaches into the next one, stop the generator: a page cannot go stale unseen.
+All numbers come from `aeron_core._native.wire`. The generator fails if a constant of a structure has no meaning
+here, or if a field overlaps the next one, so that a page cannot become outdated unnoticed.
 """
 
 from __future__ import annotations
@@ -14,78 +14,78 @@ from aeron_core._native import wire
 from aeron_core.protocol import commands, message, responses
 
 Fields = Mapping[str, tuple[str, str]]
-"""Type and meaning of each field, by the name of its constant without prefix and `_OFFSET`."""
+"""Type and meaning of each field; the key is the name of its constant without prefix and `_OFFSET`."""
 
 _LENGTHS = {"u8": 1, "u16": 2, "i32": 4, "u32": 4, "i64": 8}
 
 COMMON_HEADER: Fields = {
-    "LENGTH": ("i32", "bytes of the frame with this header, before alignment; 0 in a heartbeat"),
+    "LENGTH": ("i32", "bytes of the frame including this header, before alignment; 0 in a heartbeat"),
     "VERSION": ("u8", "0"),
     "FLAGS": ("u8", "see each frame"),
     "TYPE": ("u16", "see the table of types"),
 }
 STREAM: Fields = {
-    "SESSION_ID": ("i32", "which publication of the stream"),
-    "STREAM_ID": ("i32", "which stream of the channel"),
+    "SESSION_ID": ("i32", "session: one publication of the stream"),
+    "STREAM_ID": ("i32", "stream of the channel"),
 }
 FRAMES: Mapping[str, tuple[str, str, Fields]] = {
     "DATA": (
         "DATA and PAD",
-        "A message, a part of one, or (PAD) the rest of a term, of which the header alone is sent. The payload "
-        "follows the header; the next frame begins at the next multiple of 32. One datagram may hold several "
-        "frames. A DATA frame of length 0 is a heartbeat: it says how far the sender is.",
+        "A message, a fragment of one, or (PAD) the rest of a term, sent as a header only. The payload follows the "
+        "header; the next frame begins at the next multiple of 32. One datagram may hold several frames. A DATA "
+        "frame of length 0 is a heartbeat: it carries the position of the sender.",
         {
-            "TERM_OFFSET": ("i32", "where in its term the frame stands"),
+            "TERM_OFFSET": ("i32", "offset of the frame in its term"),
             **STREAM,
-            "TERM_ID": ("i32", "which term"),
-            "RESERVED_VALUE": ("i64", "the application's own"),
+            "TERM_ID": ("i32", "term of the frame"),
+            "RESERVED_VALUE": ("i64", "for use by the application"),
         },
     ),
     "SETUP": (
         "SETUP",
-        "A sender tells the shape of its stream: until somebody receives it, and when a receiver asks.",
+        "A sender announces the parameters of its stream: until a receiver responds, and when a receiver requests it.",
         {
-            "TERM_OFFSET": ("i32", "where the stream is now, in the active term"),
+            "TERM_OFFSET": ("i32", "current offset of the stream in the active term"),
             **STREAM,
-            "INITIAL_TERM_ID": ("i32", "the term with which the stream began"),
-            "ACTIVE_TERM_ID": ("i32", "the term that is being filled"),
+            "INITIAL_TERM_ID": ("i32", "first term of the stream"),
+            "ACTIVE_TERM_ID": ("i32", "current term"),
             "TERM_LENGTH": ("i32", "bytes of a term"),
-            "MTU": ("i32", "bytes of the longest frame, header included"),
-            "TTL": ("i32", "hops of multicast"),
+            "MTU": ("i32", "maximum bytes of a frame, header included"),
+            "TTL": ("i32", "multicast TTL"),
         },
     ),
     "NAK": (
         "NAK",
-        "A receiver asks for a part of a term again.",
+        "A receiver requests the retransmission of a range of a term.",
         {
             **STREAM,
-            "TERM_ID": ("i32", "the term with the gap"),
-            "TERM_OFFSET": ("i32", "where the gap begins"),
-            "LENGTH": ("i32", "its bytes"),
+            "TERM_ID": ("i32", "term of the gap"),
+            "TERM_OFFSET": ("i32", "start offset of the gap"),
+            "LENGTH": ("i32", "bytes of the gap"),
         },
     ),
     "SM": (
         "SM, status message",
-        "A receiver says how far its subscribers are and how much more it takes: what flow control is made "
-        "from. Its position and window together are the limit of that receiver.",
+        "A receiver reports the position of its subscribers and its window, the input of flow control. Position "
+        "plus window is the limit of that receiver.",
         {
             **STREAM,
-            "CONSUMPTION_TERM_ID": ("i32", "where the subscribers are: the term"),
-            "CONSUMPTION_TERM_OFFSET": ("i32", "and the offset in it"),
-            "RECEIVER_WINDOW": ("i32", "bytes that may come beyond that"),
-            "RECEIVER_ID": ("i64", "tells receivers apart; at an offset that is no multiple of 8"),
+            "CONSUMPTION_TERM_ID": ("i32", "position of the subscribers: term"),
+            "CONSUMPTION_TERM_OFFSET": ("i32", "position of the subscribers: offset in the term"),
+            "RECEIVER_WINDOW": ("i32", "bytes that the receiver accepts beyond that position"),
+            "RECEIVER_ID": ("i64", "unique id of the receiver; its offset is not a multiple of 8"),
             "GROUP_TAG": (
                 "i64",
-                "only where the frame is that much longer: the group that the receiver is of",
+                "optional, present if the frame is 8 bytes longer: group of the receiver",
             ),
         },
     ),
     "ERR": (
         "ERR",
-        "A receiver refuses an image and says why. The text is UTF-8.",
+        "A receiver rejects an image and gives the reason. The text is UTF-8.",
         {
             **STREAM,
-            "RECEIVER_ID": ("i64", "who refuses"),
+            "RECEIVER_ID": ("i64", "id of the rejecting receiver"),
             "GROUP_TAG": ("i64", "with the flag HAS_GROUP_TAG"),
             "ERROR_CODE": ("i32", "see [errors](../reference/errors.md)"),
             "ERROR_LENGTH": ("i32", "bytes of the text"),
@@ -94,32 +94,32 @@ FRAMES: Mapping[str, tuple[str, str, Fields]] = {
     ),
     "RTTM": (
         "RTTM, round-trip time",
-        "A receiver sends one, the sender sends it back with the flag REPLY; the receiver takes the difference.",
+        "A receiver sends one, and the sender returns it with the flag REPLY; the receiver computes the difference.",
         {
             **STREAM,
-            "ECHO_TIMESTAMP": ("i64", "ns of the receiver's clock when it was sent"),
-            "RECEPTION_DELTA": ("i64", "ns that the sender kept it"),
-            "RECEIVER_ID": ("i64", "who measures"),
+            "ECHO_TIMESTAMP": ("i64", "send time in ns, receiver's clock"),
+            "RECEPTION_DELTA": ("i64", "processing time of the sender in ns"),
+            "RECEIVER_ID": ("i64", "id of the measuring receiver"),
         },
     ),
     "RSP_SETUP": (
         "RSP_SETUP",
-        "A subscriber of a response channel tells the publisher which session answers.",
-        {**STREAM, "RESPONSE_SESSION_ID": ("i32", "the session of the answers")},
+        "Announces the session id of the responses on a response channel to the requester.",
+        {**STREAM, "RESPONSE_SESSION_ID": ("i32", "session id of the responses")},
     ),
     "RES": (
         "RES, name resolution",
-        "Drivers tell one another names. After the common header, at offset 8, come entries, each aligned to 8 "
-        "bytes; offsets are those within an entry.",
+        "Gossip of names between drivers. Entries follow the common header at offset 8, each aligned to 8 bytes; "
+        "offsets are relative to the entry.",
         {
-            "TYPE": ("u8", "of the entry: 1 with an IPv4, 2 with an IPv6 address"),
-            "FLAGS": ("u8", "SELF where the driver tells its own name"),
-            "UDP_PORT": ("u16", "where that driver resolves"),
-            "AGE_MS": ("i32", "ms since it was last heard of"),
+            "TYPE": ("u8", "type of the entry: 1 IPv4 address, 2 IPv6 address"),
+            "FLAGS": ("u8", "SELF if the driver announces its own name"),
+            "UDP_PORT": ("u16", "gossip port of that driver"),
+            "AGE_MS": ("i32", "ms since the last message from that driver"),
             "ADDRESS": ("bytes", "4 or 16 bytes in network order"),
-            "IP4_NAME_LENGTH": ("u16", "bytes of the name, behind an IPv4 address"),
+            "IP4_NAME_LENGTH": ("u16", "bytes of the name, after an IPv4 address"),
             "IP4_NAME": ("bytes", "the name"),
-            "IP6_NAME_LENGTH": ("u16", "bytes of the name, behind an IPv6 address"),
+            "IP6_NAME_LENGTH": ("u16", "bytes of the name, after an IPv6 address"),
             "IP6_NAME": ("bytes", "the name"),
         },
     ),
@@ -127,97 +127,100 @@ FRAMES: Mapping[str, tuple[str, str, Fields]] = {
 LOG: Fields = {
     "TERM_TAIL_COUNTERS": ("3 i64", "per partition: term id in the upper 32 bits, tail in the lower"),
     "ACTIVE_TERM_COUNT": ("i32", "terms since the first one; modulo 3 it is the active partition"),
-    "END_OF_STREAM_POSITION": ("i64", "where the stream ends, the largest i64 while it goes on"),
-    "IS_CONNECTED": ("i32", "1 while somebody receives"),
-    "ACTIVE_TRANSPORT_COUNT": ("i32", "transports over which an image arrives"),
+    "END_OF_STREAM_POSITION": (
+        "i64",
+        "position of the end of the stream, the maximum i64 while it is active",
+    ),
+    "IS_CONNECTED": ("i32", "1 while there is a receiver or subscriber"),
+    "ACTIVE_TRANSPORT_COUNT": ("i32", "transports that receive the image"),
     "CORRELATION_ID": ("i64", "registration id of the publication or image"),
-    "INITIAL_TERM_ID": ("i32", "the term with which the stream began, a random number"),
+    "INITIAL_TERM_ID": ("i32", "first term of the stream, a random number"),
     "DEFAULT_FRAME_HEADER_LENGTH": ("i32", "bytes of the default header"),
-    "MTU_LENGTH": ("i32", "bytes of the longest frame, header included"),
+    "MTU_LENGTH": ("i32", "maximum bytes of a frame, header included"),
     "TERM_LENGTH": ("i32", "bytes of a term"),
-    "PAGE_SIZE": ("i32", "to which the file is aligned"),
-    "PUBLICATION_WINDOW_LENGTH": ("i32", "how far publishers may run ahead"),
+    "PAGE_SIZE": ("i32", "alignment of the file length"),
+    "PUBLICATION_WINDOW_LENGTH": ("i32", "bytes that publishers may be ahead of the slowest consumer"),
     "RECEIVER_WINDOW_LENGTH": ("i32", "window of an image"),
     "SOCKET_SNDBUF_LENGTH": ("i32", "SO_SNDBUF"),
-    "OS_DEFAULT_SOCKET_SNDBUF_LENGTH": ("i32", "what the system gives without it"),
-    "OS_MAX_SOCKET_SNDBUF_LENGTH": ("i32", "the most that the system gives"),
+    "OS_DEFAULT_SOCKET_SNDBUF_LENGTH": ("i32", "default of the operating system"),
+    "OS_MAX_SOCKET_SNDBUF_LENGTH": ("i32", "maximum of the operating system"),
     "SOCKET_RCVBUF_LENGTH": ("i32", "SO_RCVBUF"),
-    "OS_DEFAULT_SOCKET_RCVBUF_LENGTH": ("i32", "what the system gives without it"),
-    "OS_MAX_SOCKET_RCVBUF_LENGTH": ("i32", "the most that the system gives"),
-    "MAX_RESEND": ("i32", "retransmits that may be active"),
-    "DEFAULT_FRAME_HEADER": ("32 bytes", "the header that every frame of the stream starts from"),
+    "OS_DEFAULT_SOCKET_RCVBUF_LENGTH": ("i32", "default of the operating system"),
+    "OS_MAX_SOCKET_RCVBUF_LENGTH": ("i32", "maximum of the operating system"),
+    "MAX_RESEND": ("i32", "maximum number of active retransmits"),
+    "DEFAULT_FRAME_HEADER": ("32 bytes", "template for the header of every frame of the stream"),
     "ENTITY_TAG": ("i64", "tag of the publication or subscription"),
-    "RESPONSE_CORRELATION_ID": ("i64", "of a response channel"),
-    "LINGER_TIMEOUT_NS": ("i64", "how long a drained publication stays"),
+    "RESPONSE_CORRELATION_ID": ("i64", "correlation id of a response channel"),
+    "LINGER_TIMEOUT_NS": ("i64", "time that a drained publication is kept"),
     "UNTETHERED_WINDOW_LIMIT_TIMEOUT_NS": ("i64", "see [settings](../reference/settings.md)"),
     "UNTETHERED_RESTING_TIMEOUT_NS": ("i64", "likewise"),
-    "GROUP": ("u8", "1 where the receiver is to expect others"),
+    "GROUP": ("u8", "1 if the stream has a group of receivers"),
     "IS_RESPONSE": ("u8", "1 for a response channel"),
-    "REJOIN": ("u8", "1 where the stream may come back"),
-    "RELIABLE": ("u8", "1 where losses are asked for again"),
-    "SPARSE": ("u8", "1 where the file takes its room bit by bit"),
-    "SIGNAL_EOS": ("u8", "1 where the end is signalled"),
-    "SPIES_SIMULATE_CONNECTION": ("u8", "1 where spies alone connect"),
-    "TETHER": ("u8", "1 where a subscriber may hold the stream back"),
+    "REJOIN": ("u8", "1 if an image may be rejoined"),
+    "RELIABLE": ("u8", "1 if lost frames are requested again"),
+    "SPARSE": ("u8", "1 if the file is sparse"),
+    "SIGNAL_EOS": ("u8", "1 if the end of the stream is signalled"),
+    "SPIES_SIMULATE_CONNECTION": ("u8", "1 if spies alone connect the publication"),
+    "TETHER": ("u8", "1 if a slow subscriber holds the stream back"),
     "IS_PUBLICATION_REVOKED": ("u8", "1 once the publisher has revoked it"),
     "TYPE": ("u8", "0 concurrent publication, 1 exclusive publication, 2 image"),
-    "UNTETHERED_LINGER_TIMEOUT_NS": ("i64", "likewise; at an offset that is no multiple of 8"),
+    "UNTETHERED_LINGER_TIMEOUT_NS": ("i64", "likewise; its offset is not a multiple of 8"),
 }
 CNC: Fields = {
     "VERSION": ("i32", "0 until the driver is ready, then 0.2.0 as major << 16, minor << 8, patch"),
-    "TO_DRIVER_BUFFER_LENGTH": ("i32", "bytes of the ring of commands, a power of two and its trailer"),
-    "TO_CLIENTS_BUFFER_LENGTH": ("i32", "bytes of the broadcast of answers, likewise"),
-    "COUNTERS_METADATA_LENGTH": ("i32", "bytes of the metadata of counters"),
-    "COUNTERS_VALUES_LENGTH": ("i32", "bytes of the values of counters"),
+    "TO_DRIVER_BUFFER_LENGTH": ("i32", "bytes of the command ring: a power of two plus its trailer"),
+    "TO_CLIENTS_BUFFER_LENGTH": ("i32", "bytes of the response broadcast, likewise"),
+    "COUNTERS_METADATA_LENGTH": ("i32", "bytes of the counter metadata"),
+    "COUNTERS_VALUES_LENGTH": ("i32", "bytes of the counter values"),
     "ERROR_LOG_LENGTH": ("i32", "bytes of the distinct error log"),
-    "CLIENT_LIVENESS_TIMEOUT_NS": ("i64", "silence after which a client is given up"),
-    "START_TIMESTAMP_MS": ("i64", "when the driver started, since the epoch"),
-    "PID": ("i64", "the process of the driver"),
-    "FILE_PAGE_SIZE": ("i32", "to which the driver aligns its files; 0 for 4096"),
+    "CLIENT_LIVENESS_TIMEOUT_NS": ("i64", "silence after which a client times out"),
+    "START_TIMESTAMP_MS": ("i64", "start of the driver, in ms since the epoch"),
+    "PID": ("i64", "process id of the driver"),
+    "FILE_PAGE_SIZE": ("i32", "alignment of the driver's files; 0 means 4096"),
 }
 RING: Fields = {
-    "TAIL": ("i64", "where the next record goes; producers add to it"),
-    "HEAD_CACHE": ("i64", "what producers last saw of the head"),
-    "HEAD": ("i64", "up to where the driver has read"),
-    "CORRELATION_COUNTER": ("i64", "the next correlation id; producers add to it"),
-    "CONSUMER_HEARTBEAT": ("i64", "when the driver was last alive, in ms since the epoch"),
+    "TAIL": ("i64", "position of the next record; producers add to it atomically"),
+    "HEAD_CACHE": ("i64", "last value of the head that a producer loaded"),
+    "HEAD": ("i64", "position up to which the driver has read"),
+    "CORRELATION_COUNTER": ("i64", "next correlation id; producers add to it atomically"),
+    "CONSUMER_HEARTBEAT": ("i64", "last heartbeat of the driver, in ms since the epoch"),
 }
 BROADCAST: Fields = {
-    "TAIL_INTENT": ("i64", "up to where the driver is about to write"),
-    "TAIL": ("i64", "up to where it has written"),
-    "LATEST": ("i64", "where the last record begins"),
+    "TAIL_INTENT": ("i64", "position up to which the driver is about to write"),
+    "TAIL": ("i64", "position up to which it has written"),
+    "LATEST": ("i64", "start of the last record"),
 }
 RECORD: Fields = {
-    "LENGTH": ("i32", "bytes with this header, stored last; negative while it is written, 0 before that"),
-    "TYPE": ("i32", "which message; -1 is padding up to the end"),
+    "LENGTH": ("i32", "bytes including this header, stored last; negative during the write, 0 before it"),
+    "TYPE": ("i32", "message type; -1 is padding up to the end"),
 }
 COUNTER_VALUES: Fields = {
     "VALUE": ("i64", "the value"),
-    "REGISTRATION_ID": ("i64", "which command made the counter"),
-    "OWNER_ID": ("i64", "which client it ends with"),
-    "REFERENCE_ID": ("i64", "what it belongs to"),
+    "REGISTRATION_ID": ("i64", "correlation id of the command that added the counter"),
+    "OWNER_ID": ("i64", "client that owns the counter"),
+    "REFERENCE_ID": ("i64", "id of the related resource"),
 }
 COUNTER_METADATA: Fields = {
     "STATE": ("i32", "stored last: 0 unused, the end of the list; 1 allocated; -1 reclaimed"),
     "TYPE_ID": ("i32", "see [counters](../reference/counters.md)"),
-    "FREE_FOR_REUSE_DEADLINE": ("i64", "until when the id of a freed counter rests, in ms since the epoch"),
+    "FREE_FOR_REUSE_DEADLINE": ("i64", "end of the reuse delay of a freed counter, in ms since the epoch"),
     "KEY": ("112 bytes", "depends on the type"),
     "LABEL_LENGTH": ("i32", "bytes of the label"),
-    "LABEL": ("380 bytes", "text for people"),
+    "LABEL": ("380 bytes", "display text"),
 }
 ERROR_LOG: Fields = {
     "LENGTH": ("i32", "bytes of the entry, stored last"),
-    "OBSERVATION_COUNT": ("i32", "how often it has happened"),
+    "OBSERVATION_COUNT": ("i32", "number of occurrences"),
     "LAST_OBSERVATION": ("i64", "in ms since the epoch"),
     "FIRST_OBSERVATION": ("i64", "in ms since the epoch; the text follows"),
 }
 LOSS: Fields = {
-    "OBSERVATION_COUNT": ("i64", "how often something was lost, stored last"),
-    "TOTAL_BYTES": ("i64", "how much"),
+    "OBSERVATION_COUNT": ("i64", "number of losses, stored last"),
+    "TOTAL_BYTES": ("i64", "bytes lost"),
     "FIRST_OBSERVATION": ("i64", "in ms since the epoch"),
     "LAST_OBSERVATION": ("i64", "in ms since the epoch"),
-    "SESSION_ID": ("i32", "of which publication"),
-    "STREAM_ID": ("i32", "of which stream"),
+    "SESSION_ID": ("i32", "session of the stream"),
+    "STREAM_ID": ("i32", "stream of the channel"),
     "CHANNEL": ("text", "i32 length and bytes, padded to 4; the source follows: i32 length and bytes"),
 }
 _COUNTER_VALUE_NAMES = frozenset(COUNTER_VALUES)
@@ -233,7 +236,7 @@ def offsets(prefix: str) -> dict[str, int]:
 
 
 def table(at: Mapping[str, int], meanings: Fields, title: str) -> Iterator[str]:
-    """Yield the fields of one structure; raises ValueError where code and meanings differ."""
+    """Yield the table of one structure; raise ValueError if code and meanings differ."""
     if set(at) != set(meanings):
         raise ValueError(f"{title}: fields and their meanings differ by {sorted(set(at) ^ set(meanings))}")
     yield "| offset | type | field | meaning |\n|---|---|---|---|"
@@ -249,7 +252,7 @@ def table(at: Mapping[str, int], meanings: Fields, title: str) -> Iterator[str]:
 
 
 def flags(prefix: str) -> Iterator[str]:
-    """Yield the flags of a frame, where it has any."""
+    """Yield the flags of a frame, if it has any."""
     found = {
         name.removeprefix(f"{prefix}_FLAG_"): getattr(wire, name)
         for name in dir(wire)
@@ -265,15 +268,15 @@ def _by_value(item: tuple[str, int]) -> int:
 
 
 def frames_page() -> Iterator[str]:
-    """Yield the page of frames."""
+    """Yield the page about frames."""
     yield "# Frames\n"
     yield (
-        "What travels in UDP datagrams. All numbers are little-endian; fields follow one another without "
-        f"padding. A DATA frame, and nothing else, is aligned to {wire.FRAME_ALIGNMENT} bytes. What cannot be "
-        "a frame is counted (`Invalid packets`) and dropped.\n"
+        "The frames in UDP datagrams. All numbers are little-endian; there is no padding between fields. Only "
+        f"DATA frames are aligned, to {wire.FRAME_ALIGNMENT} bytes. Malformed frames are counted "
+        "(`Invalid packets`) and dropped.\n"
     )
     yield "## Common header\n"
-    yield f"{wire.FRAME_HEADER_LENGTH} bytes, with which every frame begins.\n"
+    yield f"{wire.FRAME_HEADER_LENGTH} bytes at the start of every frame.\n"
     yield from table(offsets("FRAME"), COMMON_HEADER, "common header")
     types = {
         name.removeprefix("TYPE_"): getattr(wire, name) for name in dir(wire) if name.startswith("TYPE_")
@@ -293,33 +296,39 @@ def frames_page() -> Iterator[str]:
 
 
 def log_buffers_page() -> Iterator[str]:
-    """Yield the page of log buffers."""
+    """Yield the page about log buffers."""
     yield "# Log buffers\n"
     yield (
-        f"A stream is appended to a file of {wire.PARTITION_COUNT} terms of equal length, each a power of two "
-        f"from {wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH} bytes, and a page of metadata behind them; the "
-        "whole is aligned to the page size. Terms are filled in turn: term *n* of the stream stands in "
-        f"partition *n* modulo {wire.PARTITION_COUNT}.\n"
+        f"A log buffer is a file of {wire.PARTITION_COUNT} terms of equal length, each a power of two from "
+        f"{wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH} bytes, followed by a metadata page; the file length "
+        "is aligned to the page size. Terms are used in rotation: term *n* of the stream is in partition *n* "
+        f"modulo {wire.PARTITION_COUNT}.\n"
     )
     yield (
         "A *position* is `(term_id - initial_term_id) * term_length + term_offset`, in 64 bits; the "
-        "difference of term ids is that of 32-bit numbers, which wrap.\n"
+        "difference of term ids is computed in 32-bit arithmetic with wrap-around.\n"
     )
     yield (
-        f"Frames stand at multiples of {wire.FRAME_ALIGNMENT}, each with a [DATA header](frames.md). Who "
-        "appends adds the aligned length to the tail of the active term, which gives the place; stores the "
-        "length as a negative number; fills header and payload; and stores the length, positive, last "
-        "(release). Who reads looks at the length first (acquire): 0 or less, and there is nothing to read "
-        "yet. A frame that no longer fits becomes PAD up to the end of the term. Then the next term's tail is "
-        "set to its term id, and the active term count is increased by one. A message that is longer than "
-        f"the MTU becomes several frames, the first with the flag BEGIN (`0x{wire.DATA_FLAG_BEGIN:02x}`), the "
-        f"last with END (`0x{wire.DATA_FLAG_END:02x}`). In an image the receiver puts frames where their "
-        "headers say, in any order; a gap is where a length is still 0.\n"
+        f"Frames are at multiples of {wire.FRAME_ALIGNMENT}, each with a [DATA header](frames.md). To append a "
+        "frame, a publisher:\n"
         "\n"
-        "A publisher that dies between tail and length leaves a claim that nobody completes. The driver puts PAD over "
-        "it once readers stood still before it for the unblock timeout, or at once when nobody publishes any more: a "
-        "length below 0 says how much was claimed, a length of 0 that it reaches to the next frame or, without one "
-        "and without publishers, to the tail. The reference leaves the last case as it is, and its readers wait.\n"
+        "1. adds the aligned length to the tail of the active term, which returns the offset of the frame;\n"
+        "2. stores the length as a negative number;\n"
+        "3. writes header and payload;\n"
+        "4. stores the positive length last (release).\n"
+        "\n"
+        "A reader loads the length first (acquire): if it is 0 or less, there is nothing to read yet. If a frame "
+        "does not fit, the rest of the term becomes a PAD frame; then the tail of the next term is set to its term "
+        "id, and the active term count is incremented. A message that is longer than the MTU becomes several "
+        f"frames, the first with the flag BEGIN (`0x{wire.DATA_FLAG_BEGIN:02x}`), the last with END "
+        f"(`0x{wire.DATA_FLAG_END:02x}`). In an image, the receiver inserts frames at the offsets in their headers, "
+        "in any order; a length of 0 marks a gap.\n"
+        "\n"
+        "A publisher that dies between steps 1 and 4 leaves a claim that is never completed. The driver replaces it "
+        "with PAD (unblocks it) when readers were stopped in front of it for the unblock timeout, or at once when "
+        "there are no publishers left. A negative length gives the length of the claim. If the length is 0, the "
+        "claim extends to the next frame or, without one and without publishers, to the tail. The reference does not "
+        "unblock the last case, so its readers wait.\n"
     )
     yield "## Metadata\n"
     yield f"{wire.LOG_META_DATA_LENGTH} bytes at the end of the file.\n"
@@ -327,57 +336,57 @@ def log_buffers_page() -> Iterator[str]:
 
 
 def cnc_page() -> Iterator[str]:
-    """Yield the page of cnc.dat and its neighbours."""
+    """Yield the page about cnc.dat and the loss report."""
     yield "# cnc.dat\n"
     yield (
-        f"The file by which clients and tools find a driver. A header of {wire.CNC_META_DATA_LENGTH} bytes, "
-        "then its sections without a gap: commands, answers, metadata of counters, values of counters, "
-        "distinct errors. The version is stored last, when all else is ready.\n"
+        f"The command-and-control file: clients and tools find a driver by it. A header of "
+        f"{wire.CNC_META_DATA_LENGTH} bytes is followed by sections without gaps: commands, responses, counter "
+        "metadata, counter values, distinct errors. The version is stored last, when all else is initialized.\n"
     )
     yield from table(offsets("CNC"), CNC, "cnc.dat")
     yield "## Records\n"
     yield (
-        f"Commands and answers are records of {wire.RECORD_HEADER_LENGTH} bytes of header and a message, "
+        f"Commands and responses are records of {wire.RECORD_HEADER_LENGTH} bytes of header and a message, "
         f"aligned to {wire.RECORD_ALIGNMENT}.\n"
     )
     yield from table(offsets("RECORD"), RECORD, "record")
-    yield "## Commands: a ring\n"
+    yield "## Commands: ring buffer\n"
     yield (
-        f"Many producers, one consumer. Behind the records is a trailer of {wire.RING_TRAILER_LENGTH} bytes; "
-        "offsets are those within it.\n"
+        f"Many producers, one consumer. The records are followed by a trailer of {wire.RING_TRAILER_LENGTH} "
+        "bytes; offsets are relative to it.\n"
     )
     yield from table(offsets("RING"), RING, "ring")
     yield from message_table(commands)
-    yield "## Answers: a broadcast\n"
+    yield "## Responses: broadcast buffer\n"
     yield (
-        "One transmitter, any number of receivers, each of which keeps its own place and finds out when it "
-        f"was overrun. The trailer has {wire.BROADCAST_TRAILER_LENGTH} bytes.\n"
+        "One transmitter, any number of receivers. Each receiver keeps its own position and detects when it was "
+        f"overrun. The trailer has {wire.BROADCAST_TRAILER_LENGTH} bytes.\n"
     )
     yield from table(offsets("BROADCAST"), BROADCAST, "broadcast")
     yield from message_table(responses)
     yield "## Counters\n"
     yield (
-        f"A counter is its index: {wire.COUNTER_METADATA_LENGTH} bytes of metadata and "
-        f"{wire.COUNTER_VALUE_LENGTH} bytes of values.\n"
+        f"A counter id is an index into both sections: {wire.COUNTER_METADATA_LENGTH} bytes of metadata and "
+        f"{wire.COUNTER_VALUE_LENGTH} bytes of values per counter.\n"
     )
     at = offsets("COUNTER")
     yield "Values:\n"
-    # Both records have constants of one prefix.
+    # The constants of both records share one prefix.
     yield from table({n: o for n, o in at.items() if n in _COUNTER_VALUE_NAMES}, COUNTER_VALUES, "values")
     yield "Metadata:\n"
     yield from table(
         {n: o for n, o in at.items() if n not in _COUNTER_VALUE_NAMES}, COUNTER_METADATA, "metadata"
     )
     yield "## Distinct errors\n"
-    yield f"Entries aligned to {wire.ERROR_LOG_ALIGNMENT}; a length of 0 ends them.\n"
+    yield f"Entries aligned to {wire.ERROR_LOG_ALIGNMENT}; a length of 0 marks the end.\n"
     yield from table(offsets("ERROR_LOG"), ERROR_LOG, "errors")
     yield "## loss-report.dat\n"
-    yield f"A file of its own: entries aligned to {wire.LOSS_ENTRY_ALIGNMENT}; a count of 0 ends them.\n"
+    yield f"A separate file: entries aligned to {wire.LOSS_ENTRY_ALIGNMENT}; a count of 0 marks the end.\n"
     yield from table(offsets("LOSS"), LOSS, "loss report")
 
 
 def message_table(module: object) -> Iterator[str]:
-    """Yield the messages of a module: type, name, and fields in their order."""
+    """Yield the table of the messages in a module: type, name, and fields in order."""
     kinds = {
         "I16": "i16",
         "U16": "u16",
@@ -395,7 +404,7 @@ def message_table(module: object) -> Iterator[str]:
         for _, kind in inspect.getmembers(module, inspect.isclass)
         if issubclass(kind, message.ControlMessage) and hasattr(kind, "TYPE_ID")
     ]
-    yield "Text and bytes are an i32 length and that many bytes.\n"
+    yield "Text and bytes are encoded as an i32 length followed by that many bytes.\n"
     yield "| type | message | fields |\n|---|---|---|"
     for kind in sorted(found, key=lambda kind: kind.TYPE_ID):
         parts = ", ".join(f"`{field.name}` {kinds[str(field.type)]}" for field in fields(kind))

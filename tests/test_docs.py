@@ -1,6 +1,7 @@
-"""The documentation knows everything that there is, and leads nowhere that is not there."""
+"""The documentation is complete, and its links, paths and modules exist."""
 
 import ast
+import importlib
 import inspect
 import re
 import runpy
@@ -76,7 +77,7 @@ def test_every_key_of_a_channel_is_documented():
 @pytest.mark.parametrize(
     ("written", "same"), [(key, row[0]) for key, row in GENERATOR["channel_page"].LENIENT.items()]
 )
-def test_what_a_channel_may_be_taken_for_is_documented(written, same):
+def test_accepted_mistakes_in_channels_are_documented(written, same):
     channel = "aeron:udp?endpoint=localhost:20121"
 
     def parsed(params):
@@ -117,15 +118,15 @@ def test_every_member_of_the_client_is_documented(kind):
         for one in kind.__mro__
         if one.__module__.startswith("aeron_core")
     ]
-    told = "".join(section[0] for section in sections)
+    documented = "".join(section[0] for section in sections)
 
     internal = GENERATOR["client_page"]._INTERNAL
     for name in {
         name for one in kind.__mro__ if one.__module__.startswith("aeron_core") for name in vars(one)
     }:
         if not name.startswith("_") and not internal.search(inspect.getdoc(getattr(kind, name)) or ""):
-            assert re.search(rf"^\| `(async )?{name}\b", told, re.M), name
-    assert "| |" not in told.replace("  ", " "), "a member has no meaning"
+            assert re.search(rf"^\| `(async )?{name}\b", documented, re.M), name
+    assert "| |" not in documented.replace("  ", " "), "a member has no meaning"
 
 
 def test_every_function_of_asyncio_is_documented():
@@ -137,7 +138,7 @@ def test_every_function_of_asyncio_is_documented():
 
 
 def sources(*folders):
-    """Yield what each file below some folders says, as a tree."""
+    """Yield the syntax tree of each file below some folders."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if "build" not in path.relative_to(ROOT).parts:
@@ -145,7 +146,7 @@ def sources(*folders):
 
 
 def keys_read(tree):
-    """Yield the keys that are asked of something named `uri`, as in `channel.uri.get("mtu")`."""
+    """Yield the keys that are read from an object named `uri`, as in `channel.uri.get("mtu")`."""
     for call in ast.walk(tree):
         if (
             isinstance(call, ast.Call)
@@ -158,7 +159,7 @@ def keys_read(tree):
             yield call.args[0].value
 
 
-def test_every_key_that_is_read_of_a_channel_is_documented():
+def test_every_key_that_is_read_from_a_channel_is_documented():
     keys = {key for tree in sources("aeron_core", "plugins") for key in keys_read(tree)}
 
     assert keys <= set(GENERATOR["channel_page"].CHANNEL_KEYS)
@@ -202,22 +203,125 @@ def test_every_command_is_documented():
 
 
 @pytest.mark.parametrize("name", sorted(GENERATOR["PAGES"]))
-def test_a_page_is_what_the_code_says(name):
+def test_generated_page_is_up_to_date(name):
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
 
     assert text == GENERATOR["rendered"](name), "run docs/generate.py"
 
 
 @pytest.mark.parametrize("change", [{}, {"LENGTH": 0, "NEW": 8}, {"LENGTH": 0, "VERSION": 2}])
-def test_a_layout_that_the_pages_do_not_know_stops_the_generator(change):
+def test_generator_fails_for_an_undocumented_layout(change):
     table, meanings = GENERATOR["wire_pages"].table, {"LENGTH": ("i32", ""), "VERSION": ("u8", "")}
 
     with pytest.raises(ValueError, match="a frame: "):
         list(table(change, meanings, "a frame"))
 
 
+def slug(heading):
+    """Return the anchor of a heading, as GitHub derives it."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors(path):
+    """Return the anchors of a page."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def repository_paths(text):
+    """Yield the paths of this repository that a page names."""
+    for path in re.findall(r"`((?:aeron_core|plugins|tests|docs|benchmarks|tools)/[\w./*-]*)`", text):
+        yield path
+    for path in re.findall(r"^\S+/bin/python -m pytest (?:-\S+ (?:\"[^\"]*\" )?)*(tests/\S+)", text, re.M):
+        yield path
+
+
+def modules(text):
+    """Yield the modules that a page imports or names, each with its attribute or without."""
+    package = r"(?:aeron_core|aeron_media|aeron_flow_control|aeron_congestion|aeron_resolvers|pyspark_aeron)"
+    for code in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+        for name, attributes in re.findall(rf"^\s*from ({package}[\w.]*) import ([\w, ]+)", code, re.M):
+            yield from (f"{name}.{attribute.strip()}" for attribute in attributes.split(","))
+        yield from re.findall(rf"^\s*import ({package}[\w.]*)", code, re.M)
+    yield from re.findall(rf"`({package}(?:\.\w+)+)`", text)
+
+
+def is_there(name):
+    """Return whether a dotted name leads to a module, or to an attribute of one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[length:]:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_to_files_that_exist(path):
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (path.parent / target).exists(), target
+def test_links_lead_to_existing_files_and_headings(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)]+)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        page = path.parent / file if file else path
+        assert page.exists(), target
+        if anchor:
+            assert anchor in anchors(page), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_paths_in_the_text_exist(path):
+    missing = [
+        name
+        for name in repository_paths(path.read_text(encoding="utf-8"))
+        if not (list(ROOT.glob(name)) if "*" in name else (ROOT / name).exists())
+    ]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_in_the_text_exist(path):
+    assert [name for name in modules(path.read_text(encoding="utf-8")) if not is_there(name)] == []
+
+
+def test_classes_and_methods_in_the_architecture_exist():
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    methods = {
+        node.name: {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+        for tree in sources("aeron_core", "plugins")
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    named = re.findall(r"`([A-Z]\w+)\.(\w+)`", text)
+
+    assert ("PublicationImage", "track_rebuild") in named
+    assert [f"{owner}.{name}" for owner, name in named if name not in methods.get(owner, ())] == []
+
+
+def test_a_missing_path_module_and_attribute_are_detected():
+    text = (
+        "`aeron_core/no_file.py` `tests/interop/` "
+        "`aeron_core.no_module` `aeron_core.errors.NoError` `aeron_core.connect`"
+    )
+
+    assert list(repository_paths(text)) == ["aeron_core/no_file.py", "tests/interop/"]
+    assert [is_there(name) for name in modules(text)] == [False, False, True]
+
+
+def test_every_page_is_reachable_from_the_index():
+    index = ROOT / "docs" / "README.md"
+    linked = {
+        (index.parent / target).resolve()
+        for target in re.findall(r"\]\(([^)#]+)", index.read_text(encoding="utf-8"))
+        if "://" not in target
+    }
+
+    assert {path.resolve() for path in (ROOT / "docs").rglob("*.md")} - linked - {index} == set()

@@ -1,4 +1,4 @@
-"""Processes of both kinds: the real Aeron by way of pyaeron, and ours."""
+"""Fixtures: processes of the real Aeron (by pyaeron) and of aeron-core."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = {
 
 @pytest.fixture(scope="session")
 def foreign_python() -> Path:
-    """A Python that has pyaeron, in an environment of its own that is kept between runs."""
+    """Return a Python with pyaeron, in a separate environment that is kept between runs."""
     environment = ROOT / ".venv-interop"
     with alone(environment):
         return _make_foreign_python(environment)
@@ -70,7 +70,7 @@ def _requirement() -> str:
 
 
 def _installed(python: Path) -> str:
-    """Return the requirement that an environment meets, empty where it is not there."""
+    """Return the requirement that an environment meets, empty if there is none."""
     if not python.exists():
         return ""
     program = "import pyaeron, importlib.metadata as m; print('pyaeron==' + m.version('pyaeron'))"
@@ -79,7 +79,7 @@ def _installed(python: Path) -> str:
 
 @dataclass
 class Peer:
-    """A process with the lines that it has printed."""
+    """A process and the lines that it has printed."""
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Peer:
             self._grown.notify_all()
 
     def await_line(self, text: str, timeout: float = 60) -> None:
-        """Wait until a line has been printed that begins with `text`."""
+        """Wait until the process has printed a line that begins with `text`."""
         with self._grown:
             arrived = self._grown.wait_for(lambda: any(line.startswith(text) for line in self.lines), timeout)
         assert arrived, f"no {text!r} from {self.process.args}: {self.lines}"
@@ -113,7 +113,7 @@ class Peer:
         return result
 
     def stop(self) -> None:
-        """End the process as an operator would, and then for certain."""
+        """Terminate the process, then kill it if it does not exit."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -123,7 +123,7 @@ class Peer:
                 self.process.wait()
 
     def kill(self) -> None:
-        """End the process without giving it a chance."""
+        """Kill the process with SIGKILL."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
@@ -133,7 +133,7 @@ Start = Callable[..., Peer]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start processes that end with the test."""
+    """Start processes; they are terminated after the test."""
     peers: list[Peer] = []
 
     def start_one(*command: object, **environment: str) -> Peer:
@@ -142,7 +142,7 @@ def start() -> Iterator[Start]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            # Who is killed may have said half a letter.
+            # A killed process may have printed an incomplete UTF-8 character.
             errors="replace",
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
             cwd=PEERS,
@@ -154,7 +154,7 @@ def start() -> Iterator[Start]:
     yield start_one
     for peer in reversed(peers):
         peer.stop()
-        # Shown where the test has failed.
+        # Shown if the test fails.
         print(*peer.process.args, *peer.lines[-20:], sep="\n  ")
 
 
@@ -193,7 +193,7 @@ def foreign_driver(start: Start, aeron_dirs: Callable[[], Path], foreign_python:
     return start_driver
 
 
-#: Small terms: twelve logs of several drivers must fit into any /dev/shm.
+#: Short terms: twelve logs of several drivers must fit into any /dev/shm.
 DRIVER_ENVIRONMENT = {"AERON_TERM_BUFFER_LENGTH": "1m", "AERON_IPC_TERM_BUFFER_LENGTH": "1m"}
 
 
@@ -204,7 +204,7 @@ def _await_driver(directory: Path, peer: Peer) -> None:
 
 @pytest.fixture
 def aeron_dirs() -> Iterator[Callable[[], Path]]:
-    """Make paths for drivers' directories, which are gone after the test."""
+    """Create paths of driver directories, which are deleted after the test."""
     root = Path(
         tempfile.mkdtemp(prefix="aeron-interop-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     )
@@ -221,7 +221,7 @@ def aeron_dirs() -> Iterator[Callable[[], Path]]:
 
 @pytest.fixture
 def udp_channels() -> list[str]:
-    """Two UDP channels on ports that were free a moment ago."""
+    """Return two UDP channels on ports that were free a moment ago."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other,
@@ -235,14 +235,14 @@ def udp_channels() -> list[str]:
 
 @pytest.fixture
 def udp_channel() -> str:
-    """A UDP channel on a port that was free a moment ago."""
+    """Return a UDP channel on a port that was free a moment ago."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"
 
 
 def row_of(item: pytest.Item) -> tuple[str, str] | None:
-    """Return mode and direction that a test shows by `@pytest.mark.compatible`, None where it shows neither."""
+    """Return mode and direction of a test from `@pytest.mark.compatible`, None without that marker."""
     marker = item.get_closest_marker("compatible")
     if marker is None:
         return None
@@ -266,7 +266,7 @@ def row_of(item: pytest.Item) -> tuple[str, str] | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have each report say what its test shows."""
+    """Attach the row of the compatibility table to each report."""
     for item in items:
         row = row_of(item)
         if row is not None:
@@ -277,14 +277,14 @@ _results: dict[tuple[str, str], list[str]] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Collect the results of each row."""
+    """Collect the results per row."""
     row = dict(report.user_properties).get("compatible")
     if isinstance(row, tuple) and (report.when == "call" or report.outcome != "passed"):
         _results.setdefault(row, []).append(report.outcome)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the page of what works, where that was asked for."""
+    """Write the compatibility page if requested."""
     if session.config.getoption("--write-compatibility"):
         COMPATIBILITY_PAGE.write_text(_compatibility_page(), encoding="utf-8")
 
@@ -293,9 +293,9 @@ def _compatibility_page() -> str:
     lines = [
         "<!-- Written by `pytest tests/interop --write-compatibility`: do not edit. -->",
         "# Compatibility\n",
-        "What was seen to work with the C client and the C driver that pyaeron carries, with writers and readers of "
-        "Lumberjack, and with peers of SP PAIR, each in a process of its own. "
-        "Every test of a row passed, or the row says otherwise.\n",
+        "Tested with the C client and the C driver of pyaeron, with writers and readers of "
+        "Lumberjack, and with peers of SP PAIR, each in a separate process. "
+        "All tests of a row passed unless the row states otherwise.\n",
         "| mode | direction | result | tests |",
         "|---|---|---|---|",
     ]

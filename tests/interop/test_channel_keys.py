@@ -1,4 +1,4 @@
-"""What our driver says to a channel, the real one says too: accepted, or refused with the same code."""
+"""Both drivers accept the same channels and refuse others with the same error code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AT_CONTROL = f"{ANYWHERE}|control=127.0.0.1:24322"
 AT_ENDPOINT = f"{UDP}|control-mode=response"
 IPC_RESPONSES = "aeron:ipc?control-mode=response"
 
-#: What is there first, then what is asked: (kind, channel), all of one stream id.
+#: Existing resources, then the tested one: (kind, channel), all with one stream id.
 CASES = [
     *(
         [("sub", f"{channel}|{key}={value}".replace("?|", "?"))]
@@ -65,7 +65,7 @@ CASES = [
     [("sub", "aeron-spy:aeron:ipc")],
     [("pub", SPY)],
     [("sub", f"{SPY.removesuffix('4321')}0")],
-    # Two that share a channel or a stream.
+    # Two resources that share a channel or a stream.
     *(
         [("sub", f"{UDP}|{key}=true"), ("sub", f"{UDP}|{key}={value}")]
         for key in ("reliable", "rejoin", "tether", "sparse")
@@ -139,7 +139,7 @@ CASES = [
     [("sub", MANUAL), ("dest", "aeron:ipc"), ("undest", "aeron:ipc")],
     [("sub", MANUAL), ("dest", SPY), ("undest", SPY)],
     [("sub", UDP), ("undest", UDP)],
-    # Responses. {sub} is the registration id of the subscription, {image} the correlation id of its first image.
+    # Response channels. {sub}: registration id of the subscription, {image}: correlation id of its first image.
     *([("sub", channel)] for channel in (ANYWHERE, AT_CONTROL, AT_ENDPOINT, IPC_RESPONSES)),
     *([("sub", f"{channel}|session-id=5")] for channel in (AT_CONTROL, IPC_RESPONSES)),
     [("sub", f"aeron-spy:{AT_CONTROL}")],
@@ -206,11 +206,11 @@ CASES = [
 
 
 def answers(directory):
-    """Return what a driver says to each case: 0, or the code of the first refusal."""
+    """Return the response of a driver to each case: 0, or the code of the first refusal."""
     codes = {}
     with aeron_core.connect(directory) as aeron:
         for index, case in enumerate(CASES):
-            # No case sees the channels and tags of another: what was closed may be there for a while.
+            # Separate ports and tags per case: closed resources linger for a while.
             codes[describe(case)] = play(aeron, [(kind, apart(channel, index)) for kind, channel in case])
     return codes
 
@@ -254,9 +254,9 @@ def play(aeron, case):
 
 
 @pytest.mark.compatible("channel keys refused with the same codes", "either driver")
-def test_both_drivers_say_the_same_to_each_channel(our_driver, foreign_driver):
+def test_both_drivers_respond_alike_to_each_channel(our_driver, foreign_driver):
     ours = answers(our_driver())
-    # What was closed lingers, on ports that the other driver is to open.
+    # Closed resources linger, on ports that the other driver has to open.
     our_driver.peers[-1].stop()
     theirs = answers(foreign_driver())
 

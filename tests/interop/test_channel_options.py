@@ -1,6 +1,6 @@
-"""What channels can ask for, from one driver to the other: either reads the options for its own side.
+"""Channel options between the two drivers: each driver reads the options for its own side.
 
-The clients are ours, at both drivers: what is asked of drivers is the same, and they tell more of it.
+Both drivers are used by our client: the commands are the same, and it exposes more of the results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOSS = {
     "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": "loss",
     "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS": "rate=0.05|seed=42|recv-msg-mask=0xF",
 }
-#: What a publication asks for, and what a subscription to it does.
+#: Options of a publication and of its subscription.
 OPTIONS = {
     "session-id": ("session-id=4711", "session-id=4711"),
     "start in the middle of a term": ("init-term-id=5|term-id=7|term-offset=1024|term-length=64k", ""),
@@ -54,7 +54,7 @@ def connected(our_driver, foreign_driver):
 def await_true(condition, what):
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        assert time.monotonic() < deadline, f"timeout while waiting for {what}"
         time.sleep(0.001)
 
 
@@ -65,7 +65,7 @@ def free_port() -> int:
 
 
 def check_arrival(publication, subscription, *others, count=1000, length=700):
-    """Send messages of which each has its number; all arrive once, in order. The others read only."""
+    """Send numbered messages and check that all arrive once, in order; the other subscriptions only read."""
     publication.await_connected(timeout=PATIENCE_S)
     subscription.await_connected(timeout=PATIENCE_S)
     sent, received = 0, []
@@ -82,7 +82,7 @@ def check_arrival(publication, subscription, *others, count=1000, length=700):
 @DIRECTIONS
 @pytest.mark.compatible("channel options: {option}", THERE)
 @pytest.mark.parametrize("option", OPTIONS)
-def test_what_a_channel_asks_for_is_done(connected, udp_channel, sender, receiver, option):
+def test_channel_options_take_effect(connected, udp_channel, sender, receiver, option):
     sending, receiving = connected(sender)
     for_publication, for_subscription = OPTIONS[option]
 
@@ -101,13 +101,11 @@ def test_what_a_channel_asks_for_is_done(connected, udp_channel, sender, receive
 
 @DIRECTIONS
 @pytest.mark.compatible("tags, of a channel and of a session", THERE)
-def test_publications_share_the_channel_and_the_session_that_a_tag_names(
-    connected, udp_channel, sender, receiver
-):
+def test_publications_share_a_tagged_channel_and_session(connected, udp_channel, sender, receiver):
     sending, receiving = connected(sender)
     subscriptions = [receiving.add_subscription(udp_channel, stream_id) for stream_id in (1001, 1002)]
 
-    # The real driver takes two streams of one session for one stream where the session id is negative.
+    # With a negative session id, the real driver treats two streams of one session as one.
     options = "tags=21,22|session-id=99|term-length=128k|mtu=4096"
     tagged = sending.add_exclusive_publication(f"{udp_channel}|{options}", 1001)
     other = sending.add_exclusive_publication("aeron:udp?tags=21|session-id=tag:22", 1002)
@@ -120,7 +118,7 @@ def test_publications_share_the_channel_and_the_session_that_a_tag_names(
 
 @DIRECTIONS
 @pytest.mark.compatible("port 0, chosen by the receiver", THERE)
-def test_a_publication_goes_to_the_port_that_a_subscription_was_given(connected, sender, receiver):
+def test_a_publication_reaches_the_port_chosen_for_a_subscription(connected, sender, receiver):
     sending, receiving = connected(sender)
     subscription = receiving.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 1001)
 
@@ -132,9 +130,7 @@ def test_a_publication_goes_to_the_port_that_a_subscription_was_given(connected,
 
 @DIRECTIONS
 @pytest.mark.compatible("reliable=false, gaps are filled, with loss", THERE)
-def test_what_is_lost_of_a_stream_that_need_not_be_reliable_is_left_out(
-    connected, udp_channel, sender, receiver
-):
+def test_gaps_of_an_unreliable_stream_are_skipped(connected, udp_channel, sender, receiver):
     sending, receiving = connected(sender, **LOSS)
     subscription = receiving.add_subscription(f"{udp_channel}|reliable=false", 1001)
     publication = sending.add_publication(udp_channel, 1001)
@@ -156,7 +152,7 @@ def test_what_is_lost_of_a_stream_that_need_not_be_reliable_is_left_out(
 
 @DIRECTIONS
 @pytest.mark.compatible("end of stream", THERE)
-def test_a_subscriber_is_told_where_a_stream_has_ended(connected, udp_channel, sender, receiver):
+def test_a_subscriber_gets_the_end_position_of_a_stream(connected, udp_channel, sender, receiver):
     sending, receiving = connected(sender)
     subscription = receiving.add_subscription(udp_channel, 1001)
     publication = sending.add_publication(udp_channel, 1001)
@@ -172,7 +168,7 @@ def test_a_subscriber_is_told_where_a_stream_has_ended(connected, udp_channel, s
 
 @DIRECTIONS
 @pytest.mark.compatible("publication revoked", THERE)
-def test_a_subscriber_loses_a_stream_that_is_revoked_at_once(connected, udp_channel, sender, receiver):
+def test_a_revoked_stream_becomes_unavailable_at_once(connected, udp_channel, sender, receiver):
     sending, receiving = connected(sender)
     subscription = receiving.add_subscription(udp_channel, 1001)
     publication = sending.add_exclusive_publication(udp_channel, 1001)
@@ -187,7 +183,7 @@ def test_a_subscriber_loses_a_stream_that_is_revoked_at_once(connected, udp_chan
 
 @DIRECTIONS
 @pytest.mark.compatible("tagged flow control, of a group of two", THERE)
-def test_a_sender_is_connected_once_as_many_with_the_tag_are_there(connected, sender, receiver):
+def test_a_sender_is_connected_when_the_tagged_group_has_its_minimum(connected, sender, receiver):
     sending, receiving = connected(sender)
     control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic"
     publication = sending.add_publication(f"aeron:udp?{control}|fc=tagged,g:7/2,t:5s", 1001)
@@ -197,7 +193,7 @@ def test_a_sender_is_connected_once_as_many_with_the_tag_are_there(connected, se
         subscription.await_connected(timeout=PATIENCE_S)
     is_connected_early = publication.is_connected
 
-    # The second of the group is at the sender's own driver.
+    # The second receiver of the group is at the sender's own driver.
     second = sending.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{free_port()}|{control}|gtag=7", 1001)
     second.await_connected(timeout=PATIENCE_S)
 
@@ -207,7 +203,7 @@ def test_a_sender_is_connected_once_as_many_with_the_tag_are_there(connected, se
 
 @pytest.mark.compatible("names by a table (csv_table)", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_a_name_of_a_table_is_the_host_that_its_row_names(our_driver, foreign_driver, driver):
+def test_a_name_of_the_csv_table_resolves_to_its_host(our_driver, foreign_driver, driver):
     port = free_port()
     directory = (our_driver if driver == "ours" else foreign_driver)(
         AERON_NAME_RESOLVER_SUPPLIER="csv_table",

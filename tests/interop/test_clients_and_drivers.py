@@ -1,4 +1,4 @@
-"""Every pair of our and the real Aeron's client and driver moves the same bytes."""
+"""All pairs of our and the real Aeron's client and driver transfer the same bytes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ OUR_LOSS = {
 
 @dataclass
 class Observed:
-    """What a driver has counted, as its own files say."""
+    """Return the counters of a driver, read from its files."""
 
     naks_sent: int
     naks_received: int
@@ -109,10 +109,10 @@ def check_loss(*, sending: Path, receiving: Path) -> None:
     sender = observed(sending)
     receiver = observed(receiving)
 
-    # A busy machine overflows a socket buffer now and then, but never by so much.
+    # A busy machine occasionally overflows a socket buffer, but never by that much.
     assert receiver.bytes_lost > 0.03 * sum(len(message(index)) for index in range(COUNT))
     assert receiver.naks_sent > 0
-    # Fewer than were sent: NAKs are lost on purpose, too.
+    # Fewer than sent: NAKs are dropped on purpose, too.
     assert 0 < sender.naks_received < receiver.naks_sent
     assert sender.retransmits_sent > 0
 

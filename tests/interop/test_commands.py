@@ -1,4 +1,4 @@
-"""Every command of a client, as bytes, and all that either driver answers to it."""
+"""Every client command, encoded as bytes, and the responses of both drivers."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ NO_SUBSCRIPTION, NO_PUBLICATION, NO_COUNTER = (
 )
 INVALID, GENERIC = ErrorCode.INVALID_CHANNEL, ErrorCode.GENERIC_ERROR
 
-#: What is asked, in this order, and what is answered.
+#: Commands in order, and their responses.
 SCRIPT = [
-    # Somebody who is not known and gives no reason to be.
+    # An unknown client, with commands that do not register it.
     (c.RemovePublication(STRANGER, 1, 99), [error(1, NO_PUBLICATION)]),
     (c.RemoveSubscription(STRANGER, 2, 99), [error(2, NO_SUBSCRIPTION)]),
     (c.RemoveCounter(STRANGER, 3, 99), [error(3, NO_COUNTER)]),
@@ -130,7 +130,7 @@ SCRIPT = [
     (c.RemoveSubscription(CLIENT, 215, 201), [success(215)]),
     (c.RemoveSubscription(CLIENT, 216, 205), [success(216)]),
     (c.RemoveSubscription(CLIENT, 217, 205), [error(217, NO_SUBSCRIPTION)]),
-    # A network.
+    # Network resources.
     (c.AddSubscription(CLIENT, 301, -1, 1002, SPY), [subscription(301, has_status=False)]),
     (
         c.AddPublication(CLIENT, 302, 1002, UDP),
@@ -182,7 +182,7 @@ SCRIPT = [
     (c.RemoveRcvDestination(CLIENT, 414, 401, ELSEWHERE), [success(414)]),
     (c.RemoveRcvDestination(CLIENT, 415, 401, ELSEWHERE), [success(415)]),
     (c.RemoveSubscription(CLIENT, 416, 401), [success(416)]),
-    # The end.
+    # Close.
     (c.GetNextAvailableSessionId(CLIENT, 501, 1001), [("OnNextAvailableSessionId", 501)]),
     (c.ClientKeepalive(CLIENT, 502), []),
     (c.ClientClose(CLIENT, 503), [no_counter(CLIENT), no_counter(102)]),
@@ -192,7 +192,7 @@ SCRIPT = [
 
 @dataclass
 class RawClient:
-    """Writes commands as bytes and reads what is answered to anybody."""
+    """Writes commands as bytes and reads the responses to all clients."""
 
     cnc: CncFile
 
@@ -211,10 +211,10 @@ class RawClient:
             self._answers.append(essence(answer))
 
     def ask(self, command, count):
-        """Return what is answered, once that is `count` answers, and all that was written before that is read."""
+        """Return the responses when there are `count` of them and all earlier commands were read."""
         self._write(command)
         self._await(lambda: len(self._answers) >= count)
-        # Of another client: a command that is not finished holds up those of its own.
+        # From another client: an unfinished command delays later commands of its own client.
         self._fence -= 1
         self._is_behind_fence = False
         self._write(c.GetNextAvailableSessionId(OBSERVER, self._fence, 1))
@@ -233,7 +233,7 @@ class RawClient:
 
 
 def essence(answer):
-    """Return what two drivers that were asked the same must say alike."""
+    """Return the responses in a form that must be equal for both drivers."""
     match answer:
         case responses.OnError():
             rest = (answer.offending_correlation_id, answer.error_code)
@@ -257,7 +257,7 @@ def essence(answer):
 
 @pytest.mark.compatible("every command, as bytes", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_a_command_is_answered_alike_by_either_driver(our_driver, foreign_driver, driver):
+def test_both_drivers_answer_a_command_alike(our_driver, foreign_driver, driver):
     directory = {"ours": our_driver, "theirs": foreign_driver}[driver](**PATIENCE)
     client = RawClient(CncFile.open(directory / CNC_FILE))
 
@@ -266,5 +266,5 @@ def test_a_command_is_answered_alike_by_either_driver(our_driver, foreign_driver
     assert {command: got for command, got in answers.items() if got != dict(SCRIPT)[command]} == {}
 
 
-def test_the_script_has_every_command():
+def test_the_script_contains_every_command():
     assert {type(command) for command, _ in SCRIPT} == set(c.COMMANDS.values())

@@ -1,4 +1,4 @@
-"""The table of what works says what the tests beside it show."""
+"""The compatibility table matches the tests in this folder."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.interop
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "compatibility.md"
 
 
-def test_every_row_that_a_test_shows_is_in_the_table_and_works(request):
+def test_every_tested_row_is_in_the_table_and_works(request):
     if request.config.getoption("--write-compatibility"):
         pytest.skip("the table is written at the end of this run")
     text = PAGE.read_text(encoding="utf-8")

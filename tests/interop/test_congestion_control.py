@@ -1,4 +1,4 @@
-"""Round trips are measured between our driver and the real one, in both directions."""
+"""Round-trip measurement between our driver and the real one, in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our driver's counters are those of the real one: types, keys, labels, owners, in the same order."""
+"""Our driver's counters equal those of the real one: types, keys, labels, owners, in the same order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANNEL_TYPES = (
     counter_types.MDC_DESTINATIONS,
 )
 SYSTEM = 0
-#: Chosen by the operating system: those of the channels above are not.
+#: Ports chosen by the operating system; those of the channels above are fixed.
 PORT = re.compile(r"(?<=127\.0\.0\.1:)(?!249)\d+")
 NUMBER = re.compile(r"-?\d+")
 VERSION = re.compile(r"version=\S+ commit=\S*")
@@ -38,10 +38,10 @@ def await_image(subscription):
 
 
 class Scenario:
-    """One of everything that has counters, and what its numbers are called."""
+    """One of each resource with counters, and names for the numbers in their labels."""
 
     def __init__(self, aeron):
-        # An image has counters too, and the network decides when it comes: each is waited for.
+        # An image has counters too, and its arrival is asynchronous: wait for each.
         self.subscription = aeron.add_subscription(UDP + "|cc=cubic", 1001)
         self.publication = aeron.add_publication(UDP, 1001)
         await_image(self.subscription)
@@ -70,7 +70,7 @@ class Scenario:
 
 
 def listed(directory):
-    """Return what the counters of a driver say, with names in place of numbers that differ from run to run."""
+    """Return the counters of a driver, with names instead of numbers that differ between runs."""
     with aeron_core.connect(directory) as aeron:
         scenario = Scenario(aeron)
         cnc = CncFile.open(directory / CNC_FILE, read_only=True)
@@ -80,7 +80,7 @@ def listed(directory):
 
 
 def counted(field):
-    """Return the text behind its length; the real driver leaves behind it what was there before."""
+    """Return length-prefixed text; the real driver does not clear the bytes after it."""
     return field[4 : 4 + int.from_bytes(field[:4], "little")].decode()
 
 
@@ -100,7 +100,7 @@ def described(record, names, status_ids):
         key = counted(record.key)
     elif record.type_id == counter_types.CLIENT_HEARTBEAT:
         key = names[int.from_bytes(record.key[:8], "little")]
-        # What follows is appended by the client.
+        # The rest is appended by the client.
         label = " ".join(label.split()[:2]).replace("id=", "id= ")
     label = PORT.sub(
         "port", " ".join(str(names.get(word, word)) for word in map(number_of, label.split(" ")))
@@ -122,10 +122,10 @@ def number_of(word):
 @pytest.mark.compatible("counters", "both drivers have the same")
 def test_both_drivers_have_the_same_counters(our_driver, foreign_driver):
     ours = listed(our_driver(AERON_THREADING_MODE="SHARED_NETWORK"))
-    # Its ports are the other's now.
+    # The other driver uses its ports now.
     our_driver.peers[-1].stop()
     theirs = listed(foreign_driver())
 
-    # The real driver makes the heartbeat of a client after what its first command makes.
+    # The real driver creates a client's heartbeat counter after the resource of its first command.
     ours, theirs = (sorted(lines, key=is_heartbeat) for lines in (ours, theirs))
     assert ours == theirs

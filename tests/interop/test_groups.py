@@ -50,7 +50,7 @@ def loopback_has_multicast() -> bool:
 
 @pytest.fixture(params=["IPv4", "IPv6"])
 def group_channel(request) -> str:
-    """A group on an interface that has multicast, and a port that was free a moment ago."""
+    """Return a group on an interface with multicast, and a port that was free a moment ago."""
     if request.param == "IPv4":
         if not loopback_has_multicast():
             pytest.skip("the kernel has no multicast")
@@ -62,7 +62,7 @@ def group_channel(request) -> str:
 
 
 def exchange(start, sender, receivers, *, send_channel, receive_channels, count=COUNT):
-    """Send from one process to several, each of (command, directory); all must receive everything."""
+    """Send from one process to several, each given as (command, directory); all must receive everything."""
     receiving = []
     for (command, directory), channel in zip(receivers, receive_channels, strict=True):
         receiving.append(start(*command, "receive", directory, channel, 1001, count))
@@ -74,7 +74,7 @@ def exchange(start, sender, receivers, *, send_channel, receive_channels, count=
         assert peer.result() == {"received": count, "checksum": expected_checksum(count)}
 
 
-#: A sender and two receivers, of which one at least is ours.
+#: A sender and two receivers; at least one of them is ours.
 every_mixture = pytest.mark.parametrize(
     ("sender", "receivers"),
     [
@@ -95,7 +95,7 @@ def test_a_group_receives_what_one_driver_sends(start, drivers, clients, group_c
         start,
         (clients[sender], drivers[sender]()),
         at,
-        # As many as there are: nothing is sent before all are there.
+        # All of them: nothing is sent before all receivers are connected.
         send_channel=f"{group_channel}|fc=min,g:/{len(at)}",
         receive_channels=[group_channel] * len(at),
     )
@@ -103,7 +103,7 @@ def test_a_group_receives_what_one_driver_sends(start, drivers, clients, group_c
 
 @pytest.mark.compatible("dynamic MDC", "{sender_driver} → {receivers_driver}")
 @every_mixture
-def test_receivers_make_themselves_known_to_one_sender(start, drivers, clients, sender, receivers):
+def test_dynamic_mdc_sends_to_each_receiver(start, drivers, clients, sender, receivers):
     control = f"127.0.0.1:{free_port()}"
     at = [(clients[kind], drivers[kind]()) for kind in receivers]
 
@@ -118,7 +118,7 @@ def test_receivers_make_themselves_known_to_one_sender(start, drivers, clients, 
 
 @pytest.mark.compatible("manual MDC", "{sender_driver} → {receivers_driver}")
 @every_mixture
-def test_a_client_names_the_receivers_of_one_sender(start, drivers, clients, sender, receivers):
+def test_manual_mdc_sends_to_each_destination(start, drivers, clients, sender, receivers):
     channels = [f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for _ in receivers]
     receiving = []
     for kind, channel in zip(receivers, channels, strict=True):

@@ -1,4 +1,4 @@
-"""An image is refused at one driver and its publisher at the other is told, with the real driver on either side."""
+"""Rejection of an image at one driver notifies the publisher at the other; either one is the real driver."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from aeron_core.errors import ErrorCode
 
 pytestmark = pytest.mark.interop
 
-# pyaeron can neither refuse an image nor hear of it, so the clients are ours.
+# pyaeron can neither reject an image nor report a rejection, so the clients are ours.
 
 
 def refuse(send_dir, receive_dir, channel, reason):
-    """Return what a publisher at one driver hears of the refusal at the other, and whether it is still connected."""
+    """Return the rejection that a publisher at one driver receives, and whether it is still connected."""
     heard: queue.Queue = queue.Queue()
     handlers = aeron_core.ClientHandlers(on_publication_error=heard.put)
     with (
@@ -32,8 +32,8 @@ def refuse(send_dir, receive_dir, channel, reason):
         return frame
 
 
-@pytest.mark.compatible("image rejected, UDP unicast", "{receiver_driver} refuses, the other is told")
-# Reasons of more than about 1000 bytes, which are allowed, overflow a buffer of the real driver and end it.
+@pytest.mark.compatible("image rejected, UDP unicast", "{receiver_driver} rejects, the other is notified")
+# Reasons of more than about 1000 bytes are allowed, but overflow a buffer of the real driver and crash it.
 @pytest.mark.parametrize(
     ("receiver", "reason"),
     [
@@ -41,7 +41,9 @@ def refuse(send_dir, receive_dir, channel, reason):
         ("ours", "x" * 1023),
     ],
 )
-def test_the_publisher_at_another_driver_is_told(our_driver, foreign_driver, udp_channel, receiver, reason):
+def test_a_publisher_at_another_driver_is_notified_of_a_rejection(
+    our_driver, foreign_driver, udp_channel, receiver, reason
+):
     ours, theirs = our_driver(), foreign_driver()
     send_dir, receive_dir = (theirs, ours) if receiver == "ours" else (ours, theirs)
 
@@ -53,9 +55,9 @@ def test_the_publisher_at_another_driver_is_told(our_driver, foreign_driver, udp
 
 
 @pytest.mark.compatible("image rejected, IPC", "{driver_driver}")
-# The real driver tells the loopback address the wrong way round on little-endian machines.
+# The real driver reverses the bytes of the loopback address on little-endian machines.
 @pytest.mark.parametrize(("driver", "host"), [("ours", "127.0.0.1"), ("theirs", "1.0.0.127")])
-def test_a_publisher_over_ipc_is_told_the_same_by_either_driver(our_driver, foreign_driver, driver, host):
+def test_both_drivers_notify_an_ipc_publisher_of_a_rejection_alike(our_driver, foreign_driver, driver, host):
     directory = (our_driver if driver == "ours" else foreign_driver)()
 
     frame = refuse(directory, directory, "aeron:ipc", "not wanted")
@@ -64,9 +66,11 @@ def test_a_publisher_over_ipc_is_told_the_same_by_either_driver(our_driver, fore
     assert (frame.source, frame.receiver_id, frame.group_tag) == ((host, 0), -1, -1)
 
 
-@pytest.mark.compatible("image rejected, manual MDC", "{sender_driver} tells which destination has refused")
+@pytest.mark.compatible(
+    "image rejected, manual MDC", "{sender_driver} reports which destination has rejected"
+)
 @pytest.mark.parametrize("sender", ["ours", "theirs"])
-def test_the_publisher_is_told_which_destination_has_refused(
+def test_a_publisher_is_notified_which_destination_has_rejected(
     our_driver, foreign_driver, udp_channels, sender
 ):
     drivers = {"ours": our_driver(), "theirs": foreign_driver()}

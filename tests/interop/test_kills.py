@@ -1,4 +1,4 @@
-"""When one side is killed the other notices within its timeout, nothing hangs, and a restart works."""
+"""After one side is killed, the other detects it within its timeout, nothing hangs, and a restart works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aeron_core.concurrent.counter_types import PUBLISHER_POSITION
 pytestmark = pytest.mark.interop
 
 PEERS = Path(__file__).parent / "peers"
-#: Timeouts of drivers: short, and the timer shorter still.
+#: Short timeouts of drivers, with a shorter timer interval.
 QUICK = {
     "AERON_CLIENT_LIVENESS_TIMEOUT": "1500ms",
     "AERON_PUBLICATION_UNBLOCK_TIMEOUT": "2s",
@@ -25,21 +25,21 @@ QUICK = {
     "AERON_UNTETHERED_RESTING_TIMEOUT": "1s",
     "AERON_TIMER_INTERVAL": "200ms",
 }
-#: Far beyond any timeout above, so that only a hang is called one.
+#: Far beyond any timeout above, so that only a hang fails.
 PATIENCE_S = 30
 
 
 def await_true(condition, what: str) -> float:
-    """Wait for a condition and return how long it took in seconds."""
+    """Wait for a condition and return the elapsed seconds."""
     started = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < PATIENCE_S, f"waited in vain for: {what}"
+        assert time.monotonic() - started < PATIENCE_S, f"timeout while waiting for {what}"
         time.sleep(0.005)
     return time.monotonic() - started
 
 
 def receive_one(subscription, publication) -> bytes:
-    """Offer until something arrives."""
+    """Offer until a message arrives."""
     received = []
 
     def arrived() -> bool:
@@ -52,7 +52,7 @@ def receive_one(subscription, publication) -> bytes:
 
 
 @pytest.mark.compatible("a party dies", "C driver killed, our client")
-def test_our_client_notices_that_the_real_driver_was_killed_and_works_with_its_successor(foreign_driver):
+def test_our_client_detects_a_killed_real_driver_and_works_with_its_successor(foreign_driver):
     directory = foreign_driver()
     errors = []
     settings = aeron_core.ClientSettings(driver_timeout_ms=2000)
@@ -77,14 +77,14 @@ def test_our_client_notices_that_the_real_driver_was_killed_and_works_with_its_s
 
 
 @pytest.mark.compatible("a party dies", "our driver killed, C client")
-def test_a_real_client_notices_that_our_driver_was_killed(start, our_driver, foreign_python):
+def test_a_real_client_detects_our_killed_driver(start, our_driver, foreign_python):
     directory = our_driver()
     client = start(foreign_python, PEERS / "foreign.py", "receive", directory, "aeron:ipc", 1, 1)
     client.await_line("ready")
 
     our_driver.peers[-1].kill()
 
-    # The C client's own answer to a dead driver is to end its process.
+    # The C client ends its process when the driver is dead.
     assert client.process.wait(PATIENCE_S) != 0
     our_driver(directory, AERON_DRIVER_TIMEOUT="1000")
     with aeron_core.connect(directory) as aeron:
@@ -93,9 +93,7 @@ def test_a_real_client_notices_that_our_driver_was_killed(start, our_driver, for
 
 @pytest.mark.compatible("a party dies", "C client killed, our driver ({medium})")
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
-def test_our_driver_gives_up_a_real_publisher_that_was_killed(
-    start, our_driver, foreign_python, udp_channel, medium
-):
+def test_our_driver_drops_a_killed_real_publisher(start, our_driver, foreign_python, udp_channel, medium):
     directory = our_driver(**QUICK)
     channel = "aeron:ipc" if medium == "ipc" else udp_channel
     gone = []
@@ -106,7 +104,9 @@ def test_our_driver_gives_up_a_real_publisher_that_was_killed(
         await_true(lambda: _count(subscription, received) > 1000, "messages of the publisher")
 
         publisher.kill()
-        await_true(lambda: _count(subscription, received) >= 0 and bool(gone), "the image to go")
+        await_true(
+            lambda: _count(subscription, received) >= 0 and bool(gone), "the image to become unavailable"
+        )
 
         publication = aeron.add_publication(channel, 1)
         assert receive_one(subscription, publication) == b"again"
@@ -121,7 +121,7 @@ def _count(subscription, received) -> int:
 
 
 @pytest.mark.compatible("a party dies", "sending C driver killed, our driver")
-def test_our_driver_notices_that_the_real_sending_driver_was_killed_and_takes_its_successor(
+def test_our_driver_detects_a_killed_real_sender_and_accepts_its_successor(
     start, our_driver, foreign_driver, foreign_python, udp_channel
 ):
     ours = our_driver(**QUICK)
@@ -134,7 +134,9 @@ def test_our_driver_notices_that_the_real_sending_driver_was_killed_and_takes_it
         await_true(lambda: _count(subscription, received) > 1000, "messages of the sender")
 
         foreign_driver.peers[-1].kill()
-        await_true(lambda: _count(subscription, received) >= 0 and bool(gone), "the image to go")
+        await_true(
+            lambda: _count(subscription, received) >= 0 and bool(gone), "the image to become unavailable"
+        )
 
         successor = foreign_driver()
         start(foreign_python, PEERS / "foreign.py", "send", successor, udp_channel, 1, 10_000_000)
@@ -143,7 +145,7 @@ def test_our_driver_notices_that_the_real_sending_driver_was_killed_and_takes_it
 
 
 @pytest.mark.compatible("a party dies", "receiving C driver killed, our driver")
-def test_our_publication_notices_that_the_real_receiving_driver_was_killed_and_meets_its_successor(
+def test_our_publication_detects_a_killed_real_receiver_and_connects_to_its_successor(
     start, our_driver, foreign_driver, foreign_python, udp_channel
 ):
     ours = our_driver(**QUICK)
@@ -163,9 +165,7 @@ def test_our_publication_notices_that_the_real_receiving_driver_was_killed_and_m
 
 
 @pytest.mark.compatible("a party dies", "our sending driver killed, C driver")
-def test_the_real_driver_notices_that_our_sending_driver_was_killed(
-    start, our_driver, foreign_driver, udp_channel
-):
+def test_the_real_driver_detects_our_killed_sender(start, our_driver, foreign_driver, udp_channel):
     ours = our_driver()
     theirs = foreign_driver(**QUICK)
     gone = []
@@ -177,9 +177,11 @@ def test_the_real_driver_notices_that_our_sending_driver_was_killed(
         assert receive_one(subscription, publication) == b"again"
 
         our_driver.peers[-1].kill()
-        # What arrived before is still to be read: an image goes once its subscribers have drained it.
+        # Received data is still read: an image becomes unavailable when its subscribers have drained it.
         received = [0]
-        await_true(lambda: _count(subscription, received) >= 0 and bool(gone), "the image to go")
+        await_true(
+            lambda: _count(subscription, received) >= 0 and bool(gone), "the image to become unavailable"
+        )
         sender.close()
 
         successor = our_driver()
@@ -188,11 +190,11 @@ def test_the_real_driver_notices_that_our_sending_driver_was_killed(
 
 
 @pytest.mark.compatible("a party dies", "our client killed, C driver")
-def test_the_real_driver_notices_that_our_client_was_killed(start, foreign_driver, foreign_python):
+def test_the_real_driver_detects_our_killed_client(start, foreign_driver, foreign_python):
     directory = foreign_driver(**QUICK)
     receiver = start(foreign_python, PEERS / "foreign.py", "watch", directory, "aeron:ipc", 1)
     receiver.await_line("ready")
-    # The real driver waits for ever for the last message of a client that was killed in the middle of it.
+    # The real driver never unblocks the last message of a client that was killed while writing it.
     publisher = start(sys.executable, PEERS / "ours.py", "hold", directory, "aeron:ipc", 1, 1000)
     receiver.await_line("available")
     receiver.await_line("received")
@@ -203,14 +205,16 @@ def test_the_real_driver_notices_that_our_client_was_killed(start, foreign_drive
     publisher.kill()
 
     receiver.await_line("unavailable", PATIENCE_S)
-    await_true(lambda: PUBLISHER_POSITION not in counter_types(files), "the publication's counters to go")
+    await_true(
+        lambda: PUBLISHER_POSITION not in counter_types(files), "the publication's counters to be freed"
+    )
     with aeron_core.connect(directory) as aeron:
         publication = aeron.add_publication("aeron:ipc", 1)
-        await_true(lambda: publication.offer(b"again") > 0, "the real subscriber to be there again")
+        await_true(lambda: publication.offer(b"again") > 0, "the real subscriber to reconnect")
 
 
 @pytest.mark.compatible("a party dies", "our receiving driver killed, C driver")
-def test_a_real_sender_notices_that_our_receiving_driver_was_killed_and_meets_its_successor(
+def test_a_real_sender_detects_our_killed_receiver_and_connects_to_its_successor(
     start, our_driver, foreign_driver, udp_channel
 ):
     ours = our_driver()
@@ -234,7 +238,7 @@ def test_a_real_sender_notices_that_our_receiving_driver_was_killed_and_meets_it
 
 @pytest.mark.compatible("a party dies", "slower C subscriber killed, our driver ({medium})")
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
-def test_our_publisher_goes_on_when_the_slower_of_two_real_subscribers_is_killed(
+def test_our_publisher_continues_when_the_slower_of_two_real_subscribers_is_killed(
     start, our_driver, foreign_python, udp_channel, medium
 ):
     directory = our_driver(**QUICK)

@@ -1,4 +1,4 @@
-"""Our driver and the real one tell one another their names."""
+"""Gossip of names between our driver and the real one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEERS = Path(__file__).parent / "peers"
 COUNT = 1000
 PATIENCE_S = 30
 CACHE_ENTRIES = 16  # type of a counter
-RESOLUTION_CHANGES = 25  # id of a system counter
+RESOLUTION_CHANGES = 25  # id of the system counter
 
 
 def free_port(host: str) -> int:
@@ -31,7 +31,7 @@ def free_port(host: str) -> int:
 
 
 def await_names(directory: Path, count: int) -> None:
-    """Wait until a driver knows so many names of others."""
+    """Wait until a driver has learned that many names."""
     counters = DriverFiles.open(directory).counters
     await_true(lambda: any(r.type_id == CACHE_ENTRIES and r.value >= count for r in counters))
 
@@ -46,7 +46,7 @@ def await_true(condition: Callable[[], object]) -> None:
 def await_message(
     publication: aeron_core.Publication, subscription: aeron_core.Subscription, data: bytes
 ) -> None:
-    """Offer a message until it has arrived."""
+    """Offer a message until it arrives."""
     received: list[bytes] = []
 
     def has_arrived() -> bool:
@@ -70,12 +70,12 @@ def gossip(name: str, address: str, *bootstraps: str) -> dict[str, str]:
 @pytest.mark.compatible(
     "names by gossip ({host})", "{publisher_driver} publishes, {first_driver} is bootstrap neighbour"
 )
-# The real driver gossips over IPv6, but takes a name only for one of IPv4 (aeron_driver_name_resolver_resolve).
+# The real driver gossips over IPv6, but resolves names to IPv4 only (aeron_driver_name_resolver_resolve).
 @pytest.mark.parametrize(
     ("host", "publisher"), [("127.0.0.1", "ours"), ("127.0.0.1", "theirs"), ("::1", "ours")]
 )
 @pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_a_publication_reaches_the_driver_that_its_endpoint_names(
+def test_a_publication_reaches_the_driver_named_by_its_endpoint(
     start, our_driver, foreign_driver, host, first, publisher
 ):
     drivers = {"ours": our_driver, "theirs": foreign_driver}
@@ -117,7 +117,7 @@ def test_a_publication_reaches_the_driver_that_its_endpoint_names(
 
 
 @pytest.mark.compatible("names by gossip", "a chain of our and C drivers")
-def test_what_the_real_driver_passes_on_reaches_ours_and_the_other_way_round(our_driver, foreign_driver):
+def test_names_are_forwarded_between_our_and_the_real_driver(our_driver, foreign_driver):
     places = [f"127.0.0.1:{free_port('127.0.0.1')}" for _ in range(4)]
     directories = [
         our_driver(**gossip("a", places[0])),
@@ -132,9 +132,7 @@ def test_what_the_real_driver_passes_on_reaches_ours_and_the_other_way_round(our
 
 @pytest.mark.compatible("re-resolution", "{moves_driver} restarts at another address")
 @pytest.mark.parametrize("moves", ["ours", "theirs"])
-def test_a_real_or_our_driver_that_restarts_elsewhere_is_found_under_its_name(
-    our_driver, foreign_driver, moves
-):
+def test_a_driver_that_restarts_at_another_address_is_found_by_name(our_driver, foreign_driver, moves):
     start_driver = {"ours": our_driver, "theirs": foreign_driver}[moves]
     here = f"127.0.0.1:{free_port('127.0.0.1')}"
     sender = our_driver(**gossip("here", here))

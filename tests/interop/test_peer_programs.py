@@ -1,4 +1,4 @@
-"""Programs of others are made by one process at a time."""
+"""Foreign programs are built by one process at a time."""
 
 import fcntl
 
@@ -6,14 +6,14 @@ import pytest
 from peer_programs import alone, make_once
 
 
-def test_what_is_made_is_made_alone(tmp_path):
+def test_two_processes_do_not_build_the_same_folder_at_once(tmp_path):
     with alone(tmp_path / "it"), (tmp_path / "it.lock").open("w") as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     with (tmp_path / "it.lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_what_was_made_is_made_again_only_when_it_is_to_be_another(tmp_path):
+def test_a_folder_is_built_again_only_if_its_content_changes(tmp_path):
     folder = tmp_path / "kept" / "it"
     made = []
 

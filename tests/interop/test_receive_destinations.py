@@ -40,7 +40,7 @@ def test_one_stream_of_two_senders_arrives_once(our_driver, foreign_driver, udp_
 
 
 def deliver(publications, subscription):
-    """Offer all messages to all publications of one stream; return what was sent and received, and its checksum."""
+    """Offer all messages to all publications of one stream; return the sent and received counts and checksums."""
     sent, received, checksum = [0] * len(publications), 0, Checksum()
 
     def on_message(buffer, header):
@@ -122,7 +122,7 @@ def test_udp_shared_memory_and_a_spy_are_destinations_of_one_subscription(
         ]
         for publication in publications:
             publication.await_connected(timeout=10)
-            # The real driver says that there is somebody before it says how far one may go.
+            # The real driver sets the connected flag before the publisher limit.
             while publication.offer(b"hello") == aeron_core.BACK_PRESSURED:
                 time.sleep(0.001)
 

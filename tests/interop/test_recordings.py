@@ -1,4 +1,4 @@
-"""Streams of the real Aeron that are recorded, and recordings that it receives."""
+"""Recording of streams from the real Aeron, and replay of recordings to it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def has_ended(folder):
 
 
 def record(start, foreign_python, directory, channel, folder, kind="exclusive"):
-    """Record what a C client sends, and return the recording."""
+    """Record the stream of a C client and return the recording."""
     start(
         sys.executable, "-m", "aeron_core", "record", channel, STREAM_ID,
         "--to", folder, "--segment-length", "1m", "-d", directory,
@@ -63,7 +63,7 @@ def record(start, foreign_python, directory, channel, folder, kind="exclusive"):
 @pytest.mark.parametrize("kind", ["concurrent", "exclusive"])
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_what_a_real_client_sends_is_recorded_byte_by_byte(
+def test_a_stream_of_a_real_client_is_recorded_byte_by_byte(
     start, driver_of, foreign_python, udp_channel, tmp_path, driver, medium, kind
 ):
     channel = "aeron:ipc" if medium == "ipc" else udp_channel
@@ -104,7 +104,7 @@ def test_a_real_client_receives_a_replay_as_it_received_the_stream(
 )
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_a_recorder_that_is_killed_goes_on_with_nothing_lost_and_nobody_waiting(
+def test_a_killed_recorder_resumes_without_loss_or_delay(
     start, driver_of, foreign_python, udp_channel, tmp_path, driver, medium
 ):
     directory = driver_of[driver](**PATIENT)
@@ -126,7 +126,7 @@ def test_a_recorder_that_is_killed_goes_on_with_nothing_lost_and_nobody_waiting(
     start(*recorder)
 
     assert sending.result() == {"sent": COUNT}
-    assert time.monotonic() - killed_s < 60  # the driver's patience with a client that is silent
+    assert time.monotonic() - killed_s < 60  # client liveness timeout of the driver
     until(lambda: has_ended(folder))
     (recording,) = Archive.open(folder).recordings()
     found = [found.payload for found in messages(recording, recording.start_position, recording.position)]

@@ -1,4 +1,4 @@
-"""Response channels between our and the real client and driver: requests one way, responses back."""
+"""Response channels between our and the real client and driver."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def await_that(condition):
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
         assert time.monotonic() < deadline
-        # Whatever is awaited needs the processor, too.
+        # Yield the CPU to the awaited process.
         time.sleep(0.001)
 
 
 def relay(publication, subscription):
-    """Send numbers and return what arrives."""
+    """Send numbers and return those that arrive."""
     received = []
     sent = 0
 
@@ -57,13 +57,13 @@ def relay(publication, subscription):
 
 
 def image_of(requests, publication):
-    """Return the image of a publication as the responder has it."""
+    """Return the responder's image of a publication."""
     await_that(lambda: requests.image_by_session_id(publication.session_id))
     return requests.image_by_session_id(publication.session_id)
 
 
 def connect_requester(asking, answering, requests, channels):
-    """Return the publication and the subscription of responses to one more requester, and its requests."""
+    """Return the response publication and subscription of a further requester, and its request publication."""
     request_channel, response_channel = channels
     responses = asking.add_subscription(response_channel, 1002)
     separator = "|" if "?" in request_channel else "?"
@@ -89,13 +89,13 @@ def check_two_requesters(asking, answering, channels):
 
 
 @pytest.mark.compatible(
-    "response channels, UDP, two requesters", "{requester_driver} asks, {responder_driver} answers"
+    "response channels, UDP, two requesters", "{requester_driver} requests, {responder_driver} responds"
 )
 @pytest.mark.parametrize(
     ("requester", "responder"),
     [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours"), ("theirs", "theirs")],
 )
-def test_each_of_two_requesters_is_answered_on_a_stream_of_its_own(
+def test_each_of_two_requesters_has_its_own_response_stream(
     our_driver, foreign_driver, udp_channel, response_channel, requester, responder
 ):
     drivers = {"ours": our_driver, "theirs": foreign_driver}
@@ -108,22 +108,20 @@ def test_each_of_two_requesters_is_answered_on_a_stream_of_its_own(
 
 @pytest.mark.compatible("response channels, IPC, two requesters", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_each_of_two_requesters_over_shared_memory_is_answered_on_a_stream_of_its_own(
-    our_driver, foreign_driver, driver
-):
+def test_each_of_two_requesters_over_ipc_has_its_own_response_stream(our_driver, foreign_driver, driver):
     directory = {"ours": our_driver, "theirs": foreign_driver}[driver]()
     with aeron_core.connect(directory) as asking, aeron_core.connect(directory) as answering:
         check_two_requesters(asking, answering, ("aeron:ipc", "aeron:ipc?control-mode=response"))
 
 
 @pytest.mark.compatible(
-    "response channels, a requester comes again", "{requester_driver} asks, {responder_driver} answers"
+    "response channels, a requester reconnects", "{requester_driver} requests, {responder_driver} responds"
 )
 @pytest.mark.parametrize(
     ("requester", "responder"),
     [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours"), ("theirs", "theirs")],
 )
-def test_a_requester_that_has_left_is_noticed_and_one_that_comes_again_is_answered(
+def test_a_requester_that_reconnects_gets_responses_again(
     our_driver, foreign_driver, udp_channel, response_channel, requester, responder
 ):
     drivers = {"ours": our_driver, "theirs": foreign_driver}
@@ -141,15 +139,15 @@ def test_a_requester_that_has_left_is_noticed_and_one_that_comes_again_is_answer
             request.close()
 
             await_that(lambda answer=answer: not answer.is_connected)
-            # The real driver lowers the limit some time after that.
+            # The real driver lowers the limit some time later.
             await_that(lambda answer=answer: answer.offer(b"too late") == aeron_core.NOT_CONNECTED)
             await_that(lambda: not requests.images)
             answer.close()
 
 
-@pytest.mark.compatible("response channels, IPC, two answer one", "{driver_driver}")
+@pytest.mark.compatible("response channels, IPC, two responders of one requester", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_two_that_answer_one_requester_over_shared_memory_are_both_heard(our_driver, foreign_driver, driver):
+def test_two_responders_of_one_requester_over_ipc_are_both_received(our_driver, foreign_driver, driver):
     directory = {"ours": our_driver, "theirs": foreign_driver}[driver]()
     channels = "aeron:ipc", "aeron:ipc?control-mode=response"
     with aeron_core.connect(directory) as asking, aeron_core.connect(directory) as answering:
@@ -168,11 +166,11 @@ def test_two_that_answer_one_requester_over_shared_memory_are_both_heard(our_dri
 
 
 def check_echo(start, clients, asking, answering, directories, channels):
-    """Have one client ask at one driver and another answer at the other."""
+    """Run a requester at one driver and a responder at the other."""
     asks_at, answers_at = directories
     requests, responses = channels
     with aeron_core.connect(answers_at) as observer:
-        # It knows the image by the same id as the client that is to answer, which cannot tell it.
+        # This client has the same correlation id of the image as the responder, which cannot report it.
         watched = observer.add_subscription(requests, 1001)
         requester = start(*clients[asking], "ask", asks_at, requests, responses, COUNT)
         await_that(lambda: watched.images)
@@ -186,7 +184,8 @@ def check_echo(start, clients, asking, answering, directories, channels):
 
 
 @pytest.mark.compatible(
-    "response channel, UDP", "{asking} at {requester_driver} asks, {answering} at {responder_driver} answers"
+    "response channel, UDP",
+    "{asking} at {requester_driver} requests, {answering} at {responder_driver} responds",
 )
 @pytest.mark.parametrize(
     ("requester", "responder"), [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours")]
@@ -194,7 +193,7 @@ def check_echo(start, clients, asking, answering, directories, channels):
 @pytest.mark.parametrize(
     ("asking", "answering"), [("theirs", "theirs"), ("theirs", "ours"), ("ours", "theirs")]
 )
-def test_what_is_asked_is_answered_between_drivers(
+def test_requests_between_drivers_get_responses(
     start,
     our_driver,
     foreign_driver,
@@ -212,12 +211,12 @@ def test_what_is_asked_is_answered_between_drivers(
     check_echo(start, clients, asking, answering, directories, (udp_channel, response_channel))
 
 
-@pytest.mark.compatible("response channel, IPC", "{asking} asks, {answering} answers, {driver_driver}")
+@pytest.mark.compatible("response channel, IPC", "{asking} requests, {answering} responds, {driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
 @pytest.mark.parametrize(
     ("asking", "answering"), [("theirs", "theirs"), ("theirs", "ours"), ("ours", "theirs"), ("ours", "ours")]
 )
-def test_what_is_asked_is_answered_over_shared_memory(
+def test_requests_over_ipc_get_responses(
     start, our_driver, foreign_driver, clients, driver, asking, answering
 ):
     directory = {"ours": our_driver, "theirs": foreign_driver}[driver]()

@@ -1,4 +1,4 @@
-"""Spies: our and the real client on our and the real driver read what a publication beside them sends."""
+"""Spies: our and the real client read a publication of the same driver, ours or the real one."""
 
 from __future__ import annotations
 

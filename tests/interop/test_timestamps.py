@@ -1,4 +1,4 @@
-"""Times in frames between our driver and the real one, in both directions."""
+"""Timestamps in frames between our driver and the real one, in both directions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ STREAM_ID = 1001
 @pytest.mark.parametrize(
     ("sender", "receiver"), [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours"), ("theirs", "theirs")]
 )
-def test_the_times_of_sending_and_of_reception_arrive_in_their_order(
-    our_driver, foreign_driver, udp_channel, sender, receiver
-):
+def test_send_and_receive_timestamps_are_ordered(our_driver, foreign_driver, udp_channel, sender, receiver):
     drivers = {"ours": our_driver, "theirs": foreign_driver}
     received = []
     with (
@@ -35,7 +33,7 @@ def test_the_times_of_sending_and_of_reception_arrive_in_their_order(
         before_ns = time.time_ns()
         deadline = time.monotonic() + DEADLINE_S
         while len(received) < 100 and time.monotonic() < deadline:
-            # One message for each datagram: of what shares one, only the first has the time of sending.
+            # One message per datagram: only the first frame of a datagram has the send timestamp.
             if publication.offer(bytes(1300)) > 0:
                 count = len(received)
                 while len(received) == count and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""The tools at the directory of the real driver and at ours, alive and killed: they say the same of both."""
+"""The tools print the same for the directories of the real driver and of ours, alive and killed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import aeron_core
 pytestmark = pytest.mark.interop
 
 COUNT = 100
-#: Both refuse it in the same words.
+#: Both drivers refuse it with the same message.
 WRONG_CHANNEL = "aeron:udp?endpoint=127.0.0.1:1|mtu=70000"
 
 
 def tool(name, *arguments, directory=None):
-    """Run a tool in a process of its own, which has no rights that a user's shell has not."""
+    """Run a tool in a separate process, without additional privileges."""
     where = () if directory is None else ("-d", str(directory))
     command = [sys.executable, "-m", "aeron_core", name, *map(str, arguments), *where]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -31,7 +31,7 @@ def said(name, *arguments, directory=None):
 
 
 def work(directory, channel):
-    """Have a driver carry a stream, and note an error; yield the publication while it is there."""
+    """Run a stream and cause an error in a driver; yield the publication while it is open."""
     with aeron_core.connect(directory) as aeron:
         subscription = aeron.add_subscription(channel, 1001)
         publication = aeron.add_publication(channel, 1001)
@@ -47,7 +47,7 @@ def work(directory, channel):
 
 
 def check(directory, publication):
-    """Read all that the tools show; they only read."""
+    """Return the output of all tools; they only read."""
     session, end = publication.session_id, publication.position
     counters = said("stat", "--session", session, "--type", "sub-pos", directory=directory)["counters"]
     (stream,) = said("streams", "--stream", 1001, directory=directory)
@@ -67,9 +67,11 @@ def check(directory, publication):
     assert f'session_id="{session}"' in metrics
 
 
-@pytest.mark.compatible("tools, of a living and of a killed driver", "{driver_driver}")
+@pytest.mark.compatible("tools, of a live and of a killed driver", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_the_tools_read_what_a_driver_shows_and_has_left(our_driver, foreign_driver, udp_channel, driver):
+def test_the_tools_read_the_directory_of_a_live_and_a_killed_driver(
+    our_driver, foreign_driver, udp_channel, driver
+):
     start = our_driver if driver == "ours" else foreign_driver
     directory = start()
     for publication in work(directory, udp_channel):
@@ -81,9 +83,9 @@ def test_the_tools_read_what_a_driver_shows_and_has_left(our_driver, foreign_dri
     assert (alive.returncode, "active media driver" in alive.stderr) == (1, True)
 
 
-@pytest.mark.compatible("terminate, denied as long as nobody allows it", "{driver_driver}")
+@pytest.mark.compatible("terminate, denied by default", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_a_driver_that_was_not_told_to_allow_it_goes_on(our_driver, foreign_driver, driver):
+def test_a_driver_ignores_a_termination_request_by_default(our_driver, foreign_driver, driver):
     start = our_driver if driver == "ours" else foreign_driver
     directory = start()
 

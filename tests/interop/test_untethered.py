@@ -1,4 +1,4 @@
-"""Untethered subscribers: the same word to clients from our and the real driver."""
+"""Untethered subscribers: both drivers notify clients alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMEOUTS = "untethered-window-limit-timeout=1100ms|untethered-linger-timeout=110
 
 @pytest.mark.compatible("untethered subscription of a C client", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
-def test_a_real_client_that_stalls_is_left_behind_and_taken_back(
+def test_an_untethered_client_that_stalls_is_detached_and_rejoins(
     start, our_driver, foreign_driver, foreign_python, driver
 ):
     directory = our_driver() if driver == "ours" else foreign_driver()

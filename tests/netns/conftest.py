@@ -1,6 +1,6 @@
-"""Machines on one switch: network namespaces, each with one end of a veth, whose other ends are on a bridge.
+"""Machines on one switch: network namespaces, each connected by a veth pair to a bridge.
 
-That needs root and iproute2.
+Needs root and iproute2.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SUBNET = "10.77.0"
 
 
 def ip(*arguments: object) -> None:
-    """Run the program of that name."""
+    """Run a program."""
     subprocess.run(["ip", *map(str, arguments)], check=True, capture_output=True, text=True)
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What becomes of packets on their way to a machine, in milliseconds and percent."""
+    """Impairment of packets to a machine, in milliseconds and percent."""
 
     delay: int
     jitter: int
@@ -47,10 +47,10 @@ ROUGH = Conditions(delay=20, jitter=10, loss=5, reorder=10, duplicate=2)
 
 @dataclass
 class Process:
-    """A process on one machine, with what it has said."""
+    """A process on one machine, and its output."""
 
     process: subprocess.Popen[str]
-    said: list[dict[str, Any]] = field(default_factory=list)
+    output: list[dict[str, Any]] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
     _has_ended: bool = False
     _grown: threading.Condition = field(default_factory=threading.Condition)
@@ -63,7 +63,7 @@ class Process:
         for line in self.process.stdout:
             with self._grown:
                 if line.startswith("{"):
-                    self.said.append(json.loads(line))
+                    self.output.append(json.loads(line))
                 else:
                     self.noise.append(line)
                 self._grown.notify_all()
@@ -72,10 +72,10 @@ class Process:
             self._grown.notify_all()
 
     def await_said(self, timeout: float = 60, **wanted: object) -> dict[str, Any]:
-        """Wait until something has been said that has these items (None for any value), and return it."""
+        """Wait for a line of output with these items (None for any value) and return it."""
 
         def found() -> dict[str, Any] | None:
-            for line in self.said:
+            for line in self.output:
                 if all(key in line and value in (None, line[key]) for key, value in wanted.items()):
                     return line
             return None
@@ -83,21 +83,21 @@ class Process:
         with self._grown:
             self._grown.wait_for(lambda: found() or self._has_ended, timeout)
             line = found()
-        assert line is not None, f"{wanted} was not said, but {self.said[-5:]} {self.noise[-20:]}"
+        assert line is not None, f"no output {wanted}, only {self.output[-5:]} {self.noise[-20:]}"
         return line
 
     def last(self, key: str) -> object:
-        """Return what was said last about something."""
+        """Return the last output with a key."""
         with self._grown:
-            return next(line[key] for line in reversed(self.said) if key in line)
+            return next(line[key] for line in reversed(self.output) if key in line)
 
     def kill(self) -> None:
-        """End it without giving it a chance."""
+        """Kill it with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> None:
-        """End it as an operator would, and then for certain."""
+        """Terminate it, then kill it if it does not exit."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         if self.process.poll() is None:
@@ -110,10 +110,10 @@ class Process:
 
 @dataclass
 class Machines:
-    """Nine of them, with the addresses .1 to .9 of one subnet."""
+    """Nine machines with the addresses .1 to .9 of one subnet."""
 
     names: list[str]
-    ports: list[str]  # of the switch, one a machine
+    ports: list[str]  # ports of the switch, one per machine
     bridge: str
 
     def address(self, index: int) -> str:
@@ -125,7 +125,7 @@ class Machines:
 def machines() -> Iterator[Machines]:
     missing = None
     if os.geteuid() != 0:
-        missing = "root, who may make network namespaces"
+        missing = "root, to create network namespaces"
     elif shutil.which("ip") is None:
         missing = "iproute2"
     if missing is not None:
@@ -136,7 +136,7 @@ def machines() -> Iterator[Machines]:
     ports = [f"ac{os.getpid()}p{number}"[:15] for number in range(COUNT)]
     bridge = f"acb{os.getpid()}"[:15]
     try:
-        # Nobody asks who is in which group, so that the switch would forget after a while.
+        # There is no multicast querier, so snooping would forget group members after a while.
         ip("link", "add", bridge, "type", "bridge", "mcast_snooping", 0)
         ip("link", "set", bridge, "up")
         for number, (name, port) in enumerate(zip(names, ports, strict=True)):
@@ -155,8 +155,8 @@ def machines() -> Iterator[Machines]:
 
 @pytest.fixture
 def rough(machines: Machines) -> Iterator[Conditions]:
-    """Let the links to all machines be poor: by netem or, where the kernel has none, by a switch that does the same."""
-    # A run of datagrams crosses the links one by one, so that each has its own fate.
+    """Impair the links to all machines by netem or, on kernels without it, by an equivalent switch."""
+    # Datagrams of a GSO run cross the links one by one, so that each is impaired separately.
     for name in machines.names:
         ip("-n", name, "link", "set", "eth0", "gso_max_segs", 1)
     switch = None
@@ -166,8 +166,8 @@ def rough(machines: Machines) -> Iterator[Conditions]:
         yield ROUGH
     finally:
         if switch is not None:
-            said, _ = switch.communicate(timeout=10)
-            print(f"by {SWITCH.name}: {said}")
+            output, _ = switch.communicate(timeout=10)
+            print(f"by {SWITCH.name}: {output}")
         for name, port in zip(machines.names, machines.ports, strict=True):
             subprocess.run(["tc", "qdisc", "del", "dev", port, "root"], check=False, capture_output=True)
             ip("link", "set", port, "master", machines.bridge)
@@ -175,7 +175,7 @@ def rough(machines: Machines) -> Iterator[Conditions]:
 
 
 def _set_netem(port: str, conditions: Conditions) -> bool:
-    """Treat what leaves by a port so; return whether the kernel can."""
+    """Impair packets that leave by a port; return whether the kernel supports it."""
     discipline = [
         "netem", "limit", "10000", "delay", f"{conditions.delay}ms", f"{conditions.jitter}ms",
         "loss", f"{conditions.loss}%", "reorder", f"{conditions.reorder}%", "duplicate", f"{conditions.duplicate}%",
@@ -204,7 +204,7 @@ def _start_switch(machines: Machines, conditions: Conditions) -> subprocess.Pope
 
 @pytest.fixture
 def start(machines: Machines) -> Iterator[Callable[..., Process]]:
-    """Start `host.py` on a machine; it ends with the test."""
+    """Start `host.py` on a machine; it is terminated after the test."""
     parent = Path("/dev/shm")
     root = Path(tempfile.mkdtemp(prefix="aeron-netns-", dir=parent if parent.is_dir() else None))
     processes: list[Process] = []

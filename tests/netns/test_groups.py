@@ -1,4 +1,4 @@
-"""One sender and eight receivers on machines of their own: some are slow, and some die."""
+"""One sender and eight receivers on separate machines: some are slow, and some die."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ EVERYTHING = {"first": 0, "last": COUNT - 1, "is_in_order": True}
 
 
 def dynamic(machines, index=None):
-    """Return the channel of the sender, or that of a receiver."""
+    """Return the channel of the sender or of a receiver."""
     control = f"control={machines.address(0)}:20120|control-mode=dynamic"
     return f"aeron:udp?{control}" + ("" if index is None else f"|endpoint={machines.address(index)}:20121")
 
 
 def start_receivers(start, channel_of, *, indices=RECEIVERS, slow=None):
-    """Start receivers, some of them `slow` at a rate; return them by index, once all of them have subscribed."""
+    """Start receivers, some of them `slow` at a rate; return them by index when all have subscribed."""
     receivers = {
         index: start(index, "receive", channel_of(index), COUNT, (slow or {}).get(index, 0))
         for index in indices
@@ -46,7 +46,7 @@ def test_a_group_of_eight_receives_everything_once_and_in_order(machines, start)
     assert [without_times(result) for result in results(receivers).values()] == [EVERYTHING] * 8
 
 
-def test_with_fc_min_slow_receivers_set_the_pace_and_one_that_dies_is_left_behind(machines, start):
+def test_with_fc_min_slow_receivers_set_the_rate_and_a_dead_one_is_dropped(machines, start):
     doomed = 8
     receivers = start_receivers(start, lambda index: dynamic(machines, index), slow={1: SLOW, 2: SLOW})
     sender = start(0, "send", f"{dynamic(machines)}|fc=min,g:/7", COUNT, 8)
@@ -56,9 +56,9 @@ def test_with_fc_min_slow_receivers_set_the_pace_and_one_that_dies_is_left_behin
     found = results(receivers)
 
     assert [without_times(result) for result in found.values()] == [EVERYTHING] * 7
-    # The fast ones are at most a window ahead.
+    # The fast receivers are at most a window ahead.
     assert min(result["seconds"] for result in found.values()) > 0.7 * COUNT / SLOW
-    # Seven are enough for the group; the dead one is waited for and sent to for 5 seconds.
+    # Seven are enough for the group; flow control waits 5 seconds for the dead one.
     sender.await_said(receivers=8, destinations=8, connected=True)
     sender.await_said(destinations=7)
 
@@ -74,7 +74,7 @@ def test_with_fc_min_nothing_is_sent_before_the_group_has_its_minimum(machines, 
     assert [without_times(result) for result in results({**three, **fourth}).values()] == [EVERYTHING] * 4
 
 
-def test_with_fc_tagged_only_receivers_with_the_tag_set_the_pace(machines, start):
+def test_with_fc_tagged_only_tagged_receivers_set_the_rate(machines, start):
     untagged = start_receivers(start, lambda index: GROUP, indices=(2,), slow={2: VERY_SLOW})[2]
     sender = start(0, "send", f"{GROUP}|fc=tagged,g:101/2", COUNT, 2)
     first = start_receivers(start, lambda index: f"{GROUP}|gtag=101", indices=(3,))
@@ -89,7 +89,7 @@ def test_with_fc_tagged_only_receivers_with_the_tag_set_the_pace(machines, start
     assert untagged.await_said(last=None)["last"] < COUNT - 1
 
 
-def test_with_fc_max_a_slow_receiver_is_left_behind(machines, start):
+def test_with_fc_max_a_slow_receiver_falls_behind(machines, start):
     receivers = start_receivers(
         start, lambda index: dynamic(machines, index), indices=(1, 2), slow={2: VERY_SLOW}
     )
@@ -99,7 +99,7 @@ def test_with_fc_max_a_slow_receiver_is_left_behind(machines, start):
     receivers[2].process.terminate()
 
     sender.await_said(sent=COUNT)
-    # It may have come after the first messages were sent: nobody waits for anybody.
+    # It may have joined after the first messages were sent: `max` does not wait for receivers.
     assert (fast["last"], fast["is_in_order"]) == (COUNT - 1, True)
     assert fast["seconds"] < 0.5 * COUNT / VERY_SLOW
     assert receivers[2].await_said(last=None)["last"] < COUNT - 1

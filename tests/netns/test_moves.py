@@ -1,4 +1,4 @@
-"""A machine of some name is replaced by another machine of that name, which has another address."""
+"""A machine is replaced by another one with the same name and another address."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 pytestmark = pytest.mark.netns
 
 COUNT = 600
-RATE = 300  # messages a second that the receiver takes: the first one has not got everything when it dies
+RATE = 300  # messages a second that the receiver reads: the first one has not received all when it dies
 CHANNEL = "aeron:udp?endpoint=node:20141"
-# The sender knows after that time that nobody answers.
+# Time until the sender detects that there is no receiver.
 TIMEOUTS = {"AERON_PUBLICATION_CONNECTION_TIMEOUT": "2s", "AERON_IMAGE_LIVENESS_TIMEOUT": "2s"}
 
 
 def gossip(machines, index, name):
-    """Return the settings of a driver that tells the one on machine 0 of its name."""
+    """Return the settings of a driver that sends its name to the one on machine 0."""
     return TIMEOUTS | {
         "AERON_NAME_RESOLVER_SUPPLIER": "driver",
         "AERON_DRIVER_RESOLVER_NAME": name,
@@ -44,7 +44,7 @@ def hosts(machines):
     shutil.rmtree(path.parent)
 
 
-def test_by_gossip_a_node_that_restarts_with_a_new_address_and_the_same_name_is_found_again(machines, start):
+def test_gossip_finds_a_node_that_restarts_with_a_new_address(machines, start):
     sender = start(0, "send", CHANNEL, COUNT, 0, **gossip(machines, 0, "sender"))
     first = receive_at(machines, start, 1, gossip(machines, 1, "node"))
     first.await_said(began=True)
@@ -57,7 +57,7 @@ def test_by_gossip_a_node_that_restarts_with_a_new_address_and_the_same_name_is_
     assert (found["last"], found["is_in_order"]) == (COUNT - 1, True)
 
 
-def test_by_asking_the_operating_system_again_a_node_with_a_new_address_is_found(machines, start, hosts):
+def test_re_resolution_by_the_operating_system_finds_a_node_with_a_new_address(machines, start, hosts):
     hosts.write_text(f"{machines.address(1)} node\n")
     first = receive_at(machines, start, 1, TIMEOUTS)
     sender = start(0, "send", CHANNEL, COUNT, 0, **TIMEOUTS)

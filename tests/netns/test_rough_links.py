@@ -1,4 +1,4 @@
-"""Between machines whose packets are late by 20 ms ± 10, lost (5 %), doubled (2 %) and overtaken by others (10 %)."""
+"""Streams over links with delay (20 ms ± 10), loss (5 %), duplication (2 %) and reordering (10 %)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def endpoint(machines, index):
 
 
 def manual(machines, index=None):
-    """Return the channel of a receiver, or that of the sender with all of them."""
+    """Return the channel of a receiver, or of the sender with all receivers."""
     if index is not None:
         return endpoint(machines, index)
     return " ".join([f"aeron:udp?control-mode=manual{MIN}", *(endpoint(machines, to) for to in RECEIVERS)])
@@ -54,5 +54,5 @@ def test_everything_arrives_once_and_in_order(machines, start, channel_of, indic
     found = [receiver.await_said(last=None, timeout=120) for receiver in receivers]
     everything = {"first": 0, "last": COUNT - 1, "is_in_order": True, "sha256": sent["sha256"]}
     assert [{key: result[key] for key in everything} for result in found] == [everything] * len(receivers)
-    # Each round trip takes 40 ms and brings at most a window of 32 kB: it was not a good link that did this.
+    # A round trip takes 40 ms and transfers at most a window of 32 kB: a faster run had unimpaired links.
     assert all(result["seconds"] > 0.25 for result in found)

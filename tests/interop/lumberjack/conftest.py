@@ -1,4 +1,4 @@
-"""Programs of others that speak Lumberjack, and a driver of ours for them to talk to."""
+"""Fixtures: foreign Lumberjack programs, and a driver of ours for them to connect to."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DEADLINE_S = 40
 
 @pytest.fixture(scope="session")
 def peers_python() -> Path:
-    """A Python that has the peers of PyPI."""
+    """Return a Python with the peers from PyPI."""
     return lumberjack_peers.make_python()
 
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """Files of an authority, of a server and a client that it knows, and of another authority."""
+    """Files of a certificate authority, of a server and a client with its certificates, and of another authority."""
     return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
@@ -38,21 +38,21 @@ def golumber() -> Path:
     """The client and the server of go-lumber."""
     program = lumberjack_peers.make_golumber()
     if program is None:
-        pytest.skip("go-lumber is not tried: there is no Go here")
+        pytest.skip("go-lumber is not tested: Go is not installed")
     return program
 
 
 @pytest.fixture(scope="session")
 def node_peers() -> Path:
-    """The folder of the packages of npm."""
+    """The folder of the npm packages."""
     folder = lumberjack_peers.make_node_modules()
     if folder is None:
-        pytest.skip("what is in npm is not tried: there is no Node with npm here")
+        pytest.skip("npm packages are not tested: Node with npm is not installed")
     return folder
 
 
 class Ours:
-    """A driver with threads of its own, and a client."""
+    """A driver with threads, and a client."""
 
     def __init__(self, directory: Path) -> None:
         self._driver = MediaDriver.launch(
@@ -62,12 +62,12 @@ class Ours:
         self._directory = directory
 
     def close(self) -> None:
-        """End client and driver; a second time nothing happens."""
+        """Close client and driver; idempotent."""
         self.client.close()
         self._driver.close()
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Wait for what others do."""
+        """Wait for a condition."""
         deadline = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < deadline, f"did not happen within {DEADLINE_S} s; {self.errors()}"
@@ -83,12 +83,12 @@ class Ours:
         return value
 
     def errors(self) -> list[str]:
-        """Return what the distinct error log says."""
+        """Return the entries of the distinct error log."""
         return [record.text for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
 
 
 class Reader(Ours):
-    """Takes events from writers."""
+    """Receives events from writers."""
 
     def __init__(self, directory: Path, keys: str = "", port: int = 0) -> None:
         super().__init__(directory)
@@ -110,12 +110,12 @@ class Reader(Ours):
         return self.subscription.poll(self._assembler, 100)
 
     def take(self, count: int) -> list[str]:
-        """Wait for so many events."""
+        """Wait for that many events."""
         self.until(lambda: (self.poll(), len(self.payloads) >= count)[-1])
         return self.payloads
 
     def take_all(self) -> list[str]:
-        """Return what has come when all writers have left."""
+        """Return the received events when all writers have disconnected."""
         self.until(lambda: (self.poll(), self.counted("connections") == 0)[-1])
         while self.poll():
             pass
@@ -132,12 +132,12 @@ class Writer(Ours):
         )
 
     def offer(self, payloads: list[bytes]) -> None:
-        """Offer all."""
+        """Offer all events."""
         for payload in payloads:
             self.until(lambda payload=payload: self.publication.offer(payload) > 0)
 
     def send(self, payloads: list[bytes]) -> None:
-        """Offer all, and wait until all is acknowledged."""
+        """Offer all events and wait until they are acknowledged."""
         self.offer(payloads)
         self.until(lambda: self._acknowledged() == self.publication.position)
 
@@ -150,7 +150,7 @@ class Writer(Ours):
 
 @pytest.fixture
 def reading(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., Reader]]:
-    """Make a driver that listens for writers."""
+    """Start a driver that listens for writers."""
     made: list[Reader] = []
 
     def make(keys: str = "", port: int = 0) -> Reader:
@@ -164,7 +164,7 @@ def reading(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., Reader]]:
 
 @pytest.fixture
 def writing(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., Writer]]:
-    """Make a driver that sends to a reader."""
+    """Start a driver that sends to a reader."""
     made: list[Writer] = []
 
     def make(address: str, keys: str = "") -> Writer:
@@ -177,8 +177,8 @@ def writing(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., Writer]]:
 
 
 @pytest.fixture
-def told() -> Callable[..., dict[str, object]]:
-    """Read what a peer tells when it is done, whether it ends then or not."""
+def output_of() -> Callable[..., dict[str, object]]:
+    """Return the final output of a peer, whether or not it exits then."""
 
     def read(peer) -> dict[str, object]:
         peer.await_line("{")

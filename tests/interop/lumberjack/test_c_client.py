@@ -1,4 +1,4 @@
-"""The real C client at a driver of ours: a Lumberjack channel is a channel to it like any other."""
+"""The real C client uses a Lumberjack channel of our driver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:0"
 
 
 @pytest.mark.compatible("Lumberjack", "pylogbeat → our driver → C client")
-def test_the_c_client_gets_the_events_of_a_writer(start, told, our_driver, foreign_python, peers_python):
+def test_the_c_client_receives_events(start, output_of, our_driver, foreign_python, peers_python):
     directory, count = our_driver(), 1000
     subscriber = start(foreign_python, PEERS / "c_client.py", directory, CHANNEL, 7, count)
     subscriber.await_line("ready")
@@ -27,4 +27,4 @@ def test_the_c_client_gets_the_events_of_a_writer(start, told, our_driver, forei
 
     writer = start(peers_python, PEERS / "writers.py", "pylogbeat", port, count, 50)
 
-    assert told(subscriber)["payloads"] == told(writer)["payloads"]
+    assert output_of(subscriber)["payloads"] == output_of(writer)["payloads"]

@@ -1,4 +1,4 @@
-"""Peers of others over TLS: as writers with and without a certificate, and as readers that ask for one or not."""
+"""Foreign peers over TLS: writers with and without a certificate, readers that require one or not."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 pytestmark = pytest.mark.interop
 
 PEERS = Path(__file__).parent / "peers"
-#: What our reader asks for, and what the peer shows.
+#: Client authentication of our reader, and the certificate of the peer.
 CASES = [("none", None), ("optional", None), ("optional", "client"), ("required", "client")]
 
 
 def environment(certificates, shown):
-    """Return what a peer is told by its environment."""
+    """Return the environment of a peer."""
     pair = getattr(certificates, shown) if shown else ()
     names = dict(zip(("LUMBERJACK_CERT", "LUMBERJACK_KEY"), pair, strict=False))
     return {"LUMBERJACK_CA": certificates.ca, **names}
@@ -62,15 +62,17 @@ WRITERS = [
 @pytest.mark.parametrize(("auth", "shown"), CASES)
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.compatible("Lumberjack over TLS", "{name} → our driver → our client")
-def test_a_writer_is_heard(reading, start, told, certificates, command, name, auth, shown):
+def test_events_of_a_writer_arrive_over_tls(
+    reading, start, output_of, certificates, command, name, auth, shown
+):
     reader, count = reading(keys(certificates, auth)), 230 if name == "python-logstash-async" else 300
     peer = start(*command(name, reader.port, count), **environment(certificates, shown))
 
     payloads = list(map(json.loads, reader.take(count)))
 
-    sent = list(map(json.loads, told(peer)["payloads"]))
+    sent = list(map(json.loads, output_of(peer)["payloads"]))
     if name in ("lumberjack-protocol", "bunyan-lumberjack"):
-        # Of strings, whatever they were; the host is added where there is none.
+        # All values become strings; a missing host is added.
         texts = [{key: str(value) for key, value in event.items()} for event in sent]
         assert [
             {key: event[key] for key in text} for event, text in zip(payloads, texts, strict=True)
@@ -83,7 +85,7 @@ def test_a_writer_is_heard(reading, start, told, certificates, command, name, au
 @pytest.mark.parametrize("shown", [None, "strange_client"])
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.compatible("Lumberjack over TLS", "{name} → our driver → our client")
-def test_a_writer_without_a_certificate_that_is_required_is_sent_away(
+def test_a_writer_without_the_required_certificate_is_refused(
     reading, start, certificates, command, name, shown
 ):
     reader = reading(keys(certificates, "required"))
@@ -100,7 +102,7 @@ EVENTS = [json.dumps({"n": n, "message": "<é & 🦀>" * (n % 23)}, ensure_ascii
 
 @pytest.mark.parametrize("auth", [None, "client"])
 @pytest.mark.compatible("Lumberjack over TLS", "our client → our driver → go-lumber")
-def test_go_lumber_receives(writing, start, told, golumber, certificates, auth):
+def test_go_lumber_receives(writing, start, output_of, golumber, certificates, auth):
     names = environment(certificates, "server") | ({"LUMBERJACK_AUTH": "required"} if auth else {})
     peer = start(golumber, "receive", len(EVENTS), "3s", "0s", **names)
     peer.await_line("listening ")
@@ -110,12 +112,12 @@ def test_go_lumber_receives(writing, start, told, golumber, certificates, auth):
 
     writer.send([event.encode() for event in EVENTS])
 
-    assert told(peer)["payloads"] == EVENTS
+    assert output_of(peer)["payloads"] == EVENTS
     assert writer.errors() == []
 
 
 @pytest.mark.compatible("Lumberjack over TLS", "our client → our driver → go-lumber")
-def test_go_lumber_that_asks_for_a_certificate_says_so(writing, start, golumber, certificates):
+def test_missing_client_certificate_for_go_lumber_is_reported(writing, start, golumber, certificates):
     names = environment(certificates, "server") | {"LUMBERJACK_AUTH": "required"}
     peer = start(golumber, "receive", 1, "3s", "0s", **names)
     peer.await_line("listening ")

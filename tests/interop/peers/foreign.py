@@ -1,16 +1,16 @@
-"""The real Aeron C client and C driver, by way of the PyPI package pyaeron.
+"""The real Aeron C client and C driver, by the PyPI package pyaeron.
 
     foreign.py driver DIR                               until SIGTERM
     foreign.py send DIR CHANNEL STREAM COUNT [exclusive]
     foreign.py receive DIR CHANNEL STREAM COUNT
-    foreign.py ask DIR REQUESTS RESPONSES COUNT         sends messages, and takes what is answered
+    foreign.py ask DIR REQUESTS RESPONSES COUNT         sends messages and receives the responses
     foreign.py answer DIR REQUESTS RESPONSES COUNT IMAGE
-                                                        sends back what an image brings
+                                                        echoes the messages of an image
     foreign.py watch DIR CHANNEL STREAM                 until killed
     foreign.py stall DIR CHANNEL STREAM                 until killed; reads nothing
 
-Prints `ready` once it has begun, then one JSON object at the end. `watch` and `stall` print `available`,
-`received` and `unavailable` instead, as images come, bring something for the first time, and go.
+Prints `ready` when it has started, then one JSON object at the end. `watch` and `stall` print `available`,
+`received` and `unavailable` instead: image available, first message, image unavailable.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def send(
                 if time.monotonic() > deadline:
                     return {"sent": index, "error": "deadline"}
                 idle.idle(0)
-        # Closing lets the driver send what is left.
+        # Closing lets the driver send the remaining data.
         publication.close()
     return {"sent": count}
 
@@ -89,7 +89,7 @@ def ask(directory: str, requests: str, responses: str, count: int) -> dict[str, 
         received += 1
 
     with pyaeron.Aeron(dir=directory) as aeron:
-        # pyaeron does not tell registration ids; that of a command is the next correlation id, if nobody else asks.
+        # pyaeron does not expose registration ids; without other clients it is the next correlation id.
         registration_id = aeron.next_correlation_id() + 1
         subscription = aeron.add_subscription(responses, 1002)
         separator = "|" if "?" in requests else "?"
@@ -110,7 +110,7 @@ def answer(directory: str, requests: str, responses: str, count: int, image_id: 
     pending: deque[bytes] = deque()
     answered = 0
 
-    # One function for all polls: pyaeron keeps what it has of a message by it.
+    # One function for all polls: pyaeron keeps incomplete messages per function.
     def on_message(buffer: pyaeron.BufferView, header: pyaeron.Header) -> None:
         pending.append(buffer.tobytes())
 

@@ -1,4 +1,4 @@
-"""Programs of others that speak Lumberjack, made where they are missing."""
+"""Foreign Lumberjack programs, built if they are missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM_NPM = ["lumberjack-client@1.0.3", "lumberjack-protocol@1.0.7", "bunyan-lumb
 
 
 def make_python() -> Path:
-    """Return a Python that has the peers of PyPI."""
+    """Return a Python with the peers from PyPI."""
     return make_environment(KEPT / "python", FROM_PYPI)
 
 
@@ -26,7 +26,7 @@ def make_golumber() -> Path | None:
 
 
 def make_node_modules() -> Path | None:
-    """Return the folder of the packages of npm, None without Node."""
+    """Return the folder of the npm packages, None without Node."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         return None

@@ -1,4 +1,4 @@
-"""The messages that both sides of an interop test agree upon; runs under any Python from 3.11 on."""
+"""The messages of interop tests, for both sides; runs under any Python from 3.11 on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def message(index: int) -> bytes:
 
 
 class Checksum:
-    """A digest over messages and their boundaries."""
+    """Digest over messages and their boundaries."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
 
     def add(self, data: bytes) -> None:
-        """Take one message."""
+        """Add one message."""
         self._hash.update(len(data).to_bytes(4, "little"))
         self._hash.update(data)
 
@@ -40,6 +40,6 @@ def expected_checksum(count: int) -> str:
 
 
 def say(line: str) -> None:
-    """Print a line in one piece, whichever thread calls: `print` writes its end separately."""
+    """Print a line atomically from any thread: `print` writes the line end separately."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()

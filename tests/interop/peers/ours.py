@@ -1,4 +1,4 @@
-"""Our client, in a process of its own; the same commands as `foreign.py`, without `driver`, `watch` and `stall`.
+"""Our client in a separate process; the same commands as `foreign.py`, without `driver`, `watch` and `stall`.
 
 ours.py hold DIR CHANNEL STREAM COUNT               sends, prints `sent`, and stays until killed
 """

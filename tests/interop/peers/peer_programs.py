@@ -1,6 +1,6 @@
-"""Makes environments and programs of others where they are missing; they are kept between runs.
+"""Builds environments and foreign programs if they are missing; they are kept between runs.
 
-Two processes that want the same at once make it one after the other: the second one finds it made.
+If two processes need the same, the second one waits and finds it built.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Where Go is unpacked by its own instructions, besides the search path.
+#: Default installation folder of Go, in addition to the search path.
 GO_HOME = "/usr/local/go/bin"
 
 
 @contextmanager
 def alone(made: Path) -> Iterator[None]:
-    """Wait until no other process makes this; a process that is killed holds nobody up."""
+    """Lock the build of a folder; the lock of a killed process is released."""
     made.parent.mkdir(parents=True, exist_ok=True)
     with made.with_name(f"{made.name}.lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -28,7 +28,7 @@ def alone(made: Path) -> Iterator[None]:
 
 
 def make_once(folder: Path, content: str, make: Callable[[], object]) -> None:
-    """Make what belongs into a folder, unless the same was made before; `content` says what that is."""
+    """Build a folder unless it was built from the same `content`."""
     marker = folder / "made"
     with alone(folder):
         if not (marker.exists() and marker.read_text(encoding="utf-8") == content):
@@ -37,7 +37,7 @@ def make_once(folder: Path, content: str, make: Callable[[], object]) -> None:
 
 
 def make_environment(environment: Path, requirements: Sequence[str], *, base: str = sys.executable) -> Path:
-    """Return the Python of an environment that has these packages of PyPI."""
+    """Return the Python of an environment with these packages from PyPI."""
     python = environment / "bin" / "python"
 
     def make() -> None:
@@ -49,11 +49,11 @@ def make_environment(environment: Path, requirements: Sequence[str], *, base: st
 
 
 def make_go_program(source: Path, program: Path) -> Path | None:
-    """Return a program of Go, None without Go; Go itself knows what is to be built again."""
+    """Return a Go program, None without Go; Go decides what to rebuild."""
     go = shutil.which("go", path=f"{os.environ.get('PATH', '')}{os.pathsep}{GO_HOME}")
     if go is None:
         return None
-    # No other Go is fetched than the one that is there.
+    # Use the installed Go only; do not download another toolchain.
     options = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
     command = [go, "build", "-o", program, "."]
     with alone(program):

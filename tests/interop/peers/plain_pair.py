@@ -1,4 +1,4 @@
-"""Our end of a connection, by hand: speaks SP as over TCP, through a stream as the compiled agents have it."""
+"""Our side of an SP connection in plain Python, over the connection type of the compiled agents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NUMBERS = {"pair0": 16, "pair1": 17}
 
 
 class Pair:
-    """`hops` are those of what the peer sends."""
+    """`hops` is the hop count of the peer's messages."""
 
     def __init__(self, probe, protocol, hops=1):
         self.probe = probe

@@ -1,4 +1,4 @@
-"""The messages that both sides of a test of SP agree upon; runs under any Python from 3.11 on."""
+"""The messages of SP tests, for both sides; runs under any Python from 3.11 on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def length_of(index: int) -> int:
 
 
 def body(index: int, length: int = 0) -> bytes:
-    """Return message `index`, of `length` where that is not zero: bytes that count on, from `index`."""
+    """Return message `index`, of `length` bytes if not zero: bytes that count up from `index`."""
     length = length or length_of(index)
     rotated = bytes((index + offset) % 256 for offset in range(256))
     return (rotated * (length // 256 + 1))[:length]

@@ -1,16 +1,16 @@
-"""Programs of others that speak SP PAIR, made where they are missing, and how a test talks to them.
+"""Foreign SP PAIR programs, built if they are missing, and the test's interface to them.
 
-Each takes commands and tells what has come of them as JSON, one object a line:
+Each reads commands and prints results as JSON, one object per line:
 
-    {"do": "listen", "url": URL}                     listening: url, with the port that it got
-    {"do": "dial", "url": URL}                       dialing; it goes on trying
+    {"do": "listen", "url": URL}                     listening: url, with the assigned port
+    {"do": "dial", "url": URL}                       dialing; it keeps trying
     {"do": "send", "text": TEXT, "pipe": ID}         sent: count, checksum; or failed: error
     {"do": "send", "first": N, "count": N, "length": N}
-                                                     the same, for bodies as `body` makes them
-    {"do": "receive", "count": N, "timeout": S}      received: count, checksum, the messages where they are few
+                                                     the same, for messages of `body`
+    {"do": "receive", "count": N, "timeout": S}      received: count, checksum, and the messages if they are few
     {"do": "close"}                                  closed
 
-What it is not asked for, it tells too: `ready` at first, and `joined` and `left` with the id of a pipe.
+Events without a command: `ready` at start, and `joined` and `left` with the id of a pipe.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PEERS = ROOT / "tests" / "interop" / "sp" / "peers"
 KEPT = ROOT / ".venv-sp"
 FROM_PYPI = ["nng==0.2.0", "pynng==0.9.0"]
 DEADLINE_S = 60
-#: An address of this process alone, for those who do not tell which port they got: nothing else has ports there.
+#: A loopback address that only this process uses, for peers that do not report their port.
 HOST = f"127.12.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
 PORT = 5557
-#: Each library with each transport that it has; the package `nng` is built without an engine for TLS.
+#: Each library with its transports; the package `nng` is built without TLS.
 MEETINGS = [
     (library, transport)
     for library in ("pynng", "nng", "mangos")
@@ -43,7 +43,7 @@ MEETINGS = [
 
 
 def make_python() -> Path:
-    """Return a Python that has the peers of PyPI."""
+    """Return a Python with the peers from PyPI."""
     return make_environment(KEPT / "python", FROM_PYPI)
 
 
@@ -53,7 +53,7 @@ def make_mangos() -> Path | None:
 
 
 class SpPeer:
-    """A process that takes commands, with all that it has told."""
+    """A process that reads commands, and all its events."""
 
     def __init__(self, *command: object) -> None:
         self.process = subprocess.Popen(
@@ -81,14 +81,14 @@ class SpPeer:
             self._is_at_end = True
             self._grown.notify_all()
 
-    def tell(self, do: str, **arguments: object) -> None:
-        """Give a command, and wait for nothing."""
+    def command(self, do: str, **arguments: object) -> None:
+        """Send a command without waiting."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
         self.process.stdin.flush()
 
     def await_event(self, *names: str, timeout: float = DEADLINE_S) -> dict[str, object]:
-        """Return the first event of one of these names that was not returned before, once it is there."""
+        """Wait for the next event with one of these names and return it."""
         deadline = time.monotonic() + timeout
         with self._grown:
             while True:
@@ -102,33 +102,33 @@ class SpPeer:
                 self._grown.wait(left)
 
     def listen(self, url: str) -> str:
-        """Listen, and return the address with the port that was given."""
-        self.tell("listen", url=url)
+        """Listen and return the address with the assigned port."""
+        self.command("listen", url=url)
         return str(self.await_event("listening")["url"])
 
     def dial(self, url: str) -> None:
-        """Begin to dial."""
-        self.tell("dial", url=url)
+        """Start to dial."""
+        self.command("dial", url=url)
         self.await_event("dialing")
 
     def send(self, text: str | None = None, **arguments: object) -> dict[str, object]:
-        """Send, and return what came of it: `sent` or `failed`."""
-        self.tell("send", **({} if text is None else {"text": text}), **arguments)
+        """Send and return the result: `sent` or `failed`."""
+        self.command("send", **({} if text is None else {"text": text}), **arguments)
         return self.await_event("sent", "failed")
 
     def receive(self, count: int = 1, timeout: float = DEADLINE_S / 2) -> dict[str, object]:
-        """Wait for so many messages, and return what came: `received`, with fewer where time ran out."""
-        self.tell("receive", count=count, timeout=timeout)
+        """Wait for that many messages and return `received`, with fewer after a timeout."""
+        self.command("receive", count=count, timeout=timeout)
         return self.await_event("received", timeout=timeout + 10)
 
     def texts(self, count: int = 1, timeout: float = DEADLINE_S / 2) -> list[str]:
-        """Wait for so many short messages and return them as they are."""
+        """Wait for that many short messages and return them."""
         messages = self.receive(count, timeout)["messages"]
         assert isinstance(messages, list)
         return [message["text"] for message in messages]
 
     def stop(self) -> None:
-        """End the process as an operator would, and then for certain."""
+        """Terminate the process, then kill it if it does not exit."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         if self.process.poll() is None:
@@ -140,33 +140,33 @@ class SpPeer:
                 self.process.wait()
 
     def kill(self) -> None:
-        """End the process without giving it a chance."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
 
 def dialed(where: str, library: str) -> str:
-    """Return where a peer of a library dials what listens at `where`."""
+    """Return the address at which a peer of a library dials the listener `where`."""
     if library == "mangos":
-        # As Go writes abstract addresses.
+        # Go's notation of abstract addresses.
         return where.replace("abstract://", "ipc://@")
-    # By a name, for which certificates are good.
+    # By name, because certificates are issued for names.
     return where.replace("127.0.0.1", "localhost") if where.startswith(("tls", "wss")) else where
 
 
 def listening(their: SpPeer, library: str, where: str) -> str:
-    """Have a peer of a library listen, and return where it does."""
+    """Make a peer of a library listen and return its address."""
     if library == "mangos" and where.startswith("ws"):
         where = of_this_process(where)
     if where.startswith("wss:"):
-        # nng answers to that name alone by which it listens, and peers are to dial it by one.
+        # nng accepts only the host name that it listens by, and peers dial it by name.
         where = where.replace("127.0.0.1", "localhost")
-    told = their.listen(dialed(where, "mangos") if library == "mangos" else where)
-    return where if where.startswith("abstract") else told
+    address = their.listen(dialed(where, "mangos") if library == "mangos" else where)
+    return where if where.startswith("abstract") else address
 
 
 def of_this_process(where: str) -> str:
-    """Return an address whose port nobody has to tell."""
+    """Return an address with a port that is known in advance."""
     return where.replace("127.0.0.1:0", f"{HOST}:{PORT}")
 
 

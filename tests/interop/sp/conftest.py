@@ -1,4 +1,4 @@
-"""Programs of others that speak SP PAIR, by their names, and a driver of ours for them to talk to."""
+"""Fixtures: foreign SP PAIR programs, and a driver of ours for them to connect to."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 STREAM = 7
-#: Of a reserved value; the session of the peer is its upper half.
+#: Mask of the hop count in a reserved value; the session id of the peer is the upper half.
 NAMES_PEER = 0x100
 DEADLINE_S = 40
 
 
 def _missing(name: str, why: str) -> None:
-    """Skip the test, or fail it where CI has to have the program."""
-    message = f"{name} is not tried: {why}"
+    """Skip the test, or fail it in CI, where the program must be installed."""
+    message = f"{name} is not tested: {why}"
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
@@ -37,7 +37,7 @@ def _missing(name: str, why: str) -> None:
 
 @pytest.fixture(scope="session")
 def sp_python() -> Path:
-    """A Python that has pynng and nng."""
+    """Return a Python with pynng and nng."""
     return sp_peers.make_python()
 
 
@@ -46,13 +46,13 @@ def mangos() -> Path:
     """The program around mangos."""
     program = sp_peers.make_mangos()
     if program is None:
-        pytest.skip("mangos is not tried: there is no Go here")
+        pytest.skip("mangos is not tested: Go is not installed")
     return program
 
 
 @pytest.fixture
 def peer(request: pytest.FixtureRequest) -> Iterator[Callable[..., SpPeer]]:
-    """Start peers by the name of the library: `pynng`, `nng`, `mangos`, with what their programs take."""
+    """Start peers by library name, `pynng`, `nng` or `mangos`, with arguments of their programs."""
     started: list[SpPeer] = []
 
     def start(library: str, kind: str = "pair1", *options: str) -> SpPeer:
@@ -91,7 +91,7 @@ def _of_debian(program: str, package: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Message:
-    """What came, from whom, and how many hops it had made."""
+    """A received message with its peer and its hop count."""
 
     data: bytes
     session_id: int
@@ -99,9 +99,9 @@ class Message:
 
 
 class OurPair:
-    """A driver with threads of its own, and a client with a subscription and a publication on one channel.
+    """A driver with threads, and a client with a subscription and a publication on one channel.
 
-    `url` is where others find it, or where it dials, as nng writes addresses.
+    `url` is the address that it listens on or dials, in nng's notation.
     """
 
     def __init__(self, directory: Path, url: str, mode: str, keys: str = "") -> None:
@@ -129,14 +129,14 @@ class OurPair:
             pass
 
     def until(self, condition: Callable[[], object], timeout: float = DEADLINE_S) -> None:
-        """Wait for what others do, and read what they send."""
+        """Wait for a condition and read messages in the meantime."""
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, f"did not happen within {timeout} s; {self.errors()}"
             time.sleep(0.0005)
 
     def take(self, count: int = 1) -> list[Message]:
-        """Wait for so many messages that were not taken before, and return them."""
+        """Wait for that many new messages and return them."""
         until = self._taken + count
         self.until(lambda: (self.poll(), len(self.received) >= until)[-1])
         taken = self.received[self._taken : until]
@@ -144,25 +144,25 @@ class OurPair:
         return taken
 
     def texts(self, count: int = 1) -> list[str]:
-        """Wait for so many messages and return their text."""
+        """Wait for that many messages and return their text."""
         return [message.data.decode("latin-1") for message in self.take(count)]
 
     def checksum(self, count: int) -> str:
-        """Wait for so many messages and return their digest."""
+        """Wait for that many messages and return their digest."""
         return checksum(message.data for message in self.take(count))
 
     def send(self, data: bytes | str, peer: int | None = None) -> None:
-        """Offer a message until it is taken, and read meanwhile."""
+        """Offer a message until it is accepted, and read in the meantime."""
         data = data.encode("latin-1") if isinstance(data, str) else data
         value = 0 if peer is None else NAMES_PEER | peer << 32
         self.until(lambda: (self.poll(), self.publication.offer(data, reserved_value=value) > 0)[-1])
 
     def sessions(self) -> list[int]:
-        """Return the session ids of the peers that are there, in the order in which they came."""
+        """Return the session ids of the connected peers in the order of their connection."""
         return [image.session_id for image in self.subscription.images]
 
     def await_peers(self, count: int = 1) -> list[int]:
-        """Wait until so many peers are there, and return their session ids."""
+        """Wait until that many peers are connected and return their session ids."""
         self.until(
             lambda: len(self.subscription.images) == count and (not count or self.publication.is_connected)
         )
@@ -170,13 +170,13 @@ class OurPair:
 
     def counted(self, name: str) -> int:
         """Return the value of a counter of the medium."""
-        # Publication and subscription show the same socket, each in counters of its own.
+        # Publication and subscription have separate counters for the same socket.
         return max(
             record.value for record in self.client.counters_reader if record.label.startswith(f"sp-{name}:")
         )
 
     def errors(self) -> list[str]:
-        """Return what the distinct error log says."""
+        """Return the entries of the distinct error log."""
         return [record.text for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
 
     def close(self) -> None:
@@ -188,7 +188,7 @@ class OurPair:
 
 @pytest.fixture
 def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
-    """Make our ends: `ours("listen", url, keys)`."""
+    """Create our endpoints: `ours("listen", url, keys)`."""
     made: list[OurPair] = []
 
     def make(mode: str, url: str, keys: str = "") -> OurPair:
@@ -202,7 +202,7 @@ def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """A certificate with its key, who vouches for it, and a stranger who does not."""
+    """A certificate with its key, its authority, and an unrelated authority."""
     directory = tmp_path_factory.mktemp("certificates")
     authority, stranger = trustme.CA(), trustme.CA()
     names = SimpleNamespace(
@@ -210,7 +210,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         trusted=directory / "trusted.pem",
         stranger=directory / "stranger.pem",
     )
-    # mbedTLS, which is what pynng has, looks for names rather than for addresses.
+    # mbedTLS, which pynng uses, verifies names rather than addresses.
     issued = authority.issue_cert("localhost", "127.0.0.1", HOST, common_name="localhost")
     names.server.write_bytes(issued.private_key_and_cert_chain_pem.bytes())
     names.trusted.write_bytes(authority.cert_pem.bytes())
@@ -220,7 +220,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
 
 @pytest.fixture
 def secured(files: SimpleNamespace) -> Callable[..., tuple[str, list[str]]]:
-    """Return keys of ours and options of theirs for certificates, none where the transport has none."""
+    """Return certificate keys for our endpoint and options for the peer, none for transports without TLS."""
 
     def secure(transport: str, role: str) -> tuple[str, list[str]]:
         if transport not in ("tls", "wss"):
@@ -234,7 +234,7 @@ def secured(files: SimpleNamespace) -> Callable[..., tuple[str, list[str]]]:
 
 @pytest.fixture
 def connected(ours, peer, url, secured) -> Callable[..., tuple[OurPair, SpPeer]]:
-    """Connect one of ours, which listens or dials, with one of a library."""
+    """Connect one of our endpoints, which listens or dials, with one of a library."""
 
     def connect(
         library: str, transport: str, role: str, keys: str = "", *, kind: str = "pair1"
@@ -255,7 +255,7 @@ def connected(ours, peer, url, secured) -> Callable[..., tuple[OurPair, SpPeer]]
 
 @pytest.fixture
 def url(tmp_path: Path) -> Callable[[str], str]:
-    """Where to listen, by the name of the transport."""
+    """Addresses to listen on, by name of the transport."""
     return {
         "tcp": "tcp://127.0.0.1:0",
         "ipc": f"ipc://{tmp_path}/pair",

@@ -1,4 +1,4 @@
-"""Files of Unix sockets: what a dead peer left is replaced, and nothing else is touched."""
+""""""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aeron_core.errors import RegistrationError
 pytestmark = pytest.mark.interop
 
 
-def test_we_listen_where_a_killed_peer_left_its_file(ours, peer, tmp_path):
+def test_our_listener_replaces_the_socket_file_of_a_killed_peer(ours, peer, tmp_path):
     path = tmp_path / "pair"
     killed = peer("pynng")
     killed.listen(f"ipc://{path}")
@@ -28,7 +28,7 @@ def test_we_listen_where_a_killed_peer_left_its_file(ours, peer, tmp_path):
     assert their.texts() == ["hello"]
 
 
-def test_we_do_not_listen_where_a_peer_does(ours, peer, tmp_path):
+def test_our_listener_does_not_replace_the_socket_of_a_live_peer(ours, peer, tmp_path):
     path = tmp_path / "pair"
     their, other = peer("pynng"), peer("pynng")
     their.listen(f"ipc://{path}")
@@ -40,7 +40,7 @@ def test_we_do_not_listen_where_a_peer_does(ours, peer, tmp_path):
     their.await_event("joined")
 
 
-def test_we_do_not_listen_where_something_else_is_and_leave_it_there(ours, tmp_path):
+def test_our_listener_does_not_replace_another_kind_of_file(ours, tmp_path):
     path: Path = tmp_path / "pair"
     path.write_text("precious", encoding="utf-8")
 
@@ -50,7 +50,7 @@ def test_we_do_not_listen_where_something_else_is_and_leave_it_there(ours, tmp_p
     assert path.read_text(encoding="utf-8") == "precious"
 
 
-def test_our_file_goes_with_us(ours, tmp_path):
+def test_our_listener_removes_its_socket_file(ours, tmp_path):
     path = tmp_path / "pair"
     our = ours("listen", f"ipc://{path}")
     assert path.is_socket()
@@ -60,14 +60,14 @@ def test_our_file_goes_with_us(ours, tmp_path):
     assert not path.exists()
 
 
-def test_a_path_that_is_too_long_is_refused_in_words(ours, tmp_path):
+def test_a_path_that_is_too_long_is_refused_with_a_message(ours, tmp_path):
     path = tmp_path / ("p" * 108)
 
     with pytest.raises(Exception, match=r"10[78]"):
         ours("listen", f"ipc://{path}")
 
 
-def test_whoever_dials_a_plain_socket_that_is_not_sp_is_told(ours, tmp_path):
+def test_dialing_a_socket_that_is_not_sp_is_reported(ours, tmp_path):
     path = str(tmp_path / "pair")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

@@ -1,4 +1,4 @@
-"""The real C client at a driver of ours: an SP channel is a channel to it like any other."""
+"""The real C client uses an SP channel of our driver."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_c_client_answers_pynng(start, peer, our_driver, foreign_python, url
     client.await_line("ready")
     their.await_event("joined")
 
-    their.tell("receive", count=count, timeout=30)
+    their.command("receive", count=count, timeout=30)
     their.send(first=0, count=count)
 
     assert their.await_event("received")["checksum"] == checksum_of(count)

@@ -1,4 +1,4 @@
-"""Chains of devices, of nng and of ours, with peers of both: each adds a hop, and one too many ends a message."""
+"""Chains of nng's and our devices: each adds a hop, and messages over the hop limit are discarded."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.interop
 
 @pytest.fixture
 def nng_devices(sp_python):
-    """Start devices of nng in a row; return where the first listens."""
+    """Start a chain of nng devices; return the address of the first."""
     started = []
 
     def start(count, dialed_url):
         devices = SpPeer(sp_python, PEERS / "pynng_devices.py", count)
         started.append(devices)
-        devices.tell("start", listen="tcp://127.0.0.1:0", dial=dialed_url)
+        devices.command("start", listen="tcp://127.0.0.1:0", dial=dialed_url)
         return devices.await_event("listening")["url"]
 
     yield start
@@ -32,7 +32,7 @@ def nng_devices(sp_python):
 
 
 class OurDevices:
-    """Devices of ours in a row, all of one driver: the first listens at `listened`, the last dials `dialed`."""
+    """A chain of our devices in one driver: the first listens at `listened`, the last dials `dialed`."""
 
     def __init__(self, aeron, name, count, listened, dialed):
         between = [f"abstract://{name}-{number}" for number in range(count - 1)]
@@ -60,7 +60,7 @@ class OurDevices:
 
 @pytest.fixture
 def our_devices(aeron_dirs, tmp_path):
-    """Start devices of ours in a row, and return them with their client."""
+    """Start a chain of our devices; return them with their client."""
     with ExitStack() as stack:
 
         def start(count, listened, dialed):
@@ -76,7 +76,7 @@ def our_devices(aeron_dirs, tmp_path):
 
 @pytest.fixture
 def chained(ours, url, nng_devices):
-    """Put a number of devices of nng between two of ours."""
+    """Connect two of our endpoints by a number of nng devices."""
 
     def chain(count, keys=""):
         far = ours("listen", url("tcp"), keys)
@@ -100,7 +100,7 @@ def test_each_device_adds_a_hop_in_both_directions(chained, count):
 
 
 @pytest.mark.compatible("SP PAIR1, devices", "our driver ↔ devices of nng ↔ our driver")
-def test_what_has_passed_eight_devices_is_discarded(chained):
+def test_a_message_is_discarded_after_eight_devices(chained):
     near, far = chained(8)
 
     near.send("hello")
@@ -110,7 +110,7 @@ def test_what_has_passed_eight_devices_is_discarded(chained):
 
 
 @pytest.mark.compatible("SP PAIR1, devices", "our driver ↔ devices of nng ↔ our driver")
-def test_what_has_passed_eight_devices_arrives_where_nine_hops_are_allowed(chained):
+def test_a_message_arrives_after_eight_devices_if_nine_hops_are_allowed(chained):
     near, far = chained(8, "|ttl=9")
 
     near.send("hello")
@@ -121,7 +121,7 @@ def test_what_has_passed_eight_devices_arrives_where_nine_hops_are_allowed(chain
 
 @pytest.fixture
 def chained_peers(peer, our_devices, tmp_path):
-    """Put a number of devices of ours between two peers of pynng."""
+    """Connect two pynng peers by a number of our devices."""
 
     def chain(count):
         near, far = peer("pynng"), peer("pynng")
@@ -135,7 +135,7 @@ def chained_peers(peer, our_devices, tmp_path):
 
 
 @pytest.mark.compatible("SP PAIR1, devices", "pynng ↔ our devices ↔ pynng")
-def test_seven_of_our_devices_lead_from_one_peer_of_nng_to_another_and_back(chained_peers):
+def test_messages_of_nng_peers_pass_seven_of_our_devices_in_both_directions(chained_peers):
     near, far, *_ = chained_peers(7)
 
     for one, other in ((near, far), (far, near)):
@@ -144,7 +144,7 @@ def test_seven_of_our_devices_lead_from_one_peer_of_nng_to_another_and_back(chai
 
 
 @pytest.mark.compatible("SP PAIR1, devices", "pynng ↔ our devices ↔ pynng")
-def test_nng_discards_what_has_passed_eight_of_our_devices(chained_peers):
+def test_nng_discards_a_message_after_eight_of_our_devices(chained_peers):
     near, far, devices, aeron = chained_peers(8)
     publication = aeron.add_exclusive_publication(devices.last_channel, 7)
     publication.await_connected(20)
@@ -152,7 +152,7 @@ def test_nng_discards_what_has_passed_eight_of_our_devices(chained_peers):
     near.send("too far")
     while devices.devices[-1].traffic[0].messages < 1:
         pass
-    # It goes the same way behind that one.
+    # A later message takes the same path.
     while publication.offer(b"near enough") < 0:
         pass
 
@@ -161,7 +161,7 @@ def test_nng_discards_what_has_passed_eight_of_our_devices(chained_peers):
 
 @pytest.fixture
 def mixed(ours, url, start, nng_devices, tmp_path):
-    """Put devices between two of ours: at each end `aeron-core device`, and so many of nng between them."""
+    """Connect two of our endpoints by `aeron-core device` at each end, with nng devices between them."""
 
     def chain(count):
         far = ours("listen", url("tcp"))
@@ -184,7 +184,7 @@ def _start_command(start, *channels):
 @pytest.mark.compatible(
     "SP PAIR1, devices", "our driver ↔ aeron-core device ↔ devices of nng ↔ aeron-core device"
 )
-def test_our_command_is_a_device_among_those_of_nng(mixed):
+def test_our_device_command_works_in_a_chain_with_nng_devices(mixed):
     near, far = mixed(5)
 
     for one, other in ((near, far), (far, near)):
@@ -196,7 +196,7 @@ def test_our_command_is_a_device_among_those_of_nng(mixed):
 @pytest.mark.compatible(
     "SP PAIR1, devices", "our driver ↔ aeron-core device ↔ devices of nng ↔ aeron-core device"
 )
-def test_our_command_is_the_eighth_device_of_a_chain_whose_end_discards(mixed):
+def test_a_message_is_discarded_after_our_device_command_as_eighth_device(mixed):
     near, far = mixed(6)
 
     for one, other in ((near, far), (far, near)):

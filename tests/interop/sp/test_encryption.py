@@ -1,4 +1,4 @@
-"""Encrypted connections: each end proves who it is to the other that asks."""
+"""Encrypted connections: peers are authenticated by certificate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.interop
 
 
-def test_we_do_not_talk_to_a_peer_that_nobody_we_trust_vouches_for(ours, peer, url, files):
+def test_a_peer_with_an_untrusted_certificate_is_refused(ours, peer, url, files):
     their = peer("pynng", "pair1", f"serve={files.server}")
 
     our = ours("dial", their.listen(url("tls")), f"|ca={files.stranger}")

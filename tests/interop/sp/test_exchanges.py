@@ -1,4 +1,4 @@
-"""Messages between ours and others: every one arrives once, in order, as it was sent, whoever listens."""
+"""Messages between our and foreign endpoints arrive once, in order and unmodified, for both roles."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ pytestmark = pytest.mark.interop
 
 LIBRARIES = ["pynng", "nng", "mangos"]
 MEGABYTES = 16 << 20
-#: Also where the length of a frame of WebSocket has more bytes, and where nng begins to cut messages into several.
+#: Includes the boundaries of WebSocket length encodings and of nng's fragmentation.
 LENGTHS = [1, 2, 121, 122, 125, 126, 1000, 65_531, 65_532, 65_536, 200_000, MEGABYTES]
-#: As long as messages of 16 MiB ask for.
+#: Long enough for messages of 16 MiB.
 LONG = "|max-message=16m|term-length=128m"
-#: mangos says that the first hop is number 0.
+#: mangos sends hop count 0 for the first hop.
 KEYS = {"mangos": "|accept-zero-hop=true"}
 
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
 @pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1 over {transport}", "{library} ↔ our driver, which {role}s")
-def test_messages_of_all_lengths_go_both_ways(connected, library, transport, role):
+def test_messages_of_all_lengths_pass_in_both_directions(connected, library, transport, role):
     our, their = connected(library, transport, role, LONG + KEYS.get(library, ""))
 
     for length in LENGTHS:
@@ -30,7 +30,7 @@ def test_messages_of_all_lengths_go_both_ways(connected, library, transport, rol
         assert their.receive()["checksum"] == checksum_of(1, 3, length)
         assert our.checksum(1) == checksum_of(1, 3, length)
     their.send("")
-    # pynng cannot receive what has no body.
+    # pynng cannot receive empty messages.
     our.send("after it" if library == "pynng" else "")
     assert our.texts() == [""]
     assert their.texts() == ["after it" if library == "pynng" else ""]
@@ -42,12 +42,12 @@ def test_messages_of_all_lengths_go_both_ways(connected, library, transport, rol
 @pytest.mark.parametrize("transport", ["tcp", "ipc"])
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.compatible("SP PAIR1 over {transport}", "{library} ↔ our driver, which {role}s")
-def test_ten_thousand_messages_go_both_ways_at_once(connected, library, transport, role):
+def test_ten_thousand_messages_pass_in_both_directions_at_once(connected, library, transport, role):
     count = 10_000
     our, their = connected(library, transport, role, KEYS.get(library, ""))
 
-    their.tell("receive", count=count, timeout=30)
-    their.tell("send", first=70, count=count)
+    their.command("receive", count=count, timeout=30)
+    their.command("send", first=70, count=count)
     for index in range(count):
         our.send(body(index))
 
@@ -58,7 +58,7 @@ def test_ten_thousand_messages_go_both_ways_at_once(connected, library, transpor
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_hop_of_a_message_is_told(connected, library, role):
+def test_the_hop_count_of_a_message_is_delivered(connected, library, role):
     our, their = connected(library, "tcp", role, KEYS.get(library, ""))
 
     their.send("hello")
@@ -68,7 +68,7 @@ def test_the_hop_of_a_message_is_told(connected, library, role):
     assert [message.session_id] == our.sessions()
 
 
-def test_without_accepting_hop_zero_what_mangos_sends_is_counted_and_discarded(connected):
+def test_messages_of_mangos_are_discarded_and_counted_without_accept_zero_hop(connected):
     our, their = connected("mangos", "tcp", "listen")
 
     their.send("hello")
@@ -80,7 +80,7 @@ def test_without_accepting_hop_zero_what_mangos_sends_is_counted_and_discarded(c
 
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
-def test_a_message_longer_than_allowed_ends_the_connection_and_is_told(connected, role):
+def test_a_message_over_the_limit_closes_the_connection_and_is_reported(connected, role):
     our, their = connected("pynng", "tcp", role, "|max-message=1000")
 
     their.send(first=0, count=1, length=1001)

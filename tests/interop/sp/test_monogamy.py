@@ -1,4 +1,4 @@
-"""An endpoint with one peer refuses another, and takes it as soon as the first is gone."""
+"""An endpoint with one peer refuses another, and accepts it when the first has disconnected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ pytestmark = pytest.mark.interop
 
 @pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1, one peer", "{library} → our driver")
-def test_we_refuse_a_second_peer_until_the_first_is_gone(ours, peer, url, secured, library, transport):
+def test_our_endpoint_refuses_a_second_peer_while_the_first_is_connected(
+    ours, peer, url, secured, library, transport
+):
     keys, options = secured(transport, "listen")
     our = ours("listen", url(transport), f"|accept-zero-hop=true{keys}")
     first, second = peer("pynng", "pair1", *options), peer(library, "pair1", *options)
@@ -19,7 +21,7 @@ def test_we_refuse_a_second_peer_until_the_first_is_gone(ours, peer, url, secure
 
     second.dial(dialed(our.url, library))
     our.until(lambda: our.counted("refused") >= 1)
-    # It believed to have been taken.
+    # It assumed that it was accepted.
     second.await_event("left")
     our.send("to the first")
     assert first.texts() == ["to the first"]
@@ -33,7 +35,9 @@ def test_we_refuse_a_second_peer_until_the_first_is_gone(ours, peer, url, secure
 
 @pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1, one peer", "our driver → {library}")
-def test_we_are_refused_until_the_first_peer_is_gone(ours, peer, url, secured, library, transport):
+def test_our_endpoint_is_refused_while_another_peer_is_connected(
+    ours, peer, url, secured, library, transport
+):
     keys, options = secured(transport, "dial")
     listener = peer(library, "pair1", *options)
     _, options = secured(transport, "listen")
@@ -49,10 +53,10 @@ def test_we_are_refused_until_the_first_peer_is_gone(ours, peer, url, secured, l
     assert first.texts() == ["to the first"]
 
     first.kill()
-    # Before, it could still be sent to. Some tell of those, too, whom they have refused.
+    # Some libraries also report peers that they have refused.
     while listener.await_event("left")["pipe"] != pipe:
         pass
-    # Who was refused cannot know that it is not, but for a message or a while: with `confirm` nothing goes before that.
+    # A refusal is detected by a message or after a delay: with `confirm`, nothing is sent before that.
     our.send("to you")
     assert listener.texts() == ["to you"]
     listener.send("to us")

@@ -1,4 +1,4 @@
-"""The peers among themselves: what they are told to do happens, so that a test with ours shows ours."""
+"""Foreign peers without our driver: they execute commands correctly, so other tests test our side only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def test_peers_exchange_messages(peer, url, one, other, transport):
     listener, dialer = peer(one), peer(other)
 
     dialer.dial(listener.listen(url(transport)))
-    listener.tell("receive", count=200, timeout=20)
-    dialer.tell("receive", count=200, timeout=20)
+    listener.command("receive", count=200, timeout=20)
+    dialer.command("receive", count=200, timeout=20)
     sent = [each.send(first=first, count=200) for each, first in ((listener, 0), (dialer, 500))]
 
     assert [each["checksum"] for each in sent] == [checksum_of(200), checksum_of(200, 500)]
@@ -23,7 +23,7 @@ def test_peers_exchange_messages(peer, url, one, other, transport):
     assert listener.await_event("received")["checksum"] == checksum_of(200, 500)
 
 
-def test_a_polyamorous_peer_names_whom_it_means(peer):
+def test_a_polyamorous_peer_addresses_a_message(peer):
     listener = peer("pynng", "poly")
     url = listener.listen("tcp://127.0.0.1:0")
     dialers = []
@@ -38,7 +38,7 @@ def test_a_polyamorous_peer_names_whom_it_means(peer):
     assert [dialer.texts() for dialer, _ in dialers] == [[f"to {pipe}"] for _, pipe in dialers]
 
 
-def test_a_peer_tells_that_another_left(peer):
+def test_a_peer_reports_a_disconnected_peer(peer):
     listener, dialer = peer("pynng"), peer("nng")
     dialer.dial(listener.listen("tcp://127.0.0.1:0"))
     joined = listener.await_event("joined")
@@ -48,7 +48,7 @@ def test_a_peer_tells_that_another_left(peer):
     assert listener.await_event("left")["pipe"] == joined["pipe"]
 
 
-def test_a_receive_that_runs_out_of_time_tells_what_came(peer):
+def test_a_receive_that_times_out_returns_the_received_messages(peer):
     listener, dialer = peer("pynng"), peer("pynng")
     dialer.dial(listener.listen("tcp://127.0.0.1:0"))
     dialer.send("only one")

@@ -1,4 +1,4 @@
-"""An endpoint with several peers: each is an image, and the session id of the image names it."""
+"""An endpoint with several peers: each is an image, addressed by its session id."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.interop
 
 
 def named_peers(our, peers):
-    """Have each peer say its number; return session ids in the order of the peers."""
+    """Receive one number from each peer; return session ids in the order of the peers."""
     for number, each in enumerate(peers):
         each.send(str(number))
     return [message.session_id for message in sorted(our.take(len(peers)), key=lambda message: message.data)]
@@ -17,7 +17,7 @@ def named_peers(our, peers):
 
 @pytest.mark.parametrize("transport", ["tcp", "ipc", "abstract", "tls", "ws", "wss"])
 @pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng, nng and mangos")
-def test_a_message_goes_to_the_peer_that_is_named_and_to_no_other(ours, peer, url, secured, transport):
+def test_a_message_goes_only_to_the_addressed_peer(ours, peer, url, secured, transport):
     keys, options = secured(transport, "listen")
     our = ours("listen", url(transport), f"|poly=true|accept-zero-hop=true{keys}")
     # The package `nng` is built without TLS.
@@ -37,12 +37,12 @@ def test_a_message_goes_to_the_peer_that_is_named_and_to_no_other(ours, peer, ur
         came = each.receive(100)
         assert [message["text"] for message in came["messages"]] == texts[:64]
         assert came["count"] == 100
-        # Nothing else is there for it.
+        # It receives nothing else.
         assert each.receive(1, timeout=0.1)["count"] == 0
 
 
 @pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
-def test_a_message_for_a_peer_that_is_gone_goes_to_nobody_and_is_told(ours, peer, url):
+def test_a_message_for_a_disconnected_peer_is_dropped_and_reported(ours, peer, url):
     our = ours("listen", url("tcp"), "|poly=true")
     gone, left = peer("pynng"), peer("pynng")
     for each in (gone, left):
@@ -59,7 +59,7 @@ def test_a_message_for_a_peer_that_is_gone_goes_to_nobody_and_is_told(ours, peer
 
 
 @pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
-def test_what_names_nobody_goes_to_the_peer_that_came_first_while_it_is_there(ours, peer, url):
+def test_a_message_without_an_address_goes_to_the_longest_connected_peer(ours, peer, url):
     our = ours("listen", url("tcp"), "|poly=true")
     first, second = peer("pynng"), peer("pynng")
     first.dial(our.url)
@@ -78,7 +78,7 @@ def test_what_names_nobody_goes_to_the_peer_that_came_first_while_it_is_there(ou
 
 
 @pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
-def test_a_peer_that_reads_nothing_does_not_hold_up_another(ours, peer, url):
+def test_a_peer_that_does_not_read_does_not_block_another(ours, peer, url):
     our = ours("listen", url("ipc"), "|poly=true|peer-queue=256k")
     slow, quick = peer("pynng"), peer("pynng")
     for each in (slow, quick):
@@ -94,7 +94,7 @@ def test_a_peer_that_reads_nothing_does_not_hold_up_another(ours, peer, url):
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
 @pytest.mark.compatible("SP PAIR1, several peers", "pynng ↔ our drivers, which {role}")
-def test_several_of_ours_are_the_peers_of_a_polyamorous_pynng(ours, peer, url, role):
+def test_several_of_our_endpoints_connect_to_a_polyamorous_pynng(ours, peer, url, role):
     their = peer("pynng", "poly")
     where = [their.listen(url("tcp"))] * 3 if role == "dial" else [url("tcp")] * 3
     pairs = [ours(role, each) for each in where]

@@ -1,4 +1,4 @@
-"""PAIR version 0 with those who speak it, and nobody at all who speaks another protocol."""
+"""PAIR version 0: compatible peers exchange messages, peers of other protocols are refused."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PAIR0 = "|protocol=pair0"
 @pytest.mark.parametrize("role", ["listen", "dial"])
 @pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR0 over {transport}", "{library} ↔ our driver, which {role}s")
-def test_messages_of_pair0_go_both_ways(connected, library, transport, role):
+def test_messages_of_pair0_pass_in_both_directions(connected, library, transport, role):
     our, their = connected(library, transport, role, PAIR0, kind="pair0")
 
-    their.tell("receive", count=500, timeout=30)
-    their.tell("send", first=70, count=500)
+    their.command("receive", count=500, timeout=30)
+    their.command("send", first=70, count=500)
     for index in range(500):
         our.send(body(index))
 
@@ -36,7 +36,7 @@ def test_messages_of_pair0_go_both_ways(connected, library, transport, role):
 )
 @pytest.mark.parametrize("role", ["listen", "dial"])
 @pytest.mark.parametrize("library", ["pynng", "nng", "mangos"])
-def test_who_speaks_the_other_version_is_turned_away_and_told_of(
+def test_a_peer_of_the_other_protocol_version_is_refused_and_reported(
     ours, peer, url, library, role, mine, theirs, words
 ):
     their = peer(library, theirs)
@@ -52,13 +52,13 @@ def test_who_speaks_the_other_version_is_turned_away_and_told_of(
 
 @pytest.fixture
 def met(ours, start, url, secured):
-    """Connect one of ours with a program that sends a message, and prints what comes."""
+    """Connect one of our endpoints with a program that sends a message and prints received ones."""
 
     def meet(role, transport, keys, command):
         more, options = secured(transport, role)
         where = url(transport) if role == "listen" else of_this_process(url(transport))
         if "nanocat" in command and transport == "ws":
-            # It listens at no path.
+            # It does not support a path.
             where = where.removesuffix("/pair")
         our = ours(role, where, f"{keys}{more}|backoff-init=10ms|backoff-max=50ms")
         addressed = ["--connect", dialed(our.url, "nng")] if role == "listen" else ["--bind", where]
@@ -70,7 +70,7 @@ def met(ours, start, url, secured):
 
 
 def _files(options):
-    """Return options of nngcat for those of our peers."""
+    """Convert options of our peers to options of nngcat."""
     words = [option.split("=") for option in options]
     return [word for role, file in words for word in ({"serve": "--cert", "trust": "--cacert"}[role], file)]
 

@@ -1,4 +1,4 @@
-"""Peers that go and come again: killed, restarted, in the middle of a message."""
+"""Reconnection: peers that are killed and restarted, also within a message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONG = "|max-message=16m|term-length=128m"
 
 @pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1, restarts", "our driver → {library}")
-def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, secured, library, transport):
+def test_our_dialer_reconnects_to_a_restarted_peer(ours, peer, url, secured, library, transport):
     keys, options = secured(transport, "dial")
     first = peer(library, "pair1", *options)
     where = listening(first, library, url(transport))
@@ -32,7 +32,7 @@ def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, 
     our.await_peers(0)
     again = peer(library, "pair1", *options)
     if library == "mangos" and transport == "ipc":
-        # It does not replace the file that a dead one left.
+        # It does not replace the socket file of a dead peer.
         Path(where.removeprefix("ipc://")).unlink()
     listening(again, library, where)
 
@@ -46,7 +46,7 @@ def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, 
 
 @pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1, restarts", "{library} → our driver")
-def test_a_peer_dials_us_again_after_we_were_started_anew(ours, peer, url, secured, library, transport):
+def test_a_peer_reconnects_to_our_restarted_listener(ours, peer, url, secured, library, transport):
     keys, options = secured(transport, "listen")
     our = ours("listen", url(transport), f"|accept-zero-hop=true{keys}")
     their = peer(library, "pair1", *options)
@@ -68,7 +68,7 @@ def test_a_peer_dials_us_again_after_we_were_started_anew(ours, peer, url, secur
 
 @pytest.mark.parametrize("transport", ["tcp", "ipc"])
 @pytest.mark.compatible("SP PAIR1, restarts", "our driver → pynng")
-def test_we_dial_again_after_we_were_started_anew(ours, peer, url, transport):
+def test_our_restarted_dialer_reconnects(ours, peer, url, transport):
     their = peer("pynng")
     where = their.listen(url(transport))
     our = ours("dial", where)
@@ -82,7 +82,7 @@ def test_we_dial_again_after_we_were_started_anew(ours, peer, url, transport):
     assert their.texts() == ["after"]
 
 
-def test_we_dial_a_peer_that_is_not_there_yet(ours, peer, tmp_path):
+def test_our_dialer_connects_to_a_peer_that_starts_later(ours, peer, tmp_path):
     where = f"ipc://{tmp_path}/pair"
     our = ours("dial", where, SOON)
     their = peer("pynng")
@@ -96,21 +96,19 @@ def test_we_dial_a_peer_that_is_not_there_yet(ours, peer, tmp_path):
 
 @pytest.mark.parametrize(
     ("library", "transport"),
-    # Those of one library with every transport, those of the others once: it is our reading that is shown.
+    # One library with every transport, the others once: the tested code is our receive side.
     [each for each in MEETINGS if each[0] == "pynng" or each[1] == "tcp"],
 )
 @pytest.mark.compatible("SP PAIR1, kills", "{library} → our driver")
-def test_of_a_peer_killed_in_mid_message_whole_messages_are_delivered(
-    ours, peer, url, secured, library, transport
-):
+def test_only_complete_messages_of_a_killed_peer_are_delivered(ours, peer, url, secured, library, transport):
     keys, options = secured(transport, "listen")
     our = ours("listen", url(transport), f"{LONG}|accept-zero-hop=true{keys}")
     killed = peer(library, "pair1", *options)
     killed.dial(dialed(our.url, library))
     our.await_peers()
 
-    # More than there is room for before anything is read, so that one of them is on its way.
-    killed.tell("send", first=0, count=20, length=MEGABYTES)
+    # More than the buffers hold, so that a message is incomplete when the peer is killed.
+    killed.command("send", first=0, count=20, length=MEGABYTES)
     our.until(lambda: _received(our) > 2 * MEGABYTES)
     killed.kill()
     our.until(lambda: (our.poll(), not our.sessions())[-1])
@@ -136,19 +134,17 @@ def _received(our):
 
 @pytest.mark.parametrize("transport", ["tcp", "ipc", "tls", "ws"])
 @pytest.mark.compatible("SP PAIR1, kills", "our driver → pynng")
-def test_of_our_driver_killed_in_mid_message_whole_messages_are_delivered(
-    our_driver, peer, url, secured, transport
-):
+def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, peer, url, secured, transport):
     keys, options = secured(transport, "dial")
     their = peer("pynng", "pair1", *options)
     where = listening(their, "pynng", url(transport))
-    # Who has not noticed yet that the first is gone refuses the next: nothing goes to it before it is taken.
+    # A peer that has not detected the disconnect refuses the next one: send nothing before it is accepted.
     channel = f"aeron:sp?{channel_keys(where)}|mode=dial|confirm=true{LONG}{SOON}{keys}"
     with aeron_core.connect(our_driver()) as aeron:
         publication = aeron.add_exclusive_publication(channel, 7)
         publication.await_connected(20)
         offered = 0
-        # Nobody reads: what is offered is on its way when there is no more room.
+        # The peer does not read: messages are in flight when the buffers are full.
         while publication.offer(body(offered, MEGABYTES)) > 0:
             offered += 1
         (driver,) = our_driver.peers

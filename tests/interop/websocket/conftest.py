@@ -1,4 +1,4 @@
-"""nng, and a driver-less end of ours: the streams that the compiled agents have."""
+"""nng, and our connections without a driver."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ pytest.importorskip("wsproto", reason="needs wsproto: pip install aeron-core[web
 
 @pytest.fixture(scope="session")
 def nng_python() -> Path:
-    """A Python that has pynng."""
+    """Return a Python with pynng."""
     return sp_peers.make_python()
 
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """Files of an authority and of a server that it knows."""
+    """Files of a certificate authority and of a server with its certificate."""
     directory = tmp_path_factory.mktemp("certificates")
     authority = trustme.CA()
     issued = authority.issue_cert("127.0.0.1", "localhost", common_name="127.0.0.1")

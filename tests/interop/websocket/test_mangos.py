@@ -1,4 +1,4 @@
-"""WebSocket with mangos, the other implementation: it masks, closes and answers by itself."""
+"""WebSocket with mangos: masking, close and responses of another implementation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LENGTHS = [1, 121, 122, 126, 65532, 65536, 200_000]
 def program():
     made = sp_peers.make_mangos()
     if made is None:
-        pytest.skip("mangos is not tried: there is no Go here")
+        pytest.skip("mangos is not tested: Go is not installed")
     return made
 
 
@@ -48,7 +48,7 @@ def ends():
 
 @pytest.fixture(params=["dials", "listens"])
 def pair(request, mangos, protocol, ends):
-    """Our end of a connection with mangos."""
+    """Our side of a connection with mangos."""
     if request.param == "dials":
         url = mangos.listen("ws://127.0.0.1:0/x")
         host = url.removeprefix("ws://").removesuffix("/x")
@@ -61,7 +61,7 @@ def pair(request, mangos, protocol, ends):
         listener = ends.listen_on(network)
         mangos.dial(f"ws://127.0.0.1:{listener.local_address().as_tuple()[1]}/x")
         probe = ends.taken(listener)
-    # Its first hop has the number 0.
+    # Its first hop has count 0.
     return Pair(probe, protocol, hops=0)
 
 
@@ -73,13 +73,13 @@ def test_messages_of_mangos_arrive(mangos, pair):
 
 def test_messages_for_mangos_arrive(mangos, pair):
     bodies = [body(index, length) for index, length in enumerate(LENGTHS)]
-    mangos.tell("receive", count=len(bodies), timeout=20)
+    mangos.command("receive", count=len(bodies), timeout=20)
     for each in bodies:
         pair.send(each)
     assert mangos.await_event("received")["checksum"] == checksum(bodies)
 
 
-def test_mangos_sees_our_end_part(mangos, pair):
+def test_mangos_detects_that_our_endpoint_closed(mangos, pair):
     pair.send(b"hello")
     assert mangos.texts() == ["hello"]
     pair.probe.close()

@@ -1,4 +1,4 @@
-"""WebSocket with nng: every message comes back as it was sent."""
+"""WebSocket with nng: every message is echoed unmodified."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.interop
 ECHO = Path(__file__).parent / "peers" / "nng_echo.py"
 SUBPROTOCOLS = {"pair0": "pair.sp.nanomsg.org", "pair1": "pair1.sp.nanomsg.org"}
 LIMIT = 64 << 20
-#: Around the lengths that WebSocket writes otherwise, with and without a header of 4 bytes; nng's fragments; 16 MiB.
+#: Boundaries of WebSocket length encodings, with and without a header of 4 bytes; nng's fragments; 16 MiB.
 LENGTHS = [1, 121, 122, 123, 125, 126, 127, 65531, 65532, 65533, 65535, 65536, 65537, 200_000, 16 << 20]
 
 
 class Meeting(RelayedEnds):
-    """Brings an end of ours and one of nng together; `ours` says what ours does."""
+    """Connects one of our endpoints with one of nng; `ours` is our role."""
 
     def __init__(self, start, nng_python, certificates, scheme):
         super().__init__()
@@ -61,7 +61,7 @@ class Meeting(RelayedEnds):
         return peer
 
     def dial(self, protocol="pair1", path="/x"):
-        """Return a stream that connects to nng."""
+        """Return a connection to nng."""
         host = f"127.0.0.1:{self.address.as_tuple()[1]}"
         params = WsParams(SUBPROTOCOLS[protocol], host, path, LIMIT)
         self.network = WsConnections(params, self.contexts(server_side=False))
@@ -75,7 +75,7 @@ class Meeting(RelayedEnds):
         return self.listen_on(self.network)
 
     def meet(self, ours, protocol="pair1"):
-        """Return our end, connected."""
+        """Return our side, connected."""
         if ours == "dials":
             self.listening_nng(protocol=protocol)
             probe = self.dial(protocol)
@@ -115,7 +115,7 @@ def test_many_messages_come_back_in_order(meeting, ours):
 
 
 @pytest.mark.parametrize("ours", ["dials", "listens"])
-def test_nng_sees_our_end_part(meeting, ours):
+def test_nng_detects_that_our_endpoint_closed(meeting, ours):
     pair = meeting.meet(ours)
     pair.send(b"hello")
     assert pair.receive() == b"hello"
@@ -123,7 +123,7 @@ def test_nng_sees_our_end_part(meeting, ours):
     meeting.peer.await_line("parted")
 
 
-def test_a_pair_of_nng_that_has_a_peer_ends_the_second_connection(meeting):
+def test_an_nng_pair_with_a_peer_closes_a_second_connection(meeting):
     meeting.listening_nng()
     first = meeting.dial()
     wait_for(first.is_connected)
@@ -136,21 +136,21 @@ def test_a_pair_of_nng_that_has_a_peer_ends_the_second_connection(meeting):
     wait_for(lambda: second.receive() == b"")
 
 
-def test_a_protocol_that_nng_does_not_speak_is_refused_by_its_subprotocol(meeting):
+def test_nng_refuses_an_unsupported_subprotocol(meeting):
     meeting.listening_nng(protocol="pair1")
     caller = meeting.dial("pair0")
     failure(caller.is_connected)
     assert fault(meeting.network).reason == "the peer answered 400 to /x, not 101"
 
 
-def test_a_path_that_nng_does_not_have_is_not_found(meeting):
+def test_nng_answers_404_for_an_unknown_path(meeting):
     meeting.listening_nng()
     caller = meeting.dial(path="/y")
     failure(caller.is_connected)
     assert fault(meeting.network).reason == "the peer answered 404 to /y, not 101"
 
 
-def test_a_protocol_that_we_do_not_speak_is_named(meeting):
+def test_an_unsupported_subprotocol_is_named_in_the_error(meeting):
     listener = meeting.listen("pair1")
     meeting.nng("dial", listener.local_address().as_tuple()[1], "pair0")
     assert fault(meeting.network).reason == (
@@ -158,7 +158,7 @@ def test_a_protocol_that_we_do_not_speak_is_named(meeting):
     )
 
 
-def test_a_message_that_nng_finds_too_long_is_named(meeting):
+def test_a_message_over_the_limit_of_nng_is_reported(meeting):
     meeting.listening_nng(limit=1000)
     caller = meeting.dial()
     wait_for(caller.is_connected)
@@ -169,12 +169,12 @@ def test_a_message_that_nng_finds_too_long_is_named(meeting):
     assert fault(meeting.network).reason == "the peer closed the connection with 1009"
 
 
-def test_a_message_that_we_find_too_long_ends_the_connection_for_nng(meeting):
+def test_a_message_over_our_limit_closes_the_connection_of_nng(meeting):
     listener = meeting.listen(limit=2000)
     peer = meeting.nng("dial", listener.local_address().as_tuple()[1])
     taken = meeting.taken(listener)
     pair = Pair(taken, "pair1")
-    # What nng sends back comes with a header that is as long, and a hop.
+    # nng echoes with a header of the same length and a hop count.
     pair.send(bytes(1996))
     assert pair.receive() == bytes(1996)
     pair.send(bytes(1997))

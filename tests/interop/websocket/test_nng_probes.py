@@ -1,4 +1,4 @@
-"""What nng answers to the probes of the page about the wire."""
+"""nng's responses to the probes of the wire format page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from websocket_probes import FRAMES, LIMIT, REQUESTS, answers, words_for
 pytestmark = pytest.mark.interop
 
 ECHO = Path(__file__).parent / "peers" / "nng_echo.py"
-#: For what may be said, or not.
+#: Wait for a response that may be missing.
 PATIENCE_S = 1.0
 
 
 @pytest.fixture
 def nng(start, nng_python):
-    """The port of an endpoint that takes messages of so many bytes, and sends them back."""
+    """Return the port of an nng endpoint that accepts messages of limited length and echoes them."""
     peer = start(nng_python, ECHO, "listen", "ws://127.0.0.1:0/x", "pair1", LIMIT)
     peer.await_line("listening ")
     (line,) = [line for line in peer.lines if line.startswith("listening ")]
@@ -26,7 +26,7 @@ def nng(start, nng_python):
 
 
 def heard(sock):
-    """Return what comes until the connection ends, or nothing more does."""
+    """Return the received bytes until the connection closes or is silent."""
     sock.settimeout(PATIENCE_S)
     data = b""
     try:
@@ -45,7 +45,7 @@ def head_from(sock):
 
 
 @pytest.mark.parametrize("row", REQUESTS)
-def test_nng_answers_a_request_as_the_page_says(nng, row):
+def test_nng_answers_requests_as_documented(nng, row):
     with socket.create_connection(("127.0.0.1", nng), timeout=10) as sock:
         sock.sendall(REQUESTS[row](f"127.0.0.1:{nng}"))
         said = heard(sock)
@@ -53,7 +53,7 @@ def test_nng_answers_a_request_as_the_page_says(nng, row):
 
 
 @pytest.mark.parametrize("row", FRAMES)
-def test_nng_answers_frames_as_the_page_says(nng, row):
+def test_nng_answers_frames_as_documented(nng, row):
     with socket.create_connection(("127.0.0.1", nng), timeout=10) as sock:
         sock.sendall(REQUESTS["as above"](f"127.0.0.1:{nng}"))
         assert head_from(sock).startswith(b"HTTP/1.1 101")

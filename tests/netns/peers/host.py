@@ -1,12 +1,12 @@
-"""One machine of a network: a media driver and a client, in a process of its own.
+"""One machine of a network: a process with a media driver and a client.
 
-    host.py send DIR CHANNEL COUNT AWAITED  until standard input ends; starts with so many required receivers
-    host.py receive DIR CHANNEL COUNT RATE  until it has the last, or SIGTERM; RATE messages a second, 0 for any
+    host.py send DIR CHANNEL COUNT AWAITED  until standard input ends; waits for that many required receivers
+    host.py receive DIR CHANNEL COUNT RATE  until the last message or SIGTERM; RATE messages a second, 0 for no limit
 
-Prints lines of JSON. The sender says how many destinations and required receivers it has and whether it is connected,
-whenever one of them changes, and `sent` when it has sent everything. The receiver says `ready`, `began` after a tenth
-of the messages, and at the end what came. Destinations of a sender follow its channel, separated by blanks. Settings of
-the driver may come from the environment.
+Prints lines of JSON. The sender prints its number of destinations and required receivers and whether it is connected,
+whenever one of them changes, and `sent` at the end. The receiver prints `ready`, `began` after a tenth of the
+messages, and its result at the end. Destinations of a sender follow its channel, separated by spaces. Settings of the
+driver may come from the environment.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import aeron_core
 from aeron_core.errors import ErrorCode, RegistrationError
 
 STREAM = 1001
-LENGTH = 1000  # of a message: its number, and bytes that follow from it
-PATIENCE_S = 20  # until a name is known
+LENGTH = 1000  # message length: a number, and bytes derived from it
+PATIENCE_S = 20  # time until a name is known
 FLOW_CONTROL_RECEIVERS, DESTINATIONS = 17, 18  # types of counters
 SETTINGS = {
     "threading_mode": "SHARED",
@@ -57,7 +57,7 @@ def state_of(aeron: aeron_core.Aeron, publication: aeron_core.Publication) -> di
 
 
 def add_publication(aeron: aeron_core.Aeron, channel: str) -> aeron_core.Publication:
-    """Return a publication with its destinations, once the name in its channel is known."""
+    """Wait until the name in the channel is known and return a publication with its destinations."""
     channel, *destinations = channel.split()
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -74,15 +74,15 @@ def add_publication(aeron: aeron_core.Aeron, channel: str) -> aeron_core.Publica
 
 def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> None:
     publication = add_publication(aeron, channel)
-    sent, said, may_start = 0, None, awaited == 0
+    sent, output, may_start = 0, None, awaited == 0
     message, digest = make_message(0), hashlib.sha256()
     due = 0.0
     while not select.select([sys.stdin], [], [], 0)[0]:
         if time.monotonic() > due:
             due = time.monotonic() + 0.02
             state = state_of(aeron, publication)
-            if state != said:
-                said = state
+            if state != output:
+                output = state
                 say(**state)
             may_start = may_start or state["receivers"] == awaited
         if may_start and sent < count and publication.offer(message) > 0:

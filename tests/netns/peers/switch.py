@@ -1,9 +1,9 @@
-"""A switch with poor links, for kernels without netem.
+"""A switch with impaired links, for kernels without netem.
 
     switch.py DELAY JITTER LOSS REORDER DUPLICATE PORT...  until standard input ends; milliseconds and percent
 
-What leaves by a port is late by DELAY ± JITTER, evenly spread and each for itself, lost, doubled, or (REORDER) not late
-at all, as netem on that port would have it. Prints `ready`, and at the end how many it has treated so.
+Each packet that leaves by a port is delayed by DELAY ± JITTER, uniformly distributed, dropped, duplicated, or
+(REORDER) not delayed, as netem on that port would do. Prints `ready`, and at the end the number of affected packets.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from heapq import heappop, heappush
 
 ETH_P_ALL = 3
 SOL_PACKET = 263
-PACKET_VNET_HDR = 15  # keeps what checksum a packet still lacks: both ends of a veth leave it to the other
+PACKET_VNET_HDR = (
+    15  # keep the offloaded checksum state of packets: both ends of a veth leave the checksum to the other
+)
 PACKET_IGNORE_OUTGOING = 23
-HEADER = 10  # bytes of what PACKET_VNET_HDR puts before a packet
-MAC = 6  # bytes of an address, the destination's first
+HEADER = 10  # bytes of the header that PACKET_VNET_HDR adds
+MAC = 6  # bytes of an address; the destination is first
 BUFFER = 8 << 20
 
 
 class Switch:
-    """Sends each packet to the port where its destination has been seen, or to all others."""
+    """Forwards each packet to the port of its destination, if known, or to all others."""
 
     def __init__(self, conditions: tuple[float, ...], names: list[str]) -> None:
         self._delay_s, self._jitter_s = (value / 1000 for value in conditions[:2])
@@ -86,7 +88,7 @@ def open_port(name: str) -> socket.socket:
 
 
 def send(port: socket.socket, packet: bytes) -> None:
-    # A cable that is unplugged, or full, loses what is sent.
+    # An unplugged or saturated cable drops packets.
     try:
         port.send(packet)
     except OSError as error:

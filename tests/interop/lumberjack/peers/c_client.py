@@ -1,8 +1,8 @@
-"""The real C client by way of pyaeron, subscribed to events.
+"""The real C client (by pyaeron), subscribed to events.
 
     c_client.py DIR CHANNEL STREAM COUNT
 
-Prints `ready`, then what has come once those are COUNT messages, and goes on until killed.
+Prints `ready`, then the messages when COUNT have arrived, and runs until killed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-// The writer of the npm package lumberjack-client: never reads acknowledgements, and lives until killed.
+// The writer of the npm package lumberjack-client: never reads acknowledgements, runs until killed.
 //
 //     node lumberjack_client.js PACKAGE PORT COUNT
 //
-// Encrypted where LUMBERJACK_CA names an authority; LUMBERJACK_CERT and LUMBERJACK_KEY name a certificate to show.
-// Half of the events are logged before it is connected, and leave as one window; the others have one each.
+// Encrypted if LUMBERJACK_CA names an authority; LUMBERJACK_CERT and LUMBERJACK_KEY name a certificate to present.
+// Half of the events are logged before it connects and are sent as one window; the others have one window each.
 'use strict'
 
 const [, , location, port, count] = process.argv

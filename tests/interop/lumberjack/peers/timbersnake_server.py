@@ -2,7 +2,7 @@
 
     timbersnake_server.py [COUNT]
 
-Prints `listening HOST:PORT`, then what it has decoded once those are COUNT events, and goes on until killed. Without
+Prints `listening HOST:PORT`, then the events when COUNT have arrived, and runs until killed. Without
 COUNT, it keeps nothing.
 """
 
@@ -19,7 +19,7 @@ from timbersnake.server import Server
 
 
 class Recorder(logging.Handler):
-    """Takes events from where the server leaves them: in its log."""
+    """Collects events from the server's log, its only output."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Recorder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.msg == "recv JSON: %s":
-            # A single mapping among the arguments of a record becomes all of them.
+            # `logging` unpacks a single mapping: it replaces the tuple of arguments.
             self._events.append(record.args)
             if len(self._events) == self._count:
                 print(json.dumps({"events": self._events}), flush=True)
@@ -40,7 +40,7 @@ async def serve(count: int) -> None:
     if count:
         log.setLevel(logging.DEBUG)
         log.addHandler(Recorder(count))
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints what it is made of
+    with contextlib.redirect_stdout(io.StringIO()):  # the server prints its configuration
         callback = Server("127.0.0.1", 0).handle_client_callback
     server = await asyncio.start_server(callback, "127.0.0.1", 0)
     print("listening {}:{}".format(*server.sockets[0].getsockname()), flush=True)

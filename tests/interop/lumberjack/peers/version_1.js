@@ -1,9 +1,9 @@
-// Writers of version 1 from npm, which are always encrypted: of lumberjack-protocol, alone or below bunyan-lumberjack.
+// Writers of version 1 from npm, always encrypted: lumberjack-protocol, alone or under bunyan-lumberjack.
 //
 //     node version_1.js MODULES protocol|bunyan PORT COUNT WINDOW
 //
-// LUMBERJACK_CA names the authority; LUMBERJACK_CERT and LUMBERJACK_KEY a certificate to show. Prints what it has sent
-// once all is acknowledged.
+// LUMBERJACK_CA names the authority; LUMBERJACK_CERT and LUMBERJACK_KEY a certificate to present. Prints the sent events
+// when all are acknowledged.
 'use strict'
 
 const [, , modules, kind, port, count, windowSize] = process.argv
@@ -32,7 +32,7 @@ if (kind === 'protocol') {
   client.log = (n) => logger.info({ n }, '<é & 🦀>'.repeat(n % 23))
 }
 
-// What it makes of an event, and all that it does make.
+// Records each encoded event.
 const write = client.writeDataFrame.bind(client)
 client.writeDataFrame = (frame) => {
   payloads.push(JSON.stringify(frame))

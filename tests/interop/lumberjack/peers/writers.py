@@ -1,11 +1,11 @@
 """Writers from PyPI.
 
     writers.py pylogbeat PORT COUNT WINDOW [LENGTH]
-                                               windows on one connection, which keep counting
+                                               windows on one connection, numbered continuously
     writers.py logstash_async PORT COUNT       a handler of `logging`
-    writers.py timbersnake PORT COUNT WINDOW   a connection for each window, which claims to have three events
+    writers.py timbersnake PORT COUNT WINDOW   one connection per window, announced as three events
 
-Prints what it has sent, as it was encoded, once all is acknowledged. Connections are encrypted where LUMBERJACK_CA
+Prints the encoded events when all are acknowledged. Connections are encrypted if LUMBERJACK_CA
 names an authority in the environment; LUMBERJACK_CERT and LUMBERJACK_KEY name a certificate to show.
 """
 
@@ -64,10 +64,10 @@ def logstash_async(port: int, count: int) -> list[str]:
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     for index in range(count):
-        # Its queue sorts events by their text: of one millisecond, by this.
+        # Its queue sorts events of one millisecond by their text.
         logger.info("event %05d", index, extra={"n": index})
     while len(payloads) < count:
-        # What it cannot send when it is closed it drops.
+        # On close it drops events that it cannot send.
         time.sleep(0.05)
     handler.close()
     return payloads

@@ -1,8 +1,8 @@
-"""The real C client by way of pyaeron, which sends back what comes.
+"""The real C client (by pyaeron), which echoes messages.
 
     c_echo.py DIR CHANNEL STREAM COUNT
 
-Prints `ready`, then how many it has sent back once those are COUNT, and goes on until killed.
+Prints `ready`, then the number of echoed messages when it is COUNT, and runs until killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the peers written in Python have in common: commands come in, events go out (see `sp_peers.py`)."""
+"""Command loop of the peers in Python: commands in, events out (see `sp_peers.py`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Protocol
 sys.path.insert(0, str(Path(__file__).parents[2] / "peers"))
 from sp_messages import body, checksum
 
-#: Messages are told one by one up to so many, with their text up to so many bytes.
+#: Maximum number of messages that an event lists, and maximum bytes of their text.
 FEW, SHORT = 64, 64
 
 
@@ -36,31 +36,31 @@ class Library(Protocol):
 _telling = threading.Lock()
 
 
-def tell(event: str, **facts: object) -> None:
-    """Print an event in one piece, whichever thread calls."""
+def emit(event: str, **facts: object) -> None:
+    """Print an event atomically from any thread."""
     with _telling:
         sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
         sys.stdout.flush()
 
 
 def run(library: Library) -> None:
-    """Do as told until there are no commands any more."""
+    """Execute commands until the end of input."""
     receives: queue.Queue[dict[str, object]] = queue.Queue()
     threading.Thread(target=_receive_all, args=(library, receives), daemon=True).start()
     actions: dict[str, Callable[[dict[str, object]], None]] = {
-        "listen": lambda command: tell("listening", url=library.listen(str(command["url"]))),
-        "dial": lambda command: (library.dial(str(command["url"])), tell("dialing"))[-1],
+        "listen": lambda command: emit("listening", url=library.listen(str(command["url"]))),
+        "dial": lambda command: (library.dial(str(command["url"])), emit("dialing"))[-1],
         "send": lambda command: _send(library, command),
         "receive": receives.put,
-        "close": lambda command: (library.close(), tell("closed"))[-1],
+        "close": lambda command: (library.close(), emit("closed"))[-1],
     }
-    tell("ready")
+    emit("ready")
     for line in sys.stdin:
         command = json.loads(line)
         try:
             actions[command["do"]](command)
         except Exception as error:
-            tell("failed", error=f"{type(error).__name__}: {error}")
+            emit("failed", error=f"{type(error).__name__}: {error}")
 
 
 def _send(library: Library, command: dict[str, object]) -> None:
@@ -72,7 +72,7 @@ def _send(library: Library, command: dict[str, object]) -> None:
         bodies = [body(index, length) for index in range(first, first + count)]
     for each in bodies:
         library.send(each, pipe)
-    tell("sent", count=len(bodies), checksum=checksum(bodies))
+    emit("sent", count=len(bodies), checksum=checksum(bodies))
 
 
 def _receive_all(library: Library, commands: queue.Queue[dict[str, object]]) -> None:
@@ -90,4 +90,4 @@ def _receive_all(library: Library, commands: queue.Queue[dict[str, object]]) -> 
             for data, pipe in came[:FEW]
         ]
         digest = checksum(data for data, _ in came)
-        tell("received", count=len(came), checksum=digest, messages=messages, error=why)
+        emit("received", count=len(came), checksum=digest, messages=messages, error=why)

@@ -1,4 +1,4 @@
-"""The package `nng` of PyPI, a binding of nng 2.
+"""The package `nng` from PyPI, a binding of nng 2.
 
 nng_peer.py pair0|pair1
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 
 import nng
-from command_loop import run, tell
+from command_loop import emit, run
 
 SEND_TIMEOUT_MS = 20_000
 
 
 class NngSocket:
-    """One socket; it has no polyamorous ones."""
+    """One socket; the package does not support polyamorous ones."""
 
     def __init__(self, kind: str) -> None:
         self._socket = nng.PairSocket(v0=kind == "pair0")
@@ -23,13 +23,13 @@ class NngSocket:
 
     def _on_new_pipe(self, pipe: nng.Pipe) -> None:
         def on_status_change() -> None:
-            tell("left", pipe=pipe.id)
+            emit("left", pipe=pipe.id)
 
         pipe.on_status_change = on_status_change
-        # It is called on a thread of its own: by now the pipe may be active, or gone.
-        tell("joined", pipe=pipe.id)
+        # Called on a separate thread: the pipe may already be active or closed.
+        emit("joined", pipe=pipe.id)
         if pipe.status == nng.PipeStatus.REMOVED:
-            tell("left", pipe=pipe.id)
+            emit("left", pipe=pipe.id)
 
     def listen(self, url: str) -> str:
         listener = self._socket.add_listener(url)

@@ -1,8 +1,8 @@
-"""A chain of nng's devices, each of which takes what one raw PAIR1 socket receives to another, and back.
+"""A chain of nng devices; each forwards between two raw PAIR1 sockets.
 
     pynng_devices.py COUNT
 
-Commands: {"do": "start", "listen": URL, "dial": URL}, which is answered with `listening`; see `sp_peers.py`.
+Commands: {"do": "start", "listen": URL, "dial": URL}, answered with `listening`; see `sp_peers.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import threading
 
 import pynng
-from command_loop import tell
+from command_loop import emit
 
 
 def raw_socket() -> object:
@@ -36,7 +36,7 @@ def dial(socket: object, url: str) -> None:
 
 
 def start(count: int, listened: str, dialed: str) -> str:
-    """Connect `count` devices in a row; return where the first listens."""
+    """Start a chain of `count` devices; return the address of the first."""
     address = ""
     for number in range(count):
         near, far = raw_socket(), raw_socket()
@@ -48,7 +48,7 @@ def start(count: int, listened: str, dialed: str) -> str:
 
 
 if __name__ == "__main__":
-    tell("ready")
+    emit("ready")
     for line in sys.stdin:
         command = json.loads(line)
-        tell("listening", url=start(int(sys.argv[1]), command["listen"], command["dial"]))
+        emit("listening", url=start(int(sys.argv[1]), command["listen"], command["dial"]))

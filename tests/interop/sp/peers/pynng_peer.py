@@ -2,8 +2,8 @@
 
     pynng_peer.py pair0|pair1|poly [serve=FILE] [trust=FILE]
 
-With `serve`, it listens with the certificate and the key of a file; with `trust`, it dials whom the authorities of a
-file vouch for.
+With `serve`, it listens with the certificate and key in a file; with `trust`, it verifies peers by the authorities in a
+file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 import pynng
-from command_loop import run, tell
+from command_loop import emit, run
 
 SEND_TIMEOUT_MS = 20_000
 
@@ -22,13 +22,13 @@ class PynngSocket:
     def __init__(self, kind: str, options: list[str]) -> None:
         made = pynng.Pair0() if kind == "pair0" else pynng.Pair1(polyamorous=kind == "poly")
         made.send_timeout = SEND_TIMEOUT_MS
-        # A dialer that was refused or left comes back soon enough for a test.
+        # A refused or disconnected dialer reconnects soon enough for a test.
         made.reconnect_time_min = 50
         made.reconnect_time_max = 200
         for option in options:
             made.tls_config = _tls(*option.split("="))
-        made.add_post_pipe_connect_cb(lambda pipe: tell("joined", pipe=pipe.id))
-        made.add_post_pipe_remove_cb(lambda pipe: tell("left", pipe=pipe.id))
+        made.add_post_pipe_connect_cb(lambda pipe: emit("joined", pipe=pipe.id))
+        made.add_post_pipe_remove_cb(lambda pipe: emit("left", pipe=pipe.id))
         self._socket = made
         self._is_poly = kind == "poly"
 
@@ -68,7 +68,7 @@ def _tls(role: str, file: str) -> pynng.TLSConfig:
 
 def _port_of(listener: pynng.Listener) -> int:
     address = listener.local_address
-    # It is in the byte order of the network.
+    # In network byte order.
     return int.from_bytes(address.port.to_bytes(2, sys.byteorder), "big")
 
 

@@ -1,4 +1,4 @@
-"""A PAIR endpoint of nng that sends back what it hears.
+"""A PAIR endpoint of nng that echoes messages.
 
 nng_echo.py listen URL pair0|pair1 MAX-LENGTH [CERTIFICATE KEY]
 nng_echo.py dial URL pair0|pair1 MAX-LENGTH [AUTHORITY]

@@ -11,9 +11,9 @@ pytestmark = [pytest.mark.system, pytest.mark.interop]
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "talk-to-nng.md"
 SHOWN = {
     "One peer": "b'from nng' after 1 hop\nb'from Aeron'\n",
-    "The other way round": "b'from Aeron'\n",
+    "Dial a listening peer": "b'from Aeron'\n",
     "Several peers": "b'hello, first' b'hello, second'\n2 peers\n",
-    "Who comes and goes": "b'welcome'\nit has left\n",
+    "Peer events": "b'welcome'\npeer disconnected\n",
     "Devices": "b'through the device'\n",
 }
 

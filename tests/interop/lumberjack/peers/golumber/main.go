@@ -6,10 +6,10 @@
 //	golumber drain json|raw | replay ADDRESS FILE IN-FLIGHT TIME | sink | flood ADDRESS FILE LEVEL IN-FLIGHT TIME
 //
 // With LUMBERJACK_CA in the environment connections are encrypted; LUMBERJACK_CERT and LUMBERJACK_KEY name the certificate
-// to show, and a reader asks for one of the authority's where LUMBERJACK_AUTH is set.
-// `send` prints what it has sent, and how many events were acknowledged. `receive` prints `listening ADDRESS`, then
-// what has come once those are COUNT events, and goes on until killed; it acknowledges each batch after HOLD. `log` prints
-// `listening ADDRESS`, and `event` with each event before it acknowledges its batch. The others are for measurements.
+// to present; a reader requires one of the authority if LUMBERJACK_AUTH is set.
+// `send` prints the sent events and the number of acknowledged ones. `receive` prints `listening ADDRESS`, then
+// the events when COUNT have arrived, and runs until killed; it acknowledges each batch after HOLD. `log` prints
+// `listening ADDRESS`, and `event` for each event before it acknowledges the batch. The others are for measurements.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/elastic/go-lumber/server"
 )
 
-// drain is the server of go-lumber for as long as it is let: it keeps nothing, and decodes or does not.
+// drain runs the server of go-lumber until killed; it discards events, decoded or not.
 func drain(decodes bool) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
@@ -46,7 +46,7 @@ func readAck(in io.Reader) uint32 {
 	return binary.BigEndian.Uint32(frame[2:])
 }
 
-// replay sends the window in a file again and again: a writer that costs nearly nothing.
+// replay sends the window in a file repeatedly: a writer with nearly no cost.
 func replay(address, file string, inFlight int, length time.Duration) {
 	window, err := os.ReadFile(file)
 	check(err)
@@ -74,7 +74,7 @@ func replay(address, file string, inFlight int, length time.Duration) {
 	})
 }
 
-// sink acknowledges windows of any writer without looking at their events.
+// sink acknowledges windows of any writer without decoding their events.
 func sink() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
@@ -128,7 +128,7 @@ func processorTime() float64 {
 	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }
 
-// flood is the client of go-lumber with the lines of a file, which are encoded already.
+// flood runs the client of go-lumber with the lines of a file, which are already encoded.
 func flood(address, file string, level, inFlight int, length time.Duration) {
 	data, err := os.ReadFile(file)
 	check(err)

@@ -1,4 +1,4 @@
-// PAIR sockets of mangos, which take commands and tell events as the other peers do (see sp_peers.py).
+// PAIR sockets of mangos, which read commands and print events as the other peers do (see sp_peers.py).
 //
 //	mangos pair0|pair1 [serve=FILE] [trust=FILE]
 //
@@ -50,7 +50,7 @@ type facts map[string]interface{}
 
 var telling sync.Mutex
 
-func tell(event string, more facts) {
+func emit(event string, more facts) {
 	line := facts{"event": event}
 	for key, value := range more {
 		line[key] = value
@@ -62,7 +62,7 @@ func tell(event string, more facts) {
 	}
 }
 
-// body returns what body of sp_messages.py does.
+// body returns the same as body in sp_messages.py.
 func body(index, length int) []byte {
 	if length == 0 {
 		length = 1 + index*7919%1009
@@ -88,7 +88,7 @@ func checksum(bodies [][]byte) string {
 	return hex.EncodeToString(digest.Sum(nil))
 }
 
-// fromLatin1 and toLatin1 convert between bytes and text of as many characters.
+// fromLatin1 and toLatin1 convert between bytes and text with one character per byte.
 func fromLatin1(text string) []byte {
 	var made []byte
 	for _, each := range text {
@@ -112,7 +112,7 @@ func open(kind string) (mangos.Socket, error) {
 	return pair1.NewSocket()
 }
 
-// secured are the options for certificates, by what the command line says.
+// secured returns the certificate options from the command line.
 func secured(said []string) (map[string]interface{}, error) {
 	options := map[string]interface{}{}
 	for _, option := range said {
@@ -145,7 +145,7 @@ func listen(socket mangos.Socket, url string, options map[string]interface{}) er
 	if err = listener.Listen(); err != nil {
 		return err
 	}
-	tell("listening", facts{"url": listener.Address()})
+	emit("listening", facts{"url": listener.Address()})
 	return nil
 }
 
@@ -162,7 +162,7 @@ func send(socket mangos.Socket, told command) error {
 			return err
 		}
 	}
-	tell("sent", facts{"count": len(bodies), "checksum": checksum(bodies)})
+	emit("sent", facts{"count": len(bodies), "checksum": checksum(bodies)})
 	return nil
 }
 
@@ -190,7 +190,7 @@ func receive(socket mangos.Socket, told command) {
 			messages = append(messages, facts{"length": len(data), "text": text, "pipe": 0})
 		}
 	}
-	tell("received", facts{
+	emit("received", facts{
 		"count": len(came), "checksum": checksum(came), "messages": messages, "error": why,
 	})
 }
@@ -209,14 +209,14 @@ func act(
 		if err := socket.DialOptions(told.URL, dialing); err != nil {
 			return err
 		}
-		tell("dialing", nil)
+		emit("dialing", nil)
 	case "send":
 		return send(socket, told)
 	case "receive":
 		receives <- told
 	case "close":
 		err := socket.Close()
-		tell("closed", nil)
+		emit("closed", nil)
 		return err
 	default:
 		return fmt.Errorf("no command %q", told.Do)
@@ -227,9 +227,9 @@ func act(
 func onPipe(event mangos.PipeEvent, pipe mangos.Pipe) {
 	switch event {
 	case mangos.PipeEventAttached:
-		tell("joined", facts{"pipe": pipe.ID()})
+		emit("joined", facts{"pipe": pipe.ID()})
 	case mangos.PipeEventDetached:
-		tell("left", facts{"pipe": pipe.ID()})
+		emit("left", facts{"pipe": pipe.ID()})
 	}
 }
 
@@ -259,7 +259,7 @@ func main() {
 			receive(socket, told)
 		}
 	}()
-	tell("ready", nil)
+	emit("ready", nil)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var told command
@@ -268,7 +268,7 @@ func main() {
 			err = act(socket, told, options, receives)
 		}
 		if err != nil {
-			tell("failed", facts{"error": err.Error()})
+			emit("failed", facts{"error": err.Error()})
 		}
 	}
 }

@@ -1,0 +1,54 @@
+"""The prose of the repository uses the standard terms of the field: `tools/prose` counts the words that hide them."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TOOL = runpy.run_path(str(ROOT / "tools" / "prose"))
+#: Hits per 1 000 words. Measured over Doc/library/asyncio*.rst of CPython: 33 hits in 30 893 words.
+LIMIT = 1.07
+
+
+@pytest.mark.parametrize("folder", ["aeron_core", "plugins", "docs", "benchmarks", "tests"])
+def test_prose_uses_standard_terms(folder, monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+    hits, words = TOOL["measure"](folder)
+
+    assert words > 0
+    assert 1000 * len(hits) / words <= LIMIT, f"run tools/prose --list {folder}; first: {hits[:20]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the peer that hears nobody", ["hears", "nobody"]),
+        ("tell a client which way it goes", ["tell", "way"]),
+        ("round-trip and one-way latency, a two-way handshake", []),
+        ("an 8-byte field of the trailer", []),
+        ("the words of a text", ["words"]),
+        ("Saying so, for ever", ["Saying", "for ever"]),
+        ("the `says` of a code span", ["says"]),
+    ],
+)
+def test_the_words_that_are_counted(text, found):
+    assert TOOL["banned"](text) == found
+
+
+def test_code_spans_and_code_blocks_of_markdown_are_no_prose():
+    source = "Use `tell()` here.\n```\nwho says\n```\nA [link](who.md).\n"
+
+    prose = " ".join(text for _, text in TOOL["markdown_prose"](source))
+
+    assert TOOL["banned"](prose) == []
+    assert "Use" in prose
+
+
+def test_comments_and_long_strings_of_python_are_prose_and_names_are_not():
+    source = 'said = 1  # who\nx = "nobody says it to us"\ny = "said"\n'
+
+    prose = " ".join(text for _, text in TOOL["python_prose"](source))
+
+    assert TOOL["banned"](prose) == ["who", "nobody", "says"]
