@@ -7,12 +7,12 @@ from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBat
 
 @cython.final
 cdef class LoggedDatagrams(DatagramChannel):
-    cdef DatagramChannel _channel       # whose datagrams these are
+    cdef DatagramChannel _channel       # the channel behind it
     cdef object _on_received
     cdef object _on_sent
 
     cdef int32_t _take_error(self) noexcept nogil
     @cython.locals(index=int32_t)
-    cdef int32_t _tell_received(self, ReceiveBatch batch, int32_t count) except -1
+    cdef int32_t _report_received(self, ReceiveBatch batch, int32_t count) except -1
     @cython.locals(index=int32_t)
-    cdef int32_t _tell_sent(self, SendBatch batch, int32_t taken, SocketAddress destination) except -1
+    cdef int32_t _report_sent(self, SendBatch batch, int32_t taken, SocketAddress destination) except -1

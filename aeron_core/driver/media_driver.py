@@ -232,7 +232,7 @@ class MediaDriver:
         return self._registry.idle_strategy(name, params)
 
     def close(self) -> None:
-        """Stop the agents, close the sockets, and free shared memory; delete the directory if so set.
+        """Stop the agents, close the sockets, free the shared memory; delete the directory if set.
 
         Waits at most one idle period of each agent. A `memoryview` of shared memory that a program kept stays valid.
         """

@@ -50,6 +50,7 @@ class PolledEndpoints:
 
         If an endpoint raises, the next call continues with the one after it, so that it cannot starve the others.
         """
+        # For a few endpoints, receiving from each is cheaper than asking the kernel first which of them are ready.
         if self._all.size <= operations.POLL_ALL_LIMIT:
             return self._walk(self._all, now_ns)
         work = self._walk(self._unwatched, now_ns)

@@ -100,6 +100,7 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         if not interest.wants(session_id):
             return interest.set_no_interest(session_id, now_ns)
+        # Data alone cannot create an image: term length and mtu are only in a SETUP, so request one.
         interest.set_until(session_id, operations.SESSION_PENDING_SETUP, now_ns)
         return self._elicit_setup(endpoint, session_id, interest.stream_id, source)
 
@@ -125,6 +126,7 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         image = cython.cast(StreamInterest, found)._images.get(setup.session_id)
         if image != cython.NULL:
+            # A repeated SETUP, but maybe on another path.
             return cython.cast(PublicationImage, image).connections.track(endpoint, source, now_ns)
         state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
         if (

@@ -40,6 +40,7 @@ class LossDetector:
             return rebuild_position
         bits = self._log.position_bits_to_shift
         rebuild_offset = positions.compute_term_offset(rebuild_position, bits)
+        # Scan to the end of the term at most: a gap across two terms is recovered in two steps.
         limit_offset = self._log.term_length
         if rebuild_position >> bits == hwm_position >> bits:
             limit_offset = positions.compute_term_offset(hwm_position, bits)
@@ -54,6 +55,7 @@ class LossDetector:
         if length > 0:
             self.has_gap = True
             term_id = positions.compute_term_id(rebuild_position, bits, self._log.initial_term_id)
+            # Another gap, or the rest of the last one: wait for the first delay again.
             if term_id != self.gap_term_id or offset != self.gap_offset or length != self.gap_length:
                 self.gap_term_id = term_id
                 self.gap_offset = offset

@@ -47,6 +47,7 @@ class LossRecovery:
         )
         self._count(start, start + self.detector.gap_length)
         if not self._is_reliable:
+            # Write padding into the gap, so that subscribers can read past it.
             if try_fill_gap(
                 self._log, self.detector.gap_term_id, self.detector.gap_offset, self.detector.gap_length
             ):

@@ -155,6 +155,7 @@ class PublicationImage:
             self._counters.flow_control_over_runs.increment_release()
             return 0
         if payload_length == 0:
+            # A data frame without payload is a heartbeat.
             return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
         if packet_position < self._last_sm_position:
             # Old data is no sign of life: it may be repeated long after its sender has ended.
@@ -165,6 +166,7 @@ class PublicationImage:
             return 0
         self.connections.track(endpoint, source, now_ns)
         self.time_of_last_packet_ns.set_release(now_ns)
+        # Stores the frame length last (release): readers see the whole packet or nothing.
         insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
         self.hwm_position.propose_max_release(proposed)
         return length
@@ -213,6 +215,7 @@ class PublicationImage:
         # have been received.
         ceiling = self._last_sm_position + self.log.term_length
         lowest = max(self.subscribers.lowest(ceiling), self._next_sm_position)
+        # Nothing moved, and there is no gap to recover.
         if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
             return 0
         self._last_lowest_position = lowest
@@ -234,6 +237,8 @@ class PublicationImage:
             or lowest > self._next_sm_position + (window >> 2)
             or window != self.window_length
         ):
+            # A quarter of the window was consumed: extend the window before the sender has used it up. Consumed data is
+            # zeroed a term later, because the next frames in this buffer are found by their zero lengths.
             self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
             self._next_sm_position = lowest
             self.window_length = window

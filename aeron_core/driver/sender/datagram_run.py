@@ -45,6 +45,7 @@ class DatagramRun:
             available = positions.low_of_pair(scan)
             self.padding = positions.high_of_pair(scan)
             if available <= 0:
+                # 0: publishers have committed nothing more. Negative: the next frame does not fit the window.
                 self.is_blocked = available < 0
                 break
             # GSO allows only the last datagram of an entry to be shorter, so a longer one begins another entry.

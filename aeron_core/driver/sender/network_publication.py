@@ -122,6 +122,7 @@ class NetworkPublication(SendingPublication):
     def _send_setup_if_due(self, position: int, now_ns: int) -> int:
         if now_ns <= self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
             return 0
+        # A receiver creates its image from a SETUP: term length, mtu, and the position at which it joins.
         length = self._frames.encode_setup(position)
         if self._is_setup_elicited:
             self.sender_limit.set_release(
@@ -139,6 +140,7 @@ class NetworkPublication(SendingPublication):
             or now_ns <= self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS
         ):
             return 0
+        # A heartbeat keeps the image alive and carries the sender position: lost data before it shows as a gap.
         flags = wire.DATA_FLAGS_UNFRAGMENTED
         if self.log.is_revoked():
             flags |= wire.DATA_FLAG_EOS | wire.DATA_FLAG_REVOKED
@@ -184,6 +186,7 @@ class NetworkPublication(SendingPublication):
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Handle a receiver's position and window, or its request for a SETUP; return 1 if it is rejected."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
+            # Carries no position: the receiver got data of a session that it does not know.
             if self.is_end_of_stream.get_acquire():
                 # A receiver that joins now would create an image that never receives anything.
                 return 0
@@ -194,6 +197,7 @@ class NetworkPublication(SendingPublication):
             self._counters.status_messages_rejected.increment_release()
             return 1
         if sm.flags & wire.SM_FLAG_EOS:
+            # The receiver leaves the stream.
             self._receivers.forget(sm.receiver_id)
             if self._is_unicast:
                 self.has_unicast_eos.set_release(1)
@@ -308,6 +312,7 @@ class NetworkPublication(SendingPublication):
             position += first
             remaining -= first
             if (position & self.log.term_length_mask) == 0:
+                # The end of the term: a NAK describes a gap within one term.
                 break
         if sent > 0:
             self._counters.retransmits_sent.increment_release()

@@ -49,6 +49,8 @@ class Sender(DataAgent):
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
         sent = self._send(now_ns)
+        # While there is data to send, poll the sockets less often, but often enough for status messages to arrive
+        # before the window is used up.
         self._sends_since_poll += 1
         if sent == 0 or self._sends_since_poll >= self._poll_ratio or now_ns > self._poll_deadline_ns:
             work += self._endpoints.poll(now_ns)
