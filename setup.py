@@ -25,8 +25,10 @@ DIRECTIVES = {
     # No object of a driver or client survives its process: pickling would add two methods to each class.
     "auto_pickle": False,
 }
-# Cython repeats each source line above its C code: a third of what the C compiler reads.
-Options.emit_code_comments = False
+# For a coverage build (`make coverage`): packages whose modules report each line that they execute.
+TRACED = tuple(os.environ.get("AERON_CORE_LINE_TRACE", "").split())
+# Cython repeats each source line above its C code: a third of what the C compiler reads. Coverage needs it.
+Options.emit_code_comments = bool(TRACED)
 # These alone inflate and deflate, and are linked with what does it.
 COMPRESSING = {
     "aeron_media.lumberjack._native.inflater",
@@ -61,6 +63,11 @@ def compression_library() -> tuple[str, list[tuple[str, str]]]:
     )
 
 
+def is_traced(name: str) -> bool:
+    """Return whether a module reports the lines that it executes."""
+    return any(name == package or name.startswith(f"{package}.") for package in TRACED)
+
+
 def extensions() -> list[Extension]:
     """Return one extension for each module with a sibling `.pxd`."""
     found = []
@@ -73,6 +80,9 @@ def extensions() -> list[Extension]:
                     continue
                 name = ".".join(declaration.relative_to(root).with_suffix("").parts)
                 library, macros = compression_library() if name in COMPRESSING else ("", [])
+                if is_traced(name):
+                    # Without the GIL too: a traced line takes it.
+                    macros = [*macros, ("CYTHON_TRACE_NOGIL", "1")]
                 found.append(
                     Extension(
                         name,
@@ -104,11 +114,26 @@ CORES = os.cpu_count() or 1
 # that the next `setup.py build_ext --inplace` would do all of it again.
 IS_COMPILED_ELSEWHERE = bool(os.environ.get("AERON_CORE_COMPILED_ELSEWHERE"))
 
+
+def translate(modules: list[Extension], directives: dict[str, object]) -> list[Extension]:
+    """Return the extensions with their sources translated to C."""
+    if not modules:
+        return []
+    translated: list[Extension] = cythonize(
+        modules, compiler_directives=directives, include_path=ROOTS, nthreads=CORES, quiet=True
+    )
+    return translated
+
+
+def translated_extensions() -> list[Extension]:
+    """Return all extensions, translated; those in TRACED with line tracing."""
+    modules = extensions()
+    traced = [module for module in modules if is_traced(module.name)]
+    others = [module for module in modules if not is_traced(module.name)]
+    return translate(others, DIRECTIVES) + translate(traced, DIRECTIVES | {"linetrace": True})
+
+
 setup(
-    ext_modules=[]
-    if IS_COMPILED_ELSEWHERE
-    else cythonize(
-        extensions(), compiler_directives=DIRECTIVES, include_path=ROOTS, nthreads=CORES, quiet=True
-    ),
+    ext_modules=[] if IS_COMPILED_ELSEWHERE else translated_extensions(),
     options={"build_ext": {"parallel": CORES}},
 )
