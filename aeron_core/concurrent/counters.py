@@ -1,7 +1,7 @@
 """Counters in a file that every process can map: allocation, labels, keys and look-up.
 
-Not here: the value itself on the hot path (`_native.counter.Counter`). A counter has two records with the same index,
-which is its id: 512 bytes of metadata and 128 bytes of values. The state in the metadata:
+Not here: the value itself on the hot path (`_native.counter`). A counter has two records with the same index, which is
+its id: 512 bytes of metadata and 128 bytes of values. The state in the metadata:
 
     unused -> allocated -> reclaimed -> allocated ...        the first unused record ends the list
 
