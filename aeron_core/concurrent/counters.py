@@ -228,6 +228,7 @@ class CountersManager(CountersReader):
             return False
         at = self._metadata_at(counter_id)
         deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
+        # The state first: readers skip the counter before its key is cleared.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_RECLAIMED)
         self.metadata.set_memory(at + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH, 0)
         self.metadata.put_i64(at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, deadline_ms)

@@ -51,7 +51,9 @@ class EndpointParameters:
     socket_sndbuf_length: int = 0  # 0 for the driver's default
     socket_rcvbuf_length: int = 0  # 0 for the driver's default
     receiver_window_length: int = 0  # 0 for the driver's default
-    media_rcv_timestamp_offset: int | None = None  # in the payload, or RESERVED_VALUE_OFFSET, or None if disabled
+    media_rcv_timestamp_offset: int | None = (
+        None  # in the payload, or RESERVED_VALUE_OFFSET, or None if disabled
+    )
     channel_rcv_timestamp_offset: int | None = None
     channel_snd_timestamp_offset: int | None = None
 
