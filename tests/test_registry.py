@@ -6,6 +6,7 @@ import aeron_media.ipc.plugin
 import aeron_media.udp.plugin
 import aeron_resolvers.plugin
 import pytest
+import typer
 from aeron_flow_control.max_flow_control import MaxFlowControl
 
 import aeron_core.agent.plugin
@@ -284,3 +285,17 @@ def test_two_plugins_with_one_settings_section_are_rejected(registry):
     registry.register(aeron_core.recording.plugin)
     with pytest.raises(PluginError, match="two plugins provide the section of settings 'recording'"):
         registry.register(Other())
+
+
+def test_a_plugin_that_cannot_add_its_commands_is_named(registry):
+    class Uncommandable:
+        @hookimpl
+        def aeron_cli(self, app):
+            raise RuntimeError("no commands today")
+
+    registry.register(Uncommandable(), "quiet")
+
+    with pytest.raises(
+        PluginError, match=r"aeron_cli of plugin 'quiet' .* failed: RuntimeError: no commands today"
+    ):
+        registry.add_commands(typer.Typer())

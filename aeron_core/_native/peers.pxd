@@ -19,7 +19,7 @@ cpdef enum:
     RESERVED_HAS_PEER = 0x100
     RESERVED_PEER_SHIFT = 32
 
-# Counter types defined by this project: one peer slot of a channel endpoint, and the number of refusals in either
+# Types of counters defined by this project: one peer slot of a channel endpoint, and the number of refusals in either
 # direction for one reason. Their registration id is the endpoint's.
 cpdef enum:
     COUNTER_TYPE_PEER = 1021

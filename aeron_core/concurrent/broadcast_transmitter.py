@@ -44,6 +44,7 @@ class BroadcastTransmitter:
         start = self._tail
         index = start & (self.capacity - 1)
         to_end = self.capacity - index
+        # A record never wraps: if it does not fit before the end, padding fills the rest and it starts at index 0.
         padding = to_end if to_end < room else 0
 
         tail_intent = start + padding + room

@@ -1,7 +1,7 @@
 """Counters in a file that every process can map: allocation, labels, keys and look-up.
 
-Not here: the value itself on the hot path (`_native.counter.Counter`). A counter has two records with the same index,
-which is its id: 512 bytes of metadata and 128 bytes of values. The state in the metadata:
+Not here: the value itself on the hot path (`_native.counter`). A counter has two records with the same index, which is
+its id: 512 bytes of metadata and 128 bytes of values. The state in the metadata:
 
     unused -> allocated -> reclaimed -> allocated ...        the first unused record ends the list
 
@@ -228,6 +228,7 @@ class CountersManager(CountersReader):
             return False
         at = self._metadata_at(counter_id)
         deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
+        # The state first: readers skip the counter before its key is cleared.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_RECLAIMED)
         self.metadata.set_memory(at + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH, 0)
         self.metadata.put_i64(at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, deadline_ms)

@@ -67,6 +67,7 @@ class DistinctErrorLog:
                     self._dropped_count += 1
                     return False
                 self._offsets[code, description] = offset
+        # Outside the lock: entries are never removed, and the add is atomic.
         self._buffer.get_and_add_i32(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET, 1)
         self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
         return True

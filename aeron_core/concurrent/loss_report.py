@@ -83,6 +83,7 @@ class LossReport:
             return
         self._buffer.put_i64_release(handle + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
         self._buffer.get_and_add_i64(handle + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
+        # The count last: a reader that sees it increased also sees the bytes.
         self._buffer.get_and_add_i64(handle + wire.LOSS_OBSERVATION_COUNT_OFFSET, observations)
 
     def _put_text(self, offset: int, text: bytes) -> None:

@@ -138,6 +138,7 @@ class ManyToOneRingBuffer:
             while position < end and messages < limit:
                 index = position & self._mask
                 length = self.buffer.get_i32_acquire(index + wire.RECORD_LENGTH_OFFSET)
+                # Free, claimed or being written: records after it wait, so that messages stay in order.
                 if length <= 0:
                     break
                 record_end = position + align_record(length)
@@ -223,6 +224,8 @@ class ManyToOneRingBuffer:
     def _claim(self, length: int) -> int:
         """Move the tail past a record of `length` bytes and return the record's index, or FULL."""
         required = align_record(length)
+        # The cached head spares producers the consumer's cache line. It may be old, which only makes the free space
+        # look smaller than it is; the real head is loaded if that is too little.
         head = read_position(self.buffer, self._head_cache_offset)
         while True:
             tail = read_position(self.buffer, self._tail_offset)
@@ -233,6 +236,7 @@ class ManyToOneRingBuffer:
                 self.buffer.put_i64_release(self._head_cache_offset, head)
             index = tail & self._mask
             padding = 0
+            # A record never wraps: if it does not fit before the end, padding fills the rest and it starts at index 0.
             if required > self.capacity - index:
                 if required > head & self._mask:
                     head = read_position(self.buffer, self._head_offset)
@@ -240,9 +244,11 @@ class ManyToOneRingBuffer:
                         return FULL
                     self.buffer.put_i64_release(self._head_cache_offset, head)
                 padding = self.capacity - index
+            # If another producer moved the tail meanwhile, retry with the new tail.
             if self.buffer.compare_and_set_i64(self._tail_offset, tail, tail + padding + required):
                 break
         if padding:
+            # Negative while its type is written, like any record.
             self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -padding)
             self._pad(index, padding)
             index = 0

@@ -255,6 +255,7 @@ class ConcurrentAppender(Appender):
         return position
 
     def _tail_position(self, raw_tail: int) -> int:
+        # The offset of an overrun tail counts as the end of the term.
         return positions.compute_position(
             positions.raw_tail_term_id(raw_tail),
             positions.raw_tail_term_offset(raw_tail, self._term_length),

@@ -112,6 +112,7 @@ class LogBufferMetadata(StreamDescription):
 
 def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
     """Store the fixed fields at `offset`; the caller stores the tails and the active term count."""
+    # Plain stores: no other process maps the log before the driver has sent a response with its name.
     buffer.put_i64(offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, NO_END_OF_STREAM)
     buffer.put_i64(offset + wire.LOG_CORRELATION_ID_OFFSET, params.correlation_id)
     buffer.put_i32(offset + wire.LOG_INITIAL_TERM_ID_OFFSET, params.initial_term_id)

@@ -100,6 +100,7 @@ class TermReader:
         `required_length` is then its length. A message with missing fragments is dropped.
         """
         self.required_length = 0
+        # The caller continues elsewhere, as after a gap: the fragments so far belong to another position.
         if self._next_position != position:
             self._drop()
         first_count = batch.count
@@ -199,6 +200,7 @@ class TermReader:
                 break
             if flags & wire.DATA_FLAG_END:
                 return positions.pack_pair(measured, payload_length)
+            # Only the first fragment has BEGIN: another one means that the end of this message is missing.
             expected = 0
         return 0
 

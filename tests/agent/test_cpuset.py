@@ -116,3 +116,12 @@ def test_a_complete_core_causes_no_warning(groups, tmp_path):
         describe(tmp_path, cpu, siblings="0-1")
 
     assert cpuset.faults_of([0, 1], tmp_path / "cpu") == []
+
+
+def test_a_process_without_a_control_group_file_is_an_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot read the control group"):
+        cpuset.read_cpus(tmp_path / "absent", tmp_path)
+
+
+def test_no_processors_are_no_poor_choice(tmp_path):
+    assert cpuset.faults_of([], tmp_path) == []

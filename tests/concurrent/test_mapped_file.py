@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, open_mapped_file
+from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file, open_mapped_file
 from aeron_core.errors import ConfigurationError, StorageError
 
 SHM = Path("/dev/shm")
@@ -106,3 +106,11 @@ def test_a_pipe_or_a_folder_cannot_be_mapped(tmp_path):
 
 def test_free_space_is_a_number_of_bytes(tmp_path):
     assert free_space(tmp_path) > 0
+
+
+def test_a_descriptor_without_write_access_is_a_storage_error(tmp_path):
+    path = tmp_path / "read-only"
+    path.touch()
+
+    with path.open("rb") as file, pytest.raises(StorageError, match=f"cannot create {path}"):
+        map_new_file(file.fileno(), path, 4096, sparse=True)

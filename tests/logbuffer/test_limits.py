@@ -40,3 +40,8 @@ def test_an_invalid_mtu_is_rejected(length):
 def test_an_invalid_term_offset_is_rejected(offset):
     with pytest.raises(ConfigurationError, match=f"term offset={offset}: .* 0 to 65536"):
         check_term_offset(offset, 65536)
+
+
+def test_allowed_lengths_are_returned():
+    assert check_mtu_length(1408) == 1408
+    assert check_term_offset(65536, 65536) == 65536

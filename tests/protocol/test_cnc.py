@@ -273,3 +273,8 @@ def test_the_header_of_a_real_driver_is_reproduced_byte_for_byte(tmp_path, path)
 
     assert file.buffer.capacity == recorded.buffer.capacity
     assert file.buffer.get_bytes(0, 128) == recorded.buffer.get_bytes(0, 128)
+
+
+def test_a_folder_in_place_of_the_file_cannot_be_opened(tmp_path):
+    with pytest.raises(StorageError, match="not a regular file"):
+        CncFile.open(tmp_path, read_only=True)

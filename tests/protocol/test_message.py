@@ -14,7 +14,7 @@ from aeron_core.protocol.commands import (
     TerminateDriver,
     decode_command,
 )
-from aeron_core.protocol.responses import RESPONSES, OnAvailableImage, decode_response
+from aeron_core.protocol.responses import RESPONSES, OnAvailableImage, OnPublicationError, decode_response
 
 MESSAGES = [*COMMANDS.values(), *RESPONSES.values()]
 INT16 = st.integers(-(2**15), 2**15 - 1)
@@ -133,3 +133,11 @@ def test_an_unknown_type_is_rejected(decode, type_id):
     with pytest.raises(ProtocolError, match="unknown type") as caught:
         decode(type_id, AtomicBuffer(bytes(64)), 0, 64)
     assert caught.value.code is ErrorCode.UNKNOWN_COMMAND_TYPE_ID
+
+
+@pytest.mark.parametrize("length", [0, 15, 17])
+def test_bytes_of_another_length_than_their_field_are_not_encoded(length):
+    error = OnPublicationError(1, -1, 2, 3, 4, -1, 0, 0, bytes(length), 5, "reason")
+
+    with pytest.raises(ValueError, match=f"{length} bytes: must be 16"):
+        error.encode()

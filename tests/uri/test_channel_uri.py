@@ -239,3 +239,14 @@ def test_with_params_rejects_values_with_separators(value):
 def test_the_constructor_rejects_what_parse_rejects(media, prefix):
     with pytest.raises(ChannelUriError):
         ChannelUri(media, {}, prefix)
+
+
+def test_the_repr_of_a_uri_is_an_expression_that_gives_it_back():
+    uri = ChannelUri.parse("aeron-spy:aeron:udp?endpoint=localhost:1|mtu=8k")
+
+    assert repr(uri) == "ChannelUri.parse('aeron-spy:aeron:udp?endpoint=localhost:1|mtu=8k')"
+    assert eval(repr(uri)) == uri
+
+
+def test_a_uri_is_not_equal_to_its_text():
+    assert ChannelUri.parse("aeron:ipc") != "aeron:ipc"

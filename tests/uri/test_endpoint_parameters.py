@@ -139,3 +139,21 @@ def test_an_invalid_destination_is_rejected(text, is_send, reason):
 )
 def test_destinations_are_addresses_and_for_subscriptions_also_spies_and_ipc(text, is_send):
     check_destination(ChannelUri.parse(text), is_send=is_send)
+
+
+def test_a_medium_other_than_udp_needs_no_endpoint_and_has_no_ttl():
+    params = endpoint("aeron:lumberjack?so-rcvbuf=64k|ttl=7")
+
+    assert (params.socket_rcvbuf_length, params.ttl) == (64 * 1024, 0)
+
+
+@pytest.mark.parametrize("key", ["media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset"])
+def test_a_timestamp_offset_is_found_by_its_key(key):
+    params = endpoint(f"{UDP}|{key}=16")
+
+    offsets = {
+        each: params.timestamp_offset(each)
+        for each in ("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset")
+    }
+    assert {each for each, offset in offsets.items() if offset == 16} == {key}
+    assert set(offsets.values()) == {16, None}

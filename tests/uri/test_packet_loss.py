@@ -49,3 +49,10 @@ def test_invalid_loss_settings_stop_the_start(settings, fault):
 def test_nothing_is_lost_by_default_and_arguments_alone_lose_nothing():
     assert DriverSettings().incoming_losses == IncomingLosses()
     assert DriverSettings(loss_args="rate=1|recv-msg-mask=ff").incoming_losses == IncomingLosses()
+
+
+def test_a_rate_that_is_not_a_number_is_rejected():
+    with pytest.raises(
+        ConfigurationError, match=r"rate=often of loss 'rate=often': must be a number from 0.0 to 1.0"
+    ):
+        RandomLoss.parse("rate=often")

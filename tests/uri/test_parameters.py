@@ -340,3 +340,27 @@ def test_any_start_position_of_a_stream_is_accepted(initial_term_id, terms, fram
     query = f"term-length=64k|init-term-id={initial_term_id}|term-id={term_id}|term-offset={frames * 32}"
 
     assert publication(f"{UDP}|{query}").start == StartPosition(initial_term_id, term_id, frames * 32)
+
+
+def test_a_prototype_of_a_response_channel_has_the_shortest_term():
+    params = publication(
+        "aeron:udp?control=localhost:1|control-mode=response|response-correlation-id=prototype|term-length=1m"
+    )
+
+    assert params.response_correlation_id == -2
+    assert (params.term_length, params.publication_window_length) == (64 * 1024, 32 * 1024)
+
+
+def test_lengths_are_not_compared_with_socket_buffers_if_these_do_not_hold_whole_frames():
+    uri = ChannelUri.parse(
+        "aeron:lumberjack?endpoint=localhost:1|mtu=8k|rcv-wnd=1m|so-sndbuf=4k|so-rcvbuf=4k"
+    )
+
+    sent = PublicationParameters.parse(uri, PublicationDefaults(), has_datagrams=False)
+    received = SubscriptionParameters.parse(uri, SubscriptionDefaults(), has_datagrams=False)
+
+    assert (sent.mtu, received.initial_window_length) == (8192, 1 << 20)
+    with pytest.raises(ChannelUriError, match="MTU greater than SO_SNDBUF"):
+        PublicationParameters.parse(uri, PublicationDefaults())
+    with pytest.raises(ChannelUriError, match="Initial window greater than SO_RCVBUF"):
+        SubscriptionParameters.parse(uri, SubscriptionDefaults())
