@@ -62,11 +62,6 @@ class FollowedFile:
         self._splitter = LineSplitter(progress.offset, progress.tail, max_line_length)
 
     @property
-    def read_offset(self) -> int:
-        """Offset up to which the file was read."""
-        return self._read_offset
-
-    @property
     def unread_length(self) -> int:
         """Bytes not yet read, and bytes of an incomplete line."""
         try:

@@ -69,7 +69,7 @@ def test_a_file_defines_sources_steps_and_sinks(write):
             'delay = "soon"',
             "sources.log.watermark.delay: 'soon': must be a number and a unit",
         ),
-        ("[sources.log]", "[sources.my-log]", "'my-log': must be a name that SQL takes"),
+        ("[sources.log]", "[sources.my-log]", "'my-log': must be an SQL identifier"),
         ('from = "per_minute"', 'from = "per_hour"', "from=per_hour: must be one of log, per_minute"),
         ('name = "copy"', 'name = "per_minute"', "query per_minute: must be there once"),
         ('name = "per_minute"', 'name = "log"', "source or step log: must be there once"),

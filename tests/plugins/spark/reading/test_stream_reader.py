@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from pyspark_aeron import stream_reader
 from pyspark_aeron.options import SourceOptions
+from pyspark_aeron.reading import stream_reader
 from pyspark_aeron.reading.stream_reader import StreamReader
 
 from aeron_core.testing.recordings import TERM_LENGTH

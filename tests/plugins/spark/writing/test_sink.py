@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark_aeron import publishing, sink
+from pyspark_aeron.writing import publishing, sink
 from pyspark_aeron.writing.sink import BatchWriter, StreamWriter
 from pyspark_aeron.writing.sink_options import SinkOptions
 from pyspark_aeron.writing.staging import Task, stage, staging_folder

@@ -9,7 +9,7 @@ from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 from aeron_core._native.connections cimport ByteConnection
 from aeron_media.lumberjack._native cimport bounds, end_reasons, faults, phases, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
-from aeron_media.lumberjack.codec.acks cimport encode_ack
+from aeron_media.lumberjack.reader.ack_output cimport AckOutput
 from aeron_media.lumberjack.codec.event_sink cimport EventSink
 from aeron_media.lumberjack.codec.frame_parser cimport FrameParser
 from aeron_media.lumberjack.reader.reader_counters cimport ReaderCounters
@@ -48,9 +48,7 @@ cdef class ReaderConnection(EventSink):
     cdef ByteQueue _input                     # bytes read and not yet parsed
     cdef FrameParser _parser
     cdef AckQueue _acks
-    cdef AtomicBuffer _output                 # acknowledgements that wait for the socket
-    cdef int64_t _output_start
-    cdef int64_t _output_end
+    cdef AckOutput _output
     cdef uint8_t _version                     # of the last W
     cdef int64_t _window                      # its number of events
     cdef int64_t _left                        # of these, not yet received
@@ -67,7 +65,6 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _heard_ns                    # time of the last received bytes
     cdef int64_t _read_length                 # of the next receive call, unless a partial frame is longer
     cdef int64_t _said_ns                     # time of the last acknowledgement put into the output
-    cdef int64_t _stuck_ns                    # time since when the output makes no progress
     cdef int64_t _phase_ns
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
@@ -88,9 +85,6 @@ cdef class ReaderConnection(EventSink):
     cdef int32_t _acknowledge(self, int64_t now_ns) except -1 nogil
     cdef bint _may_owe_part(self, int64_t now_ns, int64_t consumed) except -1 nogil
     cdef bint _is_keep_alive_due(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _put_ack(self, uint8_t version, uint32_t sequence) except -1 nogil
-    @cython.locals(sent=int64_t)
-    cdef int32_t _send_output(self, int64_t now_ns) except -1 nogil
     cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
     cdef bint _waits_for_us(self) noexcept nogil
     cdef int32_t _look_for_silence(self, int64_t now_ns) except -1 nogil

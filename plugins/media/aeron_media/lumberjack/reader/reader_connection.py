@@ -27,9 +27,9 @@ from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
-from aeron_media.lumberjack.codec.acks import encode_ack
 from aeron_media.lumberjack.codec.event_sink import EventSink
 from aeron_media.lumberjack.codec.frame_parser import FrameParser
+from aeron_media.lumberjack.reader.ack_output import AckOutput
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
@@ -59,7 +59,7 @@ class ReaderConnection(EventSink):
         )
         self._parser = FrameParser(limits, self, params.budget)
         self._acks = AckQueue()
-        self._output = AtomicBuffer.allocate(bounds.OUTPUT_LENGTH)
+        self._output = AckOutput()
         self.phase = phases.PHASE_FREE
         self.is_watched = False
         self.has_news = True
@@ -73,8 +73,7 @@ class ReaderConnection(EventSink):
         self.end_limit = 0
         self._parser.reset()
         self._acks.clear()
-        self._output_start = 0
-        self._output_end = 0
+        self._output.clear()
         self._version = wire.VERSION_2
         self._window = 1
         self._left = 0
@@ -282,24 +281,21 @@ class ReaderConnection(EventSink):
             consumed = self.feed.position
         if self._since_owed > 0 and self._may_owe_part(now_ns, consumed):
             self._owe(self._is_explicit)
-        while (
-            self._acks.size > 0
-            and self._acks.position() <= consumed
-            and self._output_end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
-        ):
-            self._put_ack(self._acks.version(), self._acks.sequence())
+        while self._acks.size > 0 and self._acks.position() <= consumed and self._output.has_room():
+            self._output.put(self._acks.version(), self._acks.sequence(), now_ns)
             self.acknowledged = self._acks.total()
             self._acks.pop()
             self._counters.acks.increment_release()
             self.acks += 1
             self._said_ns = now_ns
         if self._is_keep_alive_due(now_ns):
-            self._put_ack(self._version, 0)
+            self._output.put(self._version, 0, now_ns)
             self._counters.keep_alives.increment_release()
             self.keep_alives += 1
             self._said_ns = now_ns
-        self._send_output(now_ns)
-        if self.phase == phases.PHASE_ENDING and self._acks.size == 0 and self._output_end == 0:
+        if self._output.send(self.connection, now_ns) == connections.CONNECTION_FAILED:
+            return self.abandon(0, now_ns)
+        if self.phase == phases.PHASE_ENDING and self._acks.size == 0 and self._output.is_empty():
             self.feed.end(now_ns)
             self.connection.end()
             self._enter(phases.PHASE_LINGERING, now_ns)
@@ -319,34 +315,13 @@ class ReaderConnection(EventSink):
             (self._acks.size > 0 or self._parser.is_blocked)
             and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
             and now_ns - self._said_ns >= self._keep_alive_ns
-            and self._output_end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
+            and self._output.has_room()
         )
-
-    def _put_ack(self, version: int, sequence: int) -> int:
-        encode_ack(self._output, self._output_end, version, sequence)
-        if self._output_end == 0:
-            self._stuck_ns = self._now_ns
-        self._output_end += wire.SHORT_FRAME_LENGTH
-        return 0
-
-    def _send_output(self, now_ns: int) -> int:
-        if self._output_end == self._output_start:
-            return 0
-        sent = self.connection.send(self._output, self._output_start, self._output_end - self._output_start)
-        if sent == connections.CONNECTION_FAILED:
-            return self.abandon(0, now_ns)
-        if sent > 0:
-            self._stuck_ns = now_ns
-            self._output_start += sent
-            if self._output_start == self._output_end:
-                self._output_start = 0
-                self._output_end = 0
-        return 0
 
     # Deadlines
 
     def _look_at_clock(self, now_ns: int) -> int:
-        if self._output_end > 0 and now_ns - self._stuck_ns > self._write_timeout_ns:
+        if not self._output.is_empty() and now_ns - self._output.stuck_ns > self._write_timeout_ns:
             return self.abandon(end_reasons.NOT_READ, now_ns)
         if self.phase == phases.PHASE_FED and not self.feed.has_begun():
             if now_ns - self._phase_ns > bounds.IMAGE_TIMEOUT_NS:

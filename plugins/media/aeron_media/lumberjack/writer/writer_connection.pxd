@@ -1,8 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from aeron_core._native cimport positions, connections
-from aeron_core._native cimport wire as aeron_wire
+from aeron_core._native cimport connections
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.connections cimport ByteConnection
@@ -10,13 +9,13 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport bounds, end_reasons, faults, phases, sentinels, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.codec.acks cimport AckParser
+from aeron_media.lumberjack.writer.message_encoder cimport MessageEncoder
 from aeron_media.lumberjack.writer.reconnect_backoff cimport ReconnectBackoff
 from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.writer.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
-from aeron_media.fault_slot cimport FaultSlot
-from aeron_media.connections.log_message cimport LogMessage
+from aeron_media.connections.end_slot cimport EndSlot
 
 
 @cython.final
@@ -36,11 +35,11 @@ cdef class WriterConnection:
     cdef WindowLedger _ledger
     cdef int64_t _owner
     cdef WriterCounters _counters
-    cdef FaultSlot _ends
+    cdef EndSlot _ends
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
-    cdef LogMessage _message            # the message that is being added
+    cdef MessageEncoder _messages
     cdef AckQueue _owed                 # windows in flight: end position in the log and number of events
     cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
@@ -87,10 +86,5 @@ cdef class WriterConnection:
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
     @cython.locals(is_too_long=bint)
     cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
-    @cython.locals(length=int64_t, answer=int32_t)
-    cdef int64_t _add_message(self, LogBuffer log, int64_t position) except -1 nogil
-    @cython.locals(offset=int64_t, end=int64_t, length=int64_t, answer=int32_t)
-    cdef int32_t _add_fragments(self, LogBuffer log) except -1 nogil
-    cdef int64_t _outcome(self, int32_t answer, int64_t length) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil

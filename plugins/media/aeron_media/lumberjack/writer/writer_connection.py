@@ -7,22 +7,21 @@ another connection, so that each event is delivered at least once. A window take
 `window` events; it never waits to fill up.
 
 Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
-(`reconnect_backoff`), and the encoding (`window_encoder`).
+(`reconnect_backoff`), and the encoding of messages (`message_encoder`) and windows (`window_encoder`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import connections, positions
-from aeron_core._native import wire as aeron_wire
+from aeron_core._native import connections
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_media.connections.log_message import LogMessage
 from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, sentinels, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.codec.acks import AckParser
 from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
+from aeron_media.lumberjack.writer.message_encoder import MessageEncoder
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
@@ -55,7 +54,7 @@ class WriterConnection:
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
         self._owed = AckQueue()
-        self._message = LogMessage()
+        self._messages = MessageEncoder(self._encoder, params, host)
         self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
         self._input_length = 0
         self._window = params.window
@@ -284,9 +283,9 @@ class WriterConnection:
         self._holds_memory = True
         while position < limit and (not self._encoder.is_open or self._encoder.count < self._room):
             count = self._encoder.count
-            step = self._add_message(log, position)
+            step = self._messages.add(log, position)
             if step == sentinels.OUT_OF_MEMORY:
-                return self._shrink(count + 1, position + self._message.step)
+                return self._shrink(count + 1, position + self._messages.step)
             if step <= 0:
                 break
             position += step
@@ -334,43 +333,6 @@ class WriterConnection:
                 self._counters.passed_over.increment_release()
                 self._next_window_ns = self._now_ns
         return False
-
-    def _add_message(self, log: LogBuffer, position: int) -> int:
-        """Add the message at `position`; return its length in the log or one of `sentinels`."""
-        if not self._message.look(log, position):
-            return sentinels.UNFINISHED_MESSAGE
-        length = self._message.payload_length
-        if not self._message.is_message:
-            return self._message.step
-        if positions.align_frame(length + aeron_wire.DATA_HEADER_LENGTH) == self._message.step:
-            answer = self._encoder.add(
-                log.buffer, self._message.offset + aeron_wire.DATA_HEADER_LENGTH, length
-            )
-            return self._outcome(answer, self._message.step)
-        return self._outcome(self._add_fragments(log), self._message.step)
-
-    def _add_fragments(self, log: LogBuffer) -> int:
-        answer = self._encoder.begin_event(self._message.payload_length)
-        offset = self._message.offset
-        end = offset + self._message.step
-        while answer > 0 and offset < end:
-            length = log.buffer.get_i32(offset)
-            answer = self._encoder.add_piece(
-                log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, length - aeron_wire.DATA_HEADER_LENGTH
-            )
-            offset += positions.align_frame(length)
-        return self._encoder.end_event() if answer > 0 else answer
-
-    def _outcome(self, answer: int, length: int) -> int:
-        if answer > 0:
-            return length
-        if answer == 0:
-            return sentinels.WINDOW_FULL
-        if answer == faults.BUDGET_SPENT:
-            return sentinels.OUT_OF_MEMORY
-        self._ends.keep(answer, self._encoder.fault_value, self._encoder.fault_limit, 0, self.host.address)
-        self._counters.passed_over.increment_release()
-        return length
 
     def _send(self, now_ns: int) -> int:
         while self._encoder.ready > 0:

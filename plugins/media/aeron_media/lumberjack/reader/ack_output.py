@@ -1,0 +1,55 @@
+"""Acknowledgements that wait for the socket of a reader's connection.
+
+Not here: which acknowledgements are sent (`reader_connection`).
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import connections
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.connections import ByteConnection
+from aeron_media.lumberjack._native import bounds, wire
+from aeron_media.lumberjack.codec.acks import encode_ack
+
+
+class AckOutput:
+    """A buffer of frames; emptied completely before its space is reused."""
+
+    def __init__(self) -> None:
+        self._buffer = AtomicBuffer.allocate(bounds.OUTPUT_LENGTH)
+        self._start = 0
+        self._end = 0
+        self.stuck_ns = 0
+
+    def clear(self) -> int:
+        """Drop all frames; return 0."""
+        self._start = 0
+        self._end = 0
+        return 0
+
+    def is_empty(self) -> bool:
+        """Return whether all frames are sent."""
+        return self._end == 0
+
+    def has_room(self) -> bool:
+        """Return whether another acknowledgement fits."""
+        return self._end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
+
+    def put(self, version: int, sequence: int, now_ns: int) -> int:
+        """Add an acknowledgement, for which there must be space; return 0."""
+        if self._end == 0:
+            self.stuck_ns = now_ns
+        self._end += encode_ack(self._buffer, self._end, version, sequence)
+        return 0
+
+    def send(self, connection: ByteConnection, now_ns: int) -> int:
+        """Send as much as the socket accepts; return the number of bytes, or CONNECTION_FAILED."""
+        if self._end == self._start:
+            return 0
+        sent = connection.send(self._buffer, self._start, self._end - self._start)
+        if sent != connections.CONNECTION_FAILED and sent > 0:
+            self.stuck_ns = now_ns
+            self._start += sent
+            if self._start == self._end:
+                self.clear()
+        return sent
