@@ -129,7 +129,7 @@ class RecordingNotFoundError(RecordingError):
 
 
 class CorruptRecordingError(RecordingError, ValueError):
-    """A file of an archive is damaged; the message says where."""
+    """A file of an archive is damaged; the message has the position."""
 
 
 class DataLossError(RecordingError):

@@ -127,7 +127,7 @@ class ManyToOneRingBuffer:
         return self.controlled_read(read_on, limit)
 
     def controlled_read(self, handler: ControlledRecordHandler, limit: int) -> int:
-        """Read like `read`; after each message continue as its handler's result says.
+        """Read like `read`; the handler's result decides how to continue after each message.
 
         An aborted message is not counted.
         """

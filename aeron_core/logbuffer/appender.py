@@ -247,7 +247,7 @@ class ConcurrentAppender(Appender):
         if position >= limit or position >= self._max_possible_position:
             return self._refuse(position, required)
         # The tail may have moved since it was read, even to a later term of the partition: only the result of the add
-        # says which bytes were claimed.
+        # shows which bytes were claimed.
         raw_tail = self._buffer.get_and_add_i64(tail_offset, required)
         position = self._tail_position(raw_tail)
         if positions.raw_tail_term_offset(raw_tail, self._term_length) + required > self._term_length:

@@ -9,7 +9,7 @@
 Fields follow one another without gaps, those of base classes first. Not here: the header of the record that carries a
 message (`aeron_core.concurrent`).
 Invariant: a field is decoded only after its length was compared with the rest of the message. Bytes after the last
-field are ignored, because clients pad their messages in several ways.
+field are ignored, because clients pad their messages differently.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ class CongestionControl:
 
 
 class PythonCongestionControl(CongestionControl):
-    """Runs a strategy whose methods are in Python; takes the GIL for each call. The module docstring says when.
+    """Runs a strategy whose methods are in Python; takes the GIL for each call. See the module docstring.
 
     Omitted methods are those of the compiled base. An exception is reported once, and the last window stands from then
     on.

@@ -152,7 +152,7 @@ class FlowControl:
 
 
 class PythonFlowControl(FlowControl):
-    """Runs a strategy whose methods are in Python; takes the GIL for each call. The module docstring says when.
+    """Runs a strategy whose methods are in Python; takes the GIL for each call. See the module docstring.
 
     Omitted methods are those of the compiled base, or of `FlowControl` if there is none. After an exception, which is
     reported once, that base handles all calls, so that the stream continues.

@@ -309,3 +309,27 @@ def test_the_run_of_a_crashed_publisher_is_unblocked_in_one_step(make, make_batc
     assert unblock(appender.log, 3 * 64)
 
     assert [frame.aligned_length for frame in read_frames(appender.log)] == [64, 64, 64, 7 * 64]
+
+
+def test_bytes_are_appended_like_the_same_bytes_in_a_buffer(make, read_frames):
+    appender, _ = make()
+
+    position = appender.offer_bytes(b"ten bytes.", 7)
+
+    assert position == 64
+    (frame,) = read_frames(appender.log)
+    assert (frame.payload, frame.reserved_value) == (b"ten bytes.", 7)
+
+
+def test_bytes_longer_than_a_frame_are_left_to_offer(make):
+    appender, _ = make()
+
+    assert appender.offer_bytes(bytes(1408 - 32 + 1), 0) == 0
+    assert appender.position() == 0
+
+
+def test_bytes_are_not_appended_at_the_limit(make):
+    appender, _ = make(limit=0)
+
+    assert appender.offer_bytes(b"late", 0) in {0, wire.RESULT_BACK_PRESSURED}
+    assert appender.position() == 0
