@@ -82,7 +82,7 @@ def test_a_half_close_leaves_the_other_direction_open(endpoints, certificates):
     assert receive(taken, 4) == b"last"
     wait_for(lambda: taken.receive() == b"")
     taken.send(b"still open")
-    assert receive(caller, 11) == b"still open"
+    assert receive(caller, 10) == b"still open"
     taken.end()
     wait_for(lambda: caller.receive() == b"")
 
