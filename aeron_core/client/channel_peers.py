@@ -142,7 +142,7 @@ def addressed(peer: int, hops: int) -> int:
     """Return the reserved value of a message to a peer that has passed `hops` devices."""
     if not 0 <= hops <= peers.RESERVED_HOPS_MASK:
         raise ValueError(
-            f"reserved_value={hops}: with peer=, a number of hops from 0 to {peers.RESERVED_HOPS_MASK}"
+            f"reserved_value={hops}: must be a number of hops from 0 to {peers.RESERVED_HOPS_MASK} with peer="
         )
     return (peer << peers.RESERVED_PEER_SHIFT) | peers.RESERVED_HAS_PEER | hops
 

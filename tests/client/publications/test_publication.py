@@ -314,7 +314,7 @@ def test_a_block_for_another_position_raises(exclusive_stream):
     exclusive_stream.publication.offer(b"first")
     frame = exclusive_stream.log.buffer.get_bytes(0, 64)
 
-    with pytest.raises(ValueError, match="from offset 64 on"):
+    with pytest.raises(ValueError, match="at offset 64"):
         exclusive_stream.publication.offer_block(frame)
 
 
