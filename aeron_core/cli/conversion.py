@@ -28,7 +28,7 @@ _SHOWN_LENGTH: Final = 100
 def replace_conversions(params: list[Any]) -> list[Any]:
     """Make typer's parameters convert here if their types are ours; leave others to typer."""
     for param in params:
-        # A typer before 0.29 has neither attribute, and does not use pydantic.
+        # Private to typer: if a later version has no such attribute, typer converts by itself.
         if getattr(param, "_runtime_param", False) is not None:
             continue
         annotation, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info

@@ -133,7 +133,7 @@ def test_data_that_a_lease_needs_is_purged_only_by_force(aeron, ended, what):
     outcome = aeron("recordings", "purge", ended.store.folder, 0, *what)
 
     assert outcome.code == 1
-    assert f"recording 0: consumer 'spark' needs it from position {SEGMENT} on; --force" in outcome.err
+    assert f"recording 0: consumer 'spark' needs it from position {SEGMENT} on; use --force" in outcome.err
     assert ended.archive.recording(0).start_position == 0
     assert aeron("recordings", "purge", ended.store.folder, 0, *what, "--force").code == 0
 

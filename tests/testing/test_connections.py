@@ -75,7 +75,7 @@ def test_a_connection_without_a_listener_is_refused(streams):
 
 def test_an_address_has_one_listener(streams):
     listener = streams.listen(StreamOptions(ADDRESS))
-    with pytest.raises(OSError, match="another simulated listener has it"):
+    with pytest.raises(OSError, match="in use by another simulated listener"):
         streams.listen(StreamOptions(ADDRESS))
     listener.close()
     streams.listen(StreamOptions(ADDRESS))

@@ -34,7 +34,9 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     whole: Annotated[
         bool, typer.Option("--all", help="Delete whole recordings, unless they are being recorded.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also delete what consumers still need.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also delete data that consumers still need.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Delete recordings, or their oldest segments.

@@ -26,31 +26,36 @@ _PAUSE_S: Final = 0.0002
 _MEGABYTE: Final = 1_000_000
 
 
+ReplayStreamId = Annotated[
+    int | None,
+    typer.Option(
+        metavar="STREAM_ID", parser=int32, help="Stream to publish; default: that of the recording."
+    ),
+]
+KeepSession = Annotated[
+    bool, typer.Option("--keep-session", help="Publish under the session id of the recording.")
+]
+Rate = Annotated[
+    str | None, typer.Option(metavar="BYTES", help="Bytes per second, such as 10m; default: no limit.")
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
+    ),
+]
+
+
 def replay(  # noqa: PLR0913 - the options of the command
     recording_id: RecordingId,
     place: Annotated[str, typer.Option("--from", metavar="ARCHIVE", help="Archive: a directory, or a URI.")],
     to: Annotated[str, typer.Option(metavar="CHANNEL", help="Channel to publish to.")],
-    stream_id: Annotated[
-        int | None,
-        typer.Option(
-            metavar="STREAM_ID", parser=int32, help="Stream to publish; default: that of the recording."
-        ),
-    ] = None,
-    keep_session: Annotated[
-        bool, typer.Option("--keep-session", help="Publish under the session id of the recording.")
-    ] = False,
+    stream_id: ReplayStreamId = None,
+    keep_session: KeepSession = False,
     begin: Begin = None,
     end: End = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(metavar="BYTES", help="Bytes per second, such as 10m; default: no limit."),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
-        ),
-    ] = None,
+    rate: Rate = None,
+    timeout: Timeout = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:

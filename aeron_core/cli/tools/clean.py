@@ -19,7 +19,7 @@ def clean(
     aeron_dir: AeronDir = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Report what would be deleted, and delete nothing."),
+        typer.Option("--dry-run", help="Report the files to delete, and delete nothing."),
     ] = False,
     json: Json = False,
 ) -> None:

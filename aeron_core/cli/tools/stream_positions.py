@@ -61,7 +61,7 @@ class StreamSession:
 
     @property
     def sent_position(self) -> int | None:
-        """How far its only publication on this driver has sent, None where that is not known."""
+        """Position sent by the only publication of this driver, None if unknown."""
         if len(self.publications) != 1:
             return None
         (publication,) = self.publications.values()
