@@ -12,7 +12,7 @@ import numpy as np
 
 from aeron_core import ExclusivePublication, FragmentAssembler, Publication
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -53,7 +53,9 @@ class Stream:
             )
         )
         self.subscription = Subscription(None, "aeron:ipc", 2, 3, -1)
-        self.subscription.add_image(Image(self.subscription, 1, self.log, Counter(values, 1), "aeron:ipc", 4))
+        self.subscription.add_image(
+            Image(self.subscription, 1, self.log, AtomicCounter(values, 1), "aeron:ipc", 4)
+        )
 
     def clean(self) -> None:
         """Do the driver's part: clear consumed data."""

@@ -13,7 +13,7 @@ from aeron_media.lumberjack.writer.writer_counters import WriterCounters
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.spi.stream_counter import detached_counter
 
 _WRITER_KEYS = {
@@ -165,7 +165,7 @@ def _default(field: FieldInfo) -> str:
 def _counter_names() -> list[str]:
     names: list[str] = []
 
-    def new_counter(name: str) -> Counter:
+    def new_counter(name: str) -> AtomicCounter:
         names.append(name)
         return detached_counter(0, name)
 

@@ -6,7 +6,7 @@ import pytest
 
 from aeron_core import ClientError, ClosedError, NotConnectedError, aio
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.registrations import Registration, RegistrationState
@@ -42,7 +42,7 @@ class Stream:
             )
         )
         self.subscription = Subscription(None, "aeron:ipc", 2, 3, -1)
-        self.position = Counter(AtomicBuffer.allocate(128), 0)
+        self.position = AtomicCounter(AtomicBuffer.allocate(128), 0)
         self.subscription.add_image(Image(self.subscription, 1, self.log, self.position, "aeron:ipc", 4))
 
 

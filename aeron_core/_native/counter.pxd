@@ -14,7 +14,7 @@ cdef int raise_read_only(int32_t counter_id) except -1 nogil
 
 
 @cython.final
-cdef class Counter:
+cdef class AtomicCounter:
     cdef readonly int32_t id              # in the counters file whose values are in `buffer`
     cdef readonly AtomicBuffer buffer     # keeps the memory alive
     cdef int64_t _offset                  # of the counter's record in `buffer`

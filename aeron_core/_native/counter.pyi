@@ -5,7 +5,7 @@ from typing import final
 from aeron_core._native.buffer import AtomicBuffer
 
 @final
-class Counter:
+class AtomicCounter:
     def __init__(self, values: AtomicBuffer, counter_id: int) -> None: ...
     @property
     def id(self) -> int: ...

@@ -18,7 +18,7 @@ cdef int raise_read_only(int32_t counter_id) except -1 nogil:
 
 
 @cython.final
-cdef class Counter:
+cdef class AtomicCounter:
     """The value of one counter in the values buffer. Raises IndexError if `counter_id` is out of range."""
 
     def __cinit__(self, AtomicBuffer values not None, int32_t counter_id):
@@ -35,4 +35,4 @@ cdef class Counter:
         return self.buffer.get_i64_acquire(self._offset + wire.COUNTER_REGISTRATION_ID_OFFSET)
 
     def __repr__(self):
-        return f"Counter(id={self.id}, value={self.get_acquire()})"
+        return f"AtomicCounter(id={self.id}, value={self.get_acquire()})"

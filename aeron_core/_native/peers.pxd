@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 
 # Results of an offer to a peer, in addition to the RESULT_… of any offer in `wire`.
 cpdef enum:
@@ -45,7 +45,7 @@ cdef inline int64_t reserved_for(int32_t session_id, int64_t hops) noexcept nogi
 
 @cython.final
 cdef class PeerCounter:
-    cdef readonly Counter counter
+    cdef readonly AtomicCounter counter
     cdef AtomicBuffer _metadata      # of all counters
     cdef int64_t _key_offset         # offset of this counter's key in it
 

@@ -4,7 +4,7 @@ from typing import Final, final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 
 RESULT_NO_PEER: Final[int]
 RESULT_PEER_FULL: Final[int]
@@ -25,8 +25,8 @@ def reserved_for(session_id: int, hops: int) -> int: ...
 
 @final
 class PeerCounter:
-    counter: Counter
-    def __init__(self, counter: Counter, metadata: AtomicBuffer) -> None: ...
+    counter: AtomicCounter
+    def __init__(self, counter: AtomicCounter, metadata: AtomicBuffer) -> None: ...
     # C methods: only compiled modules see them.
     def admit(self, session_id: int, room: int, address: SocketAddress) -> int: ...
     def show(self, session_id: int, room: int) -> int: ...

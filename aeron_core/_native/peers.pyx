@@ -61,7 +61,7 @@ cdef int32_t put_text(SocketAddress address, char *text) except -1 nogil:
 cdef class PeerCounter:
     """Publishes one peer in `counter`, whose metadata is in `metadata`."""
 
-    def __cinit__(self, Counter counter not None, AtomicBuffer metadata not None):
+    def __cinit__(self, AtomicCounter counter not None, AtomicBuffer metadata not None):
         self.counter = counter
         self._metadata = metadata
         self._key_offset = <int64_t>counter.id * wire.COUNTER_METADATA_LENGTH + wire.COUNTER_KEY_OFFSET

@@ -1,13 +1,13 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 
 
 @cython.final
 cdef class DutyCycleTracker:
-    cdef Counter _longest
-    cdef Counter _exceeded
+    cdef AtomicCounter _longest
+    cdef AtomicCounter _exceeded
     cdef int64_t _threshold_ns
     cdef int64_t _time_of_last_ns    # 0 before the first cycle
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 
 
 class DutyCycleTracker:
     """Records the longest duty cycle and how many exceeded the threshold."""
 
-    def __init__(self, longest: Counter, exceeded: Counter, threshold_ns: int) -> None:
+    def __init__(self, longest: AtomicCounter, exceeded: AtomicCounter, threshold_ns: int) -> None:
         self._longest = longest
         self._exceeded = exceeded
         self._threshold_ns = threshold_ns

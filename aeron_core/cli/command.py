@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 from aeron_core.cli.conversion import replace_conversions
 
 
-class Command(TyperCommand):
+class CoreCommand(TyperCommand):
     """A command of `aeron-core`."""
 
     def get_params(self, ctx: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
 
-from aeron_core.cli.command import Command
+from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.conversion import replace_conversions
 from aeron_core.cli.index import DISTRIBUTION, PLUGIN_COMMANDS, IndexEntry
 from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, message_of, say
@@ -160,7 +160,7 @@ def make_app(entries: Mapping[str, IndexEntry]) -> typer.Typer:
         else:
             module, _, function = entry.target.partition(":")
             command = getattr(import_module(f"aeron_core.cli.{module}"), function)
-            app.command(name, cls=Command)(command)
+            app.command(name, cls=CoreCommand)(command)
     return app
 
 

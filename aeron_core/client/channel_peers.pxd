@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport peers, positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 
@@ -13,8 +13,8 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 cdef class ChannelPeers:
     cdef object _reader               # of the driver's counters
     cdef list _counters               # keeps the objects behind the pointers alive
-    cdef PointerList _slots           # Counter, one for each possible peer
-    cdef Counter _sender_position     # None if there is none
+    cdef PointerList _slots           # AtomicCounter, one for each possible peer
+    cdef AtomicCounter _sender_position     # None if there is none
     cdef bint _is_sent                # whether the driver's sender sends the stream
     cdef int32_t _last                # slot of the last hit
 

@@ -12,7 +12,7 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import peers, positions, wire
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ChannelPeers:
 
     def __init__(self, reader: CountersReader, channel_status_id: int, registration_id: int) -> None:
         self._reader = reader
-        self._counters: list[Counter] = []
+        self._counters: list[AtomicCounter] = []
         self._slots = PointerList()
         self._last = 0
         self._is_sent = False
@@ -118,7 +118,7 @@ class ChannelPeers:
         """Return the counter value of a peer, 0 if it is not connected."""
         for index in range(-1, self._slots.size):
             at = self._last if index < 0 else index
-            value: int = cython.cast(Counter, self._slots.at(at)).get_acquire()
+            value: int = cython.cast(AtomicCounter, self._slots.at(at)).get_acquire()
             if value & peers.ROOM_IS_PEER and value >> peers.ROOM_SESSION_SHIFT == session_id:
                 self._last = at
                 return value

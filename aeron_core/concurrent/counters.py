@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ class CountersReader:
                 return counter_id
         return NULL_COUNTER_ID
 
-    def counter(self, counter_id: int) -> Counter:
+    def counter(self, counter_id: int) -> AtomicCounter:
         """Return an object for frequent access to the value of a counter."""
-        return Counter(self.values, counter_id)
+        return AtomicCounter(self.values, counter_id)
 
     def state(self, counter_id: int) -> int:
         """Return one of wire.COUNTER_STATE_…; a faulty process may have stored another number."""

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from aeron_core._native.commands import CommandRing
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.datagrams import ReceiveBatch, SendBatch
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
@@ -105,14 +105,18 @@ class Assembly:
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        resolution = NameResolution(
+        self._resolution = NameResolution(
             resolver, start_lookup, clock, system, events, settings.name_resolver_threshold_ns
         )
-        self._resolution = resolution
-        resolution.begin(self._resolver_context(open_datagrams, start_lookup))
+        self._resolution.begin(self._resolver_context(open_datagrams, start_lookup))
+        self._create_agents(from_sender, from_receiver, terminate)
+
+    def _create_agents(
+        self, from_sender: CommandRing, from_receiver: CommandRing, terminate: Callable[[bytes], None]
+    ) -> None:
         self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
         self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
-        self.conductor = Conductor(self.context, resolution, self._duty_cycle("conductor"), terminate)
+        self.conductor = Conductor(self.context, self._resolution, self._duty_cycle("conductor"), terminate)
 
     def _resolver_context(
         self, open_datagrams: OpenDatagrams | None, start_lookup: StartLookup
@@ -122,7 +126,7 @@ class Assembly:
             clock=self._clock,
             system_counters=self.context.system_counters.by_name(),
             open_datagrams=open_datagrams,
-            new_counter=lambda type_id, label, key: Counter(
+            new_counter=lambda type_id, label, key: AtomicCounter(
                 counters.values, counters.allocate(type_id, label, key)
             ),
             set_label=lambda counter, label: counters.set_label(counter.id, label),
@@ -155,7 +159,7 @@ class Assembly:
         )
 
     def _duty_cycle(self, role: str) -> DutyCycleTracker:
-        counters: dict[str, Counter] = self.context.system_counters.by_name()
+        counters: dict[str, AtomicCounter] = self.context.system_counters.by_name()
         return DutyCycleTracker(
             counters[f"{role}_max_cycle_time"],
             counters[f"{role}_cycle_time_threshold_exceeded"],

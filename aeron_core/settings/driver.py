@@ -116,13 +116,13 @@ def _check_powers_of_two(settings: DriverSettings) -> None:
         raise _fault(
             settings,
             "conductor_buffer_length",
-            f"must be a power of two and {wire.RING_TRAILER_LENGTH} bytes",
+            f"must be a power of two plus {wire.RING_TRAILER_LENGTH} bytes",
         )
     if not _is_power_of_two(settings.clients_buffer_length - wire.BROADCAST_TRAILER_LENGTH):
         raise _fault(
             settings,
             "clients_buffer_length",
-            f"must be a power of two and {wire.BROADCAST_TRAILER_LENGTH} bytes",
+            f"must be a power of two plus {wire.BROADCAST_TRAILER_LENGTH} bytes",
         )
 
 

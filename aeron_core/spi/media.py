@@ -26,7 +26,7 @@ from pydantic import BaseModel
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.connections import ByteConnection, ConnectionListener
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core._native.peers import PeerCounter
 from aeron_core.spi.endpoints import (
@@ -126,7 +126,7 @@ class EndpointParams:
     channel: Channel
     channel_status_id: int
     open_datagrams: OpenDatagrams | None
-    counters: Mapping[str, Counter]
+    counters: Mapping[str, AtomicCounter]
     sndbuf_length: int
     rcvbuf_length: int
     uses_gso: bool
@@ -145,12 +145,14 @@ class EndpointParams:
     #: Creates the connections of a medium that uses them; None for the system's sockets.
     connections: ConnectionNetwork | None = None
     #: Returns a new counter of the endpoint with a name, which starts its label; freed with the endpoint.
-    new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
+    new_counter: Callable[[str], AtomicCounter] = field(default=lambda name: detached_counter(0, name))
     #: The same for a counter that describes a peer, and for one that counts refusals for the named reason.
     new_peer_counter: Callable[[str], PeerCounter] = detached_peer_counter
-    new_refusal_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
+    new_refusal_counter: Callable[[str], AtomicCounter] = field(
+        default=lambda name: detached_counter(0, name)
+    )
     #: Frees a counter of `new_counter` before the endpoint closes.
-    free_counter: Callable[[Counter], None] = field(default=lambda _: None)
+    free_counter: Callable[[AtomicCounter], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class SendEndpointParams(EndpointParams):
 
     connects: bool = True
     receive_slots: int = 2
-    destination_count: Counter | None = None
+    destination_count: AtomicCounter | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.spi.media import OpenDatagrams
 
 _S = 1_000_000_000
@@ -72,10 +72,10 @@ class NameResolverContext:
     """
 
     clock: Clock
-    system_counters: Mapping[str, Counter]
+    system_counters: Mapping[str, AtomicCounter]
     open_datagrams: OpenDatagrams | None
-    new_counter: Callable[[int, str, bytes], Counter]
-    set_label: Callable[[Counter, str], None]
+    new_counter: Callable[[int, str, bytes], AtomicCounter]
+    set_label: Callable[[AtomicCounter, str], None]
     start_lookup: Callable[[Callable[[], None]], None]
     report: Callable[[str], None]
 

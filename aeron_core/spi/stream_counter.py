@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.peers import PeerCounter
 
-CounterFactory = Callable[[int, str], Counter]
+CounterFactory = Callable[[int, str], AtomicCounter]
 """Takes a counter type and a name, which starts the label. Raises StorageError if no counter is free."""
 
 
-def detached_counter(_type_id: int, _name: str) -> Counter:
+def detached_counter(_type_id: int, _name: str) -> AtomicCounter:
     """Return a counter that no tool sees, for a strategy that runs outside a driver."""
-    return Counter(AtomicBuffer.allocate(wire.COUNTER_VALUE_LENGTH), 0)
+    return AtomicCounter(AtomicBuffer.allocate(wire.COUNTER_VALUE_LENGTH), 0)
 
 
 def detached_peer_counter(name: str) -> PeerCounter:

@@ -11,13 +11,13 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 class ConnectionProbe:
     """Calls the C methods of a connection; a failure raises OSError with its error code."""
 
-    def __init__(self, stream: ByteConnection, length: int = 65536) -> None:
-        self.stream = stream
+    def __init__(self, connection: ByteConnection, length: int = 65536) -> None:
+        self.connection = connection
         self._buffer = AtomicBuffer.allocate(length)
 
     def receive(self) -> bytes | None:
         """Return the received bytes, None if there are none yet, b"" at the end."""
-        received = self.stream.receive(self._buffer, 0, self._buffer.capacity)
+        received = self.connection.receive(self._buffer, 0, self._buffer.capacity)
         if received == connections.CONNECTION_ENDED:
             return b""
         self._check(received)
@@ -25,31 +25,31 @@ class ConnectionProbe:
 
     def send(self, data: bytes) -> int:
         """Send as many bytes as fit; return their number."""
-        sent = self.stream.send(AtomicBuffer(bytearray(data)), 0, len(data))
+        sent = self.connection.send(AtomicBuffer(bytearray(data)), 0, len(data))
         self._check(sent)
         return sent
 
     def connect(self, address: SocketAddress) -> None:
         """Start to connect."""
-        self._check(self.stream.connect(address))
+        self._check(self.connection.connect(address))
 
     def is_connected(self) -> bool:
         """Return whether the connection is established."""
-        result = self.stream.is_connected()
+        result = self.connection.is_connected()
         self._check(result)
         return result == connections.CONNECTION_CONNECTED
 
     def end(self) -> None:
         """Close the sending side."""
-        self.stream.end()
+        self.connection.end()
 
     def close(self, *, aborts: bool = False) -> None:
         """Close the connection."""
-        self.stream.close(aborts)
+        self.connection.close(aborts)
 
     def _check(self, result: int) -> None:
         if result < 0:
-            raise OSError(self.stream.error_code, "the stream failed")
+            raise OSError(self.connection.error_code, "the stream failed")
 
 
 def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:

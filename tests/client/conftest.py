@@ -10,7 +10,7 @@ import pytest
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
@@ -43,11 +43,11 @@ class Stream:
     image: Image
 
     @property
-    def position_counter(self) -> Counter:
-        return Counter(self.values, 1)
+    def position_counter(self) -> AtomicCounter:
+        return AtomicCounter(self.values, 1)
 
     def set_limit(self, position: int) -> None:
-        Counter(self.values, 0).set(position)
+        AtomicCounter(self.values, 0).set(position)
 
     def read(self) -> list[bytes]:
         """Return the fragments that one poll delivers."""
@@ -71,7 +71,12 @@ def make_log() -> Callable[..., LogBuffer]:
 
 def make_image(log: LogBuffer, session_id: int = 11, subscription: Subscription | None = None) -> Image:
     return Image(
-        subscription, session_id, log, Counter(AtomicBuffer.allocate(128), 0), "aeron:ipc", session_id + 1000
+        subscription,
+        session_id,
+        log,
+        AtomicCounter(AtomicBuffer.allocate(128), 0),
+        "aeron:ipc",
+        session_id + 1000,
     )
 
 
@@ -106,7 +111,7 @@ def make_stream(kind: type) -> Stream:
         )
     )
     subscription = Subscription(None, "aeron:ipc", 22, 2, -1)  # type: ignore[arg-type]
-    image = Image(subscription, 11, log, Counter(values, 1), "aeron:ipc", 3)
+    image = Image(subscription, 11, log, AtomicCounter(values, 1), "aeron:ipc", 3)
     subscription.add_image(image)
     return Stream(log, values, publication, subscription, image)
 

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def values():
 
 
 def test_a_counter_is_the_first_eight_bytes_of_its_record(values):
-    counter = Counter(values, 1)
+    counter = AtomicCounter(values, 1)
 
     counter.set(5)
 
@@ -21,7 +21,7 @@ def test_a_counter_is_the_first_eight_bytes_of_its_record(values):
 
 
 def test_a_value_stored_with_release_is_read(values):
-    counter = Counter(values, 0)
+    counter = AtomicCounter(values, 0)
 
     counter.set_release(-(2**63))
 
@@ -29,7 +29,7 @@ def test_a_value_stored_with_release_is_read(values):
 
 
 def test_increment_and_add_return_the_value_before(values):
-    counter = Counter(values, 0)
+    counter = AtomicCounter(values, 0)
 
     assert [counter.increment_release(), counter.get_and_add(10), counter.get_and_add(-1)] == [0, 1, 11]
     assert counter.get() == 10
@@ -37,7 +37,7 @@ def test_increment_and_add_return_the_value_before(values):
 
 @pytest.mark.parametrize(("value", "moved", "after"), [(9, False, 10), (10, False, 10), (11, True, 11)])
 def test_a_proposed_maximum_is_taken_only_if_it_is_higher(values, value, moved, after):
-    counter = Counter(values, 0)
+    counter = AtomicCounter(values, 0)
     counter.set(10)
 
     assert counter.propose_max_release(value) is moved
@@ -47,12 +47,12 @@ def test_a_proposed_maximum_is_taken_only_if_it_is_higher(values, value, moved, 
 @pytest.mark.parametrize("counter_id", [-1, 2, 2**31 - 1])
 def test_a_counter_outside_the_values_is_rejected(values, counter_id):
     with pytest.raises(IndexError):
-        Counter(values, counter_id)
+        AtomicCounter(values, counter_id)
 
 
 @pytest.mark.parametrize("method", ["set", "set_release", "get_and_add", "propose_max_release"])
 def test_a_counter_in_a_read_only_file_rejects_writes(method):
-    counter = Counter(AtomicBuffer(bytes(128)), 0)
+    counter = AtomicCounter(AtomicBuffer(bytes(128)), 0)
 
     with pytest.raises(IndexError, match="counter 0 cannot be written"):
         getattr(counter, method)(1)
@@ -63,12 +63,12 @@ def test_a_counter_in_a_read_only_file_rejects_writes(method):
 def test_a_counter_returns_its_registration_id(values):
     values.put_i64(128 + 8, 77)
 
-    assert Counter(values, 1).registration_id == 77
+    assert AtomicCounter(values, 1).registration_id == 77
 
 
 def test_concurrent_adds_lose_no_update(values):
     def add():
-        counter = Counter(values, 0)
+        counter = AtomicCounter(values, 0)
         for _ in range(10_000):
             counter.get_and_add(1)
 
@@ -78,8 +78,8 @@ def test_concurrent_adds_lose_no_update(values):
     for thread in threads:
         thread.join(30)
 
-    assert Counter(values, 0).get() == 30_000
+    assert AtomicCounter(values, 0).get() == 30_000
 
 
 def test_the_methods_of_a_counter_are_compiled():
-    assert hasattr(Counter, "__pyx_vtable__")
+    assert hasattr(AtomicCounter, "__pyx_vtable__")

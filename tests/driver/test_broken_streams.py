@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.testing import Feed, Sink
 from aeron_core.testing.pair import MS, S
@@ -35,7 +35,7 @@ class Flow:
 
 
 def counter_of(driver, prefix):
-    return Counter(driver.cnc.counters_values, driver.find_counter(prefix).id)
+    return AtomicCounter(driver.cnc.counters_values, driver.find_counter(prefix).id)
 
 
 @pytest.mark.parametrize("nonsense", [TERM_LENGTH - 3, 4097, -1, 2**62 + 1, -(2**63)])

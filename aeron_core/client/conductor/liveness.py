@@ -20,7 +20,7 @@ from aeron_core.version import SOFTWARE_VERSION
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.client.conductor.driver_proxy import DriverProxy
     from aeron_core.settings.client import ClientSettings
 
@@ -46,7 +46,7 @@ class Liveness:
         self._clock = clock
         self._inter_service_timeout_ns = inter_service_timeout_ns
         self._last_service_ns = self._last_keepalive_ns = clock.nano_time()
-        self._heartbeat: Counter | None = None
+        self._heartbeat: AtomicCounter | None = None
 
     def check(self, now_ns: int) -> int:
         """Run the checks that are due; return 1 if any was.

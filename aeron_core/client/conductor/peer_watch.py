@@ -14,7 +14,7 @@ from aeron_core._native import peers
 from aeron_core.client.channel_peers import ChannelPeer
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.client.conductor.callbacks import Callbacks
     from aeron_core.client.publications.publication_base import PublicationBase
     from aeron_core.client.subscriptions.subscription import Subscription
@@ -99,7 +99,9 @@ class PeerWatch:
         return {reason: counter.get_acquire() for reason, counter in self._counters.items()}
 
 
-def _refusals_of(resource: PublicationBase | Subscription, reader: CountersReader) -> dict[str, Counter]:
+def _refusals_of(
+    resource: PublicationBase | Subscription, reader: CountersReader
+) -> dict[str, AtomicCounter]:
     """Return the counters of refusals of a channel's endpoint, by their reason."""
     if resource.is_closed or resource.channel_status_id < 0:
         return {}

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.client._native cimport arguments
 from aeron_core.client._native.views cimport ViewFactory
 from aeron_core.client.subscriptions.header cimport Header
@@ -22,7 +22,7 @@ cdef class Image:
     cdef readonly bint is_closed
     cdef LogBuffer _log
     cdef AtomicBuffer _buffer                     # of the log
-    cdef Counter _position                        # written by this image only, read by the driver
+    cdef AtomicCounter _position                        # written by this image only, read by the driver
     cdef Header _header                           # of the fragment that is being delivered
     cdef ViewFactory _views
     cdef TermReader _reader

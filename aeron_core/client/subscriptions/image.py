@@ -15,7 +15,7 @@ from typing import Final
 import cython
 
 from aeron_core._native import positions, wire
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.client._native import arguments
 from aeron_core.client._native.views import ViewFactory
 from aeron_core.client.subscriptions.action import Action
@@ -41,7 +41,7 @@ class Image:
         subscription: ImageSubscription | None,
         session_id: int,
         log: LogBuffer,
-        position: Counter,
+        position: AtomicCounter,
         source_identity: str,
         correlation_id: int,
     ) -> None:

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 
 cdef int32_t BURST
 cdef int64_t BURST_INTERVAL_NS
@@ -20,8 +20,8 @@ cdef class OneWaySchedule:
 
 @cython.final
 cdef class OneWayEstimate:
-    cdef Counter _latency
-    cdef Counter _drift
+    cdef AtomicCounter _latency
+    cdef AtomicCounter _drift
     cdef int32_t _count            # measurements since the last comparison
     cdef int64_t _shortest_ns      # the lowest latency of them
     cdef bint _has_first

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import cython
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
 
 # Our choice: enough that one of them meets no queue, at a rate that builds none.
 BURST = 8
@@ -49,7 +49,7 @@ class OneWaySchedule:
 class OneWayEstimate:
     """Latency and drift of one stream, estimated by a receiver."""
 
-    def __init__(self, latency: Counter, drift: Counter) -> None:
+    def __init__(self, latency: AtomicCounter, drift: AtomicCounter) -> None:
         self._latency = latency
         self._drift = drift
         self._count = 0

@@ -2,13 +2,13 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.pointers cimport PointerList
 
 
 @cython.final
 cdef class SubscriberPosition:
-    cdef readonly Counter counter
+    cdef readonly AtomicCounter counter
     cdef readonly int64_t subscription_id
     cdef readonly int64_t client_id
 

@@ -11,14 +11,14 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import wire
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
 
 
 class SubscriberPosition:
     """One subscriber of a stream: the counter that it advances, and the ids of its subscription and client."""
 
-    def __init__(self, counter: Counter, subscription_id: int, client_id: int) -> None:
+    def __init__(self, counter: AtomicCounter, subscription_id: int, client_id: int) -> None:
         self.counter = counter
         self.subscription_id = subscription_id
         self.client_id = client_id

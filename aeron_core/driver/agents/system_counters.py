@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.uri.values import format_duration_ns
 from aeron_core.version import SOFTWARE_VERSION, software_version_number
@@ -91,10 +91,10 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "native_resource_agent_fails", "Failed offers to NativeResourceAgentProxy"
 
 
-def _allocate(manager: CountersManager, index: int, label: str) -> Counter:
+def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter:
     key = index.to_bytes(4, "little")
     counter_id = manager.allocate(SYSTEM_COUNTER_TYPE_ID, label, key=key, registration_id=index, owner_id=-1)
-    return Counter(manager.values, counter_id)
+    return AtomicCounter(manager.values, counter_id)
 
 
 class SystemCounters:
@@ -153,6 +153,6 @@ class SystemCounters:
         self.aeron_version.set(software_version_number())
         self.control_protocol_version.set(wire.CONTROL_PROTOCOL_VERSION)
 
-    def by_name(self) -> dict[str, Counter]:
+    def by_name(self) -> dict[str, AtomicCounter]:
         """Return all counters by attribute name."""
         return {name: getattr(self, name) for name, _ in labelled(SystemCounterLabels())}

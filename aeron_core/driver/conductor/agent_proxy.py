@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aeron_core._native.commands import Command, CommandRing
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
 
 Released = Callable[[], None]
 Linked = Callable[[int], None]
@@ -21,7 +21,7 @@ class AgentProxy:
     (RELEASED). Commands that do not fit into the ring are queued here, in order.
     """
 
-    def __init__(self, ring: CommandRing, fails: Counter) -> None:
+    def __init__(self, ring: CommandRing, fails: AtomicCounter) -> None:
         self._ring = ring
         self._fails = fails
         self._waiting: deque[tuple[Any, ...]] = deque()
@@ -85,10 +85,14 @@ class AgentProxy:
         self._held.pop(id(item), None)
 
     def release_all(self) -> None:
-        """Call the `then` of all pending removals; only after the agent has stopped, which confirms none of them."""
+        """Call the `then` of pending removals and drop all references; only after the agent has stopped."""
         while self._on_release:
             _, then = self._on_release.popitem()
             then()
+        # Callbacks refer to registrars, which refer to this proxy.
+        self._on_link.clear()
+        self._waiting.clear()
+        self._held.clear()
 
     @property
     def is_idle(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.peers import PeerCounter
 from aeron_core.concurrent import counter_types
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def allocate_stream_counter(
     manager: CountersManager, type_id: int, name: str, owner: CounterOwner, *, reference_id: int = 0
-) -> Counter:
+) -> AtomicCounter:
     """Return a new counter of a stream."""
     counter_id = manager.allocate(
         type_id,
@@ -25,12 +25,12 @@ def allocate_stream_counter(
         owner_id=owner.client_id,
         reference_id=reference_id,
     )
-    return Counter(manager.values, counter_id)
+    return AtomicCounter(manager.values, counter_id)
 
 
 def allocate_channel_counter(
     manager: CountersManager, type_id: int, name: str, channel: str, registration_id: int
-) -> Counter:
+) -> AtomicCounter:
     """Return a new counter of a channel endpoint: its status (0, initialising) or a counter of its medium."""
     counter_id = manager.allocate(
         type_id,
@@ -38,7 +38,7 @@ def allocate_channel_counter(
         counter_types.channel_key(channel),
         registration_id=registration_id,
     )
-    return Counter(manager.values, counter_id)
+    return AtomicCounter(manager.values, counter_id)
 
 
 def allocate_peer_counter(
@@ -46,12 +46,12 @@ def allocate_peer_counter(
 ) -> PeerCounter:
     """Return a new counter of a peer of a channel endpoint; the medium stores the peer's address in its key."""
     counter_id = manager.allocate(counter_types.PEER, f"{name}: {channel}", registration_id=registration_id)
-    return PeerCounter(Counter(manager.values, counter_id), manager.metadata)
+    return PeerCounter(AtomicCounter(manager.values, counter_id), manager.metadata)
 
 
 def allocate_local_address(
     manager: CountersManager, name: str, channel_status_id: int, address: str, registration_id: int
-) -> Counter:
+) -> AtomicCounter:
     """Return a new counter that states a bound address, active."""
     counter_id = manager.allocate(
         counter_types.LOCAL_SOCKADDR,
@@ -59,12 +59,12 @@ def allocate_local_address(
         counter_types.local_address_key(channel_status_id, address),
         registration_id=registration_id,
     )
-    counter = Counter(manager.values, counter_id)
+    counter = AtomicCounter(manager.values, counter_id)
     counter.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
     return counter
 
 
-def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> Counter:
+def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> AtomicCounter:
     """Return a new heartbeat of a client."""
     counter_id = manager.allocate(
         counter_types.CLIENT_HEARTBEAT,
@@ -73,4 +73,4 @@ def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> Count
         registration_id=client_id,
         owner_id=client_id,
     )
-    return Counter(manager.values, counter_id)
+    return AtomicCounter(manager.values, counter_id)

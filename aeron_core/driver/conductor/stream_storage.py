@@ -11,7 +11,7 @@ from aeron_core.driver.conductor import stream_counters
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.concurrent.counter_types import CounterOwner
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.logbuffer.descriptor import LogBuffer
@@ -28,8 +28,8 @@ class StreamStorage:
         self.owner = owner
         self._context = context
         self._stored = context.logs.create(folder, owner.registration_id, log_params)
-        self._counters: list[Counter] = []
-        self._by_type: dict[int, Counter] = {}
+        self._counters: list[AtomicCounter] = []
+        self._by_type: dict[int, AtomicCounter] = {}
 
     @property
     def log(self) -> LogBuffer:
@@ -41,18 +41,18 @@ class StreamStorage:
         """Path at which clients map the log."""
         return self._stored.path
 
-    def __getitem__(self, type_id: int) -> Counter:
+    def __getitem__(self, type_id: int) -> AtomicCounter:
         return self._by_type[type_id]
 
     def allocate(self, type_id: int, name: str) -> None:
         """Add a counter, owned by the client of the stream; `self[type_id]` returns it. Raises StorageError."""
         self._by_type[type_id] = self._allocate(type_id, name, self.owner)
 
-    def new_strategy_counter(self, type_id: int, name: str) -> Counter:
+    def new_strategy_counter(self, type_id: int, name: str) -> AtomicCounter:
         """Return a new counter for a strategy, owned by the driver. Raises StorageError."""
         return self._allocate(type_id, name, replace(self.owner, client_id=counter_types.DRIVER_OWNER_ID))
 
-    def _allocate(self, type_id: int, name: str, owner: CounterOwner) -> Counter:
+    def _allocate(self, type_id: int, name: str, owner: CounterOwner) -> AtomicCounter:
         counter = stream_counters.allocate_stream_counter(self._context.counters, type_id, name, owner)
         self._counters.append(counter)
         return counter

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.clock cimport Clock
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver.agents.one_way_latency cimport OneWayEstimate
 from aeron_core.driver.agents.reply_budget cimport ReplyBudget
 from aeron_core.driver.receiver.image_connections cimport ImageConnections
@@ -16,7 +16,7 @@ cdef class ImageMeasurements:
     cdef ImageConnections _connections
     cdef CongestionControl _congestion_control
     cdef Clock _clock
-    cdef Counter _invalid_packets
+    cdef AtomicCounter _invalid_packets
     cdef Rttm _rttm
     cdef ReplyBudget _replies
     cdef bint _measures_one_way

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aeron_core._native.clock import Clock
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.receiver.image_connections import ImageConnection
@@ -30,9 +30,9 @@ class ImageParams:
     log: LogBuffer
     position: int
     connections: Sequence[ImageConnection]
-    hwm_position: Counter
-    rebuild_position: Counter
-    naks_sent: Counter
+    hwm_position: AtomicCounter
+    rebuild_position: AtomicCounter
+    naks_sent: AtomicCounter
     system_counters: SystemCounters
     congestion_control: CongestionControl
     nak_delay: NakDelay

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport positions
 from aeron_core._native.cell cimport AtomicLong
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.driver.receiver.image_connections cimport ImageConnections
 from aeron_core.driver.receiver.loss_detector cimport LossDetector
@@ -20,7 +20,7 @@ cdef class LossRecovery:
     cdef LogBuffer _log
     cdef ImageConnections _connections
     cdef SystemCounters _counters
-    cdef Counter _naks_sent
+    cdef AtomicCounter _naks_sent
     cdef bint _is_reliable                  # False: gaps are filled with padding, not requested
     cdef int64_t _counted_end               # position up to which lost bytes were counted
     cdef Nak _nak

@@ -5,7 +5,7 @@ from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver.receiver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.receiver.image_measurements cimport ImageMeasurements
 from aeron_core.driver.receiver.loss_recovery cimport LossRecovery
@@ -28,8 +28,8 @@ cdef class PublicationImage:
     cdef readonly int32_t stream_id
     cdef readonly ReceiveChannelEndpoint endpoint
     cdef readonly LogBuffer log
-    cdef readonly Counter hwm_position
-    cdef readonly Counter rebuild_position
+    cdef readonly AtomicCounter hwm_position
+    cdef readonly AtomicCounter rebuild_position
     cdef readonly SubscriberPositions subscribers
     cdef readonly AtomicLong is_end_of_stream       # 1 once the sender signalled the end
     cdef readonly AtomicLong time_of_last_packet_ns

@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.cell cimport AtomicLong
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner cimport clean_step
@@ -18,8 +18,8 @@ cdef class IpcPublication:
     cdef readonly AtomicLong state              # a PUBLICATION_…, written by the conductor
     cdef readonly AtomicLong consumer_position  # of the fastest subscriber so far
     cdef readonly SubscriberPositions subscribers
-    cdef Counter _publisher_position
-    cdef Counter _publisher_limit
+    cdef AtomicCounter _publisher_position
+    cdef AtomicCounter _publisher_limit
     cdef int64_t _window_length
     cdef int64_t _trip_gain                     # bytes that subscribers move before the limit is updated
     cdef int64_t _trip_limit

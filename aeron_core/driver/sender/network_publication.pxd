@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.clock cimport Clock
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.one_way_latency cimport OneWaySchedule
@@ -28,8 +28,8 @@ cdef class NetworkPublication(SendingPublication):
     cdef FlowControl _flow_control
     cdef RetransmitHandler _retransmits
     cdef SystemCounters _counters
-    cdef Counter _back_pressure_events
-    cdef Counter _naks_received
+    cdef AtomicCounter _back_pressure_events
+    cdef AtomicCounter _naks_received
     cdef DatagramRun _run
     cdef SendBatch _batch                       # shared by all publications of the sender
     cdef ControlFrames _frames

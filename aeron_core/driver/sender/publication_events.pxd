@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.commands cimport Command, CommandRing
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.spi.endpoints cimport SendStream
@@ -14,7 +14,7 @@ from aeron_core.spi.endpoints cimport SendStream
 @cython.final
 cdef class PublicationEvents:
     cdef CommandRing _conductor
-    cdef Counter _fails
+    cdef AtomicCounter _fails
     cdef Command _event
     cdef int64_t _response_deadline_ns      # no response event before it
 

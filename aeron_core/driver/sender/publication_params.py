@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core._native.datagrams import SendBatch
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.logbuffer.descriptor import LogBuffer
@@ -26,8 +26,8 @@ class IpcPublicationParams:
     log: LogBuffer
     position: int
     publisher_window_length: int
-    publisher_position: Counter
-    publisher_limit: Counter
+    publisher_position: AtomicCounter
+    publisher_limit: AtomicCounter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,10 @@ class NetworkPublicationParams(IpcPublicationParams):
     endpoint: SendChannelEndpoint
     flow_control: FlowControl
     system_counters: SystemCounters
-    sender_position: Counter
-    sender_limit: Counter
-    back_pressure_events: Counter
-    naks_received: Counter
+    sender_position: AtomicCounter
+    sender_limit: AtomicCounter
+    back_pressure_events: AtomicCounter
+    naks_received: AtomicCounter
     batch: SendBatch
     conductor: CommandRing
     mtu: int

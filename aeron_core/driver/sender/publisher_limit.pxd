@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport positions
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.logbuffer.cleaner cimport clean_step
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 
@@ -10,7 +10,7 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 @cython.final
 cdef class PublisherLimit:
     cdef LogBuffer _log
-    cdef Counter _counter
+    cdef AtomicCounter _counter
     cdef int64_t _window_length
     cdef int64_t _clean_position    # the log is clean up to a term before this position
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from aeron_core.logbuffer.cleaner import clean_step
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.logbuffer.descriptor import LogBuffer
 
 
 class PublisherLimit:
     """The publisher limit of one log; written by the sender only."""
 
-    def __init__(self, log: LogBuffer, counter: Counter, window_length: int, position: int) -> None:
+    def __init__(self, log: LogBuffer, counter: AtomicCounter, window_length: int, position: int) -> None:
         self._log = log
         self._counter = counter
         self._window_length = window_length

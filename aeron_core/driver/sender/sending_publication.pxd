@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.cell cimport AtomicLong
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.sender.publisher_limit cimport PublisherLimit
@@ -17,12 +17,12 @@ cdef class SendingPublication(Resender):
     cdef readonly AtomicLong is_end_of_stream   # 1 once everything was sent and no more follows; by the conductor
     cdef readonly AtomicLong has_receivers      # 1 while a receiver is alive
     cdef readonly AtomicLong has_unicast_eos    # 1 once the only receiver confirmed the end of the stream
-    cdef readonly Counter sender_position
-    cdef readonly Counter sender_limit
+    cdef readonly AtomicCounter sender_position
+    cdef readonly AtomicCounter sender_limit
     cdef readonly SubscriberPositions spies
     cdef bint _simulates_connection             # spies count as receivers
     cdef bint _is_connected
-    cdef Counter _publisher_position
+    cdef AtomicCounter _publisher_position
     cdef PublisherLimit _publisher_limit
 
     cdef int64_t add_spy(self, SubscriberPosition spy) except -1 nogil

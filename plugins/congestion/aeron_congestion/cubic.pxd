@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.spi.congestion_control cimport CongestionControl, RebuildState
 
 cdef double _C
@@ -30,8 +30,8 @@ cdef class CubicCongestionControl(CongestionControl):
     cdef int64_t _rtt_ns                  # last measured
     cdef int64_t _rtt_timeout_ns          # between two measurements
     cdef int64_t _rtt_deadline_ns
-    cdef Counter _rtt_counter
-    cdef Counter _window_counter
+    cdef AtomicCounter _rtt_counter
+    cdef AtomicCounter _window_counter
 
     cdef int _shrink(self, int64_t now_ns) except -1 nogil
     @cython.locals(since_loss_s=double, to_recovery_s=double, window=double, round_trips=double)

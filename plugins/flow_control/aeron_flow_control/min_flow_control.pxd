@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
@@ -18,7 +18,7 @@ cdef class MinFlowControl(FlowControl):
     cdef int64_t _group_min_size          # number of receivers required
     cdef int64_t _receiver_timeout_ns     # a receiver that is silent for longer is removed
     cdef Receivers _receivers
-    cdef Counter _receiver_count          # counter of receivers, for tools
+    cdef AtomicCounter _receiver_count          # counter of receivers, for tools
     cdef bint _is_setup_for_group         # a receiver of the group requested the next setup
     cdef int64_t _hold_limit              # sender limit when that setup was sent
     cdef int64_t _hold_deadline_ns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.errors import ConfigurationError
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams
 from aeron_resolvers.system import find_address
@@ -50,7 +50,7 @@ class CsvTableNameResolver:
 
     def __init__(self, params: NameResolverParams) -> None:
         self._rows, self._wrong_rows = _parse(params.options)
-        self._toggles: list[Counter] = []
+        self._toggles: list[AtomicCounter] = []
 
     def start(self, context: NameResolverContext) -> None:
         """See `WorkingNameResolver`; allocates a counter for each row."""

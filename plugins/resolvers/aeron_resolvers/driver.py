@@ -24,7 +24,7 @@ from aeron_resolvers.packets import PacketChannel
 from aeron_resolvers.system import SystemNameResolver, find_address
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
 
 NEIGHBORS_TYPE_ID: Final = 15
 CACHE_ENTRIES_TYPE_ID: Final = 16
@@ -40,7 +40,7 @@ _FAULT_INTERVAL_NS: Final = 1000 * _MS  # the interval at which the conductor re
 class _Bootstrap:
     """A configured driver to contact first."""
 
-    def __init__(self, text: str, counter: Counter) -> None:
+    def __init__(self, text: str, counter: AtomicCounter) -> None:
         self.text = text
         self.host_port = parse_address(text)
         self.counter = counter

@@ -14,7 +14,7 @@ from aeron_core import (
     NoClaimError,
 )
 from aeron_core._native import wire
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 
 MAX_MESSAGE_LENGTH = 8192
@@ -319,6 +319,6 @@ def test_a_block_for_another_position_raises(exclusive_stream):
 
 
 def test_the_limit_of_another_stream_has_no_effect(stream):
-    Counter(stream.values, 1).set(0)
+    AtomicCounter(stream.values, 1).set(0)
 
     assert stream.publication.offer(b"x") == 64

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
@@ -159,7 +159,7 @@ def test_a_batch_becomes_an_arrow_record_batch(stream):
 def test_a_message_longer_than_a_batch_enlarges_the_batch(images, make_log):
     log = make_log(0, term_length=16 * 1024 * 1024)
     subscription, _ = images(0)
-    image = Image(subscription, 0, log, Counter(AtomicBuffer.allocate(128), 0), "aeron:ipc", 1)
+    image = Image(subscription, 0, log, AtomicCounter(AtomicBuffer.allocate(128), 0), "aeron:ipc", 1)
     subscription.add_image(image)
     message = bytes(2 * 1024 * 1024)
     fill(log, 0, b"short", message, b"short")

@@ -3,7 +3,7 @@
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.driver.agents.one_way_latency import OneWayEstimate, OneWaySchedule
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.testing import SimulatedLink, SimulatedPeer, Sink, encode_frame, frames_of
@@ -121,7 +121,7 @@ class Estimate:
     """An estimate with its counters, for a link with a latency and a receiver with a clock offset."""
 
     def __init__(self):
-        self.latency, self.drift = (Counter(AtomicBuffer.allocate(128), 0) for _ in range(2))
+        self.latency, self.drift = (AtomicCounter(AtomicBuffer.allocate(128), 0) for _ in range(2))
         self.estimate = OneWayEstimate(self.latency, self.drift)
 
     def measure(self, at_s, latency_ns, *, ahead_ns=0):

@@ -10,7 +10,7 @@ from aeron_core.protocol import responses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Client:
     """One client and its resources; `heartbeat` holds the time of its last activity in epoch ms."""
 
-    def __init__(self, client_id: int, heartbeat: Counter) -> None:
+    def __init__(self, client_id: int, heartbeat: AtomicCounter) -> None:
         self.client_id = client_id
         self.heartbeat = heartbeat
         self.publications: dict[int, PublicationLifecycle] = {}

@@ -14,7 +14,7 @@ from aeron_core.errors import ErrorCode
 from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core._native.peers import PeerCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import ChannelEndpoint as NativeEndpoint
@@ -39,20 +39,20 @@ class EndpointEntry:
         self.key = channel.canonical_form
         self._label = ""
         self._addresses: list[str] = []
-        self._address_counters: list[Counter] = []
-        self._media_counters: list[Counter] = []
+        self._address_counters: list[AtomicCounter] = []
+        self._media_counters: list[AtomicCounter] = []
 
-    def allocate_status(self, type_id: int, name: str) -> Counter:
+    def allocate_status(self, type_id: int, name: str) -> AtomicCounter:
         """Return a new channel status; it becomes active when the endpoint is open."""
         return stream_counters.allocate_channel_counter(
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
 
-    def new_counter(self, name: str) -> Counter:
+    def new_counter(self, name: str) -> AtomicCounter:
         """Return a new counter for the medium; `free_counters` frees it."""
         return self._new_counter(counter_types.MEDIA, name)
 
-    def new_refusal_counter(self, name: str) -> Counter:
+    def new_refusal_counter(self, name: str) -> AtomicCounter:
         """Return a new counter of connections refused, by this driver or by peers, for one reason."""
         return self._new_counter(counter_types.REFUSALS, name)
 
@@ -64,7 +64,7 @@ class EndpointEntry:
         self._media_counters.append(counter.counter)
         return counter
 
-    def _new_counter(self, type_id: int, name: str) -> Counter:
+    def _new_counter(self, type_id: int, name: str) -> AtomicCounter:
         self._media_counters.append(
             stream_counters.allocate_channel_counter(
                 self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
@@ -72,12 +72,12 @@ class EndpointEntry:
         )
         return self._media_counters[-1]
 
-    def free_counter(self, counter: Counter) -> None:
+    def free_counter(self, counter: AtomicCounter) -> None:
         """Free a counter of the medium."""
         self._media_counters.remove(counter)
         self.context.counters.free(counter.id)
 
-    def publish_addresses(self, status: Counter, name: str) -> None:
+    def publish_addresses(self, status: AtomicCounter, name: str) -> None:
         """Publish the bound addresses and set the status to active; on failure, close the endpoint and raise."""
         self._label = self.context.counters.label(status.id)
         try:
@@ -88,13 +88,13 @@ class EndpointEntry:
             raise
         status.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
 
-    def update_addresses(self, status: Counter, name: str) -> None:
+    def update_addresses(self, status: AtomicCounter, name: str) -> None:
         """Publish the bound addresses again if they have changed."""
         if self.transport.local_addresses(self.native) != self._addresses:
             self._free_addresses()
             self._state_addresses(status, name)
 
-    def _state_addresses(self, status: Counter, name: str) -> None:
+    def _state_addresses(self, status: AtomicCounter, name: str) -> None:
         self._addresses = self.transport.local_addresses(self.native)
         for address in self._addresses:
             self._address_counters.append(
@@ -120,7 +120,7 @@ class EndpointEntry:
                     f"{channel.uri}: must be {self.channel.uri.get(key, 'none')}, as in {self.channel.uri}"
                 )
 
-    def free_counters(self, status: Counter) -> None:
+    def free_counters(self, status: AtomicCounter) -> None:
         """Free the status and the counters of addresses and of the medium."""
         self._free_addresses()
         for counter in self._media_counters:

@@ -14,7 +14,7 @@ from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.receiver.dispatcher import Dispatcher
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
@@ -41,7 +41,7 @@ class ReceiveDestination:
         """Open the socket; `registration_id` is that of the subscription. Raises OSError."""
         self._context = context
         self._transport = transport
-        self._addresses: list[Counter] = []
+        self._addresses: list[AtomicCounter] = []
         self.channel = params.channel
         self.native = transport.open_receive_endpoint(params)
         try:

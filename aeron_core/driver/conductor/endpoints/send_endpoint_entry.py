@@ -13,7 +13,7 @@ from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
@@ -44,7 +44,7 @@ class SendEndpointEntry(EndpointEntry):
         #: Destinations that clients added, by registration id; the sender has them too.
         self.destinations: dict[int, SendDestination] = {}
         self.status = self.allocate_status(counter_types.SEND_CHANNEL_STATUS, "snd-channel")
-        self._destination_count: Counter | None = None
+        self._destination_count: AtomicCounter | None = None
         try:
             if channel.is_multi_destination:
                 self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
@@ -108,7 +108,7 @@ class SendEndpointEntry(EndpointEntry):
         destination.address = address
         return True
 
-    def free_counters(self, status: Counter) -> None:
+    def free_counters(self, status: AtomicCounter) -> None:
         """Free all counters, including the number of destinations."""
         super().free_counters(status)
         if self._destination_count is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core.errors import StorageError
 
 
@@ -29,14 +29,14 @@ class ConnectionCounters:
         self,
         names: Sequence[str],
         max_connections: int,
-        new_counter: Callable[[str], Counter],
-        free_counter: Callable[[Counter], None],
+        new_counter: Callable[[str], AtomicCounter],
+        free_counter: Callable[[AtomicCounter], None],
     ) -> None:
         self._names = names
         self._max_connections = max_connections
         self._new_counter = new_counter
         self._free_counter = free_counter
-        self._counters: dict[Hashable, list[Counter]] = {}
+        self._counters: dict[Hashable, list[AtomicCounter]] = {}
 
     def update(self, snapshots: Iterable[Snapshot]) -> None:
         """Write the counts of all current connections; free the counters of others before new ones get theirs."""
@@ -51,7 +51,7 @@ class ConnectionCounters:
                 counter.set_release(value)
 
     def _begin(self, snapshot: Snapshot) -> None:
-        made: list[Counter] = []
+        made: list[AtomicCounter] = []
         try:
             for name in self._names:
                 made.append(self._new_counter(f"{name}: {snapshot.label}"))  # noqa: PERF401 - may fail midway

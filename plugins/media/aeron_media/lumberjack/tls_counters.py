@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.tls.connections import TlsConnections
 
@@ -12,7 +12,7 @@ from aeron_media.connections.tls.connections import TlsConnections
 class TlsCounters:
     """Used by the conductor; `new_counter` allocates a counter by its name, which begins with `prefix`."""
 
-    def __init__(self, prefix: str, new_counter: Callable[[str], Counter]) -> None:
+    def __init__(self, prefix: str, new_counter: Callable[[str], AtomicCounter]) -> None:
         self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}
 
     def update(self, networks: Sequence[TlsConnections]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import cython
 from cython.cimports.cpython.ref import PyObject
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
 from aeron_media.sp._native import phases, tallies
 from aeron_media.sp._native.tallies import Tallies
@@ -89,5 +89,5 @@ class PairCounters:
         """Update the counters; return 0."""
         for place in range(tallies.COUNT):
             if self._shown.at(place) != cython.NULL:
-                cython.cast(Counter, self._shown.at(place)).set_release(source.get(place))
+                cython.cast(AtomicCounter, self._shown.at(place)).set_release(source.get(place))
         return 0

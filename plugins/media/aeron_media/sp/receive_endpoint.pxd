@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.nak cimport Nak
 from aeron_core.protocol.frames.response_setup cimport ResponseSetup
@@ -22,6 +22,6 @@ cdef class PairReceiveEndpoint(ReceiveChannelEndpoint):
     cdef PairSocket _socket
     cdef PairCounters _counters
     cdef Tallies _tallies
-    cdef Counter _bytes_received
+    cdef AtomicCounter _bytes_received
     cdef int64_t _number            # identifies its feeds; see `PairSocket.attach_receiver`
     cdef int64_t _now_ns

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_media._native cimport destination_table
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.commands cimport Command, CommandRing
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_media._native.destination_table cimport DestinationTable
 
 
@@ -15,7 +15,7 @@ cdef class Destinations:
     cdef int64_t _timeout_ns
     cdef int64_t _sweep_deadline_ns
     cdef int32_t _first             # index at which a round starts
-    cdef Counter _count             # published, or None
+    cdef AtomicCounter _count             # published, or None
     cdef bint _has_counter
     cdef CommandRing _orders        # from the conductor
     cdef Command _order

@@ -19,7 +19,7 @@ from aeron_media._native.destination_table import DestinationTable
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_core._native.counter import Counter
+    from aeron_core._native.counter import AtomicCounter
 
 #: How long a receiver may be silent. Source: AERON_UDP_DESTINATION_TRACKER_DESTINATION_TIMEOUT_NS.
 TIMEOUT_NS: Final = 5_000_000_000
@@ -32,7 +32,7 @@ class Destinations:
 
     _first: int
 
-    def __init__(self, *, is_manual: bool, count: Counter | None) -> None:
+    def __init__(self, *, is_manual: bool, count: AtomicCounter | None) -> None:
         self._table = DestinationTable()
         self._is_manual = is_manual
         self._timeout_ns = TIMEOUT_NS

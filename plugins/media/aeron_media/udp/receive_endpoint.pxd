@@ -6,7 +6,7 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.header cimport validate
@@ -54,9 +54,9 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int64_t _channel_stamp_offset
     cdef int64_t _media_time_ns             # when the kernel received the current packet, 0 if unknown
     cdef FaultSlot _faults
-    cdef Counter _bytes_received
-    cdef Counter _invalid_packets           # shared with the sender, therefore changed by atomic addition only
-    cdef Counter _short_sends               # also shared
+    cdef AtomicCounter _bytes_received
+    cdef AtomicCounter _invalid_packets           # shared with the sender, therefore changed by atomic addition only
+    cdef AtomicCounter _short_sends               # also shared
 
     @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t)
     cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil

@@ -6,7 +6,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
 from aeron_media._native.destination_table cimport FanOut
 from aeron_core._native.pointers cimport PointerMap, pair_key
@@ -55,11 +55,11 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef bint _stamps                       # writes the send time into data
     cdef int32_t _stamp_offset              # in the payload, or that of the reserved value
     cdef FaultSlot _faults
-    cdef Counter _bytes_sent
-    cdef Counter _invalid_packets           # shared with the receiver, therefore changed by atomic addition only
-    cdef Counter _status_messages_received
-    cdef Counter _naks_received
-    cdef Counter _error_frames_received
+    cdef AtomicCounter _bytes_sent
+    cdef AtomicCounter _invalid_packets           # shared with the receiver, therefore changed by atomic addition only
+    cdef AtomicCounter _status_messages_received
+    cdef AtomicCounter _naks_received
+    cdef AtomicCounter _error_frames_received
 
     @cython.locals(count=int32_t, turn=int32_t, is_sent=bint)
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil

@@ -3,6 +3,7 @@
 import pytest
 
 from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.protocol import commands
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.nak import Nak
@@ -38,10 +39,7 @@ class Rejecting:
 
 def reject(simulation, client, image_id, reason):
     """Send what `Image.reject` sends, without waiting for a driver that the test has to step."""
-    operations = client._operations
-    return simulation.result(
-        operations._command("reject", lambda: operations._driver.reject_image(image_id, 0, reason))
-    )
+    return simulation.result(client._operations.command("reject", commands.RejectImage, image_id, 0, reason))
 
 
 @pytest.fixture

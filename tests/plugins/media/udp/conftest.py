@@ -8,7 +8,7 @@ from aeron_media.udp.transport import UdpTransport
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.datagrams import DatagramChannel
 from aeron_core.spi.media import DatagramOptions, ReceiveEndpointParams, SendEndpointParams
 from aeron_core.testing import (
@@ -49,7 +49,7 @@ class Lab:
 
     clock: Clock = field(default_factory=lambda: Clock.manual(now_ns=1_000))
     transport: UdpTransport = field(default_factory=UdpTransport)
-    counters: dict[str, Counter] = field(default_factory=lambda: make_counters(*COUNTERS))
+    counters: dict[str, AtomicCounter] = field(default_factory=lambda: make_counters(*COUNTERS))
     dispatcher: RecordingDispatcher = field(default_factory=RecordingDispatcher)
 
     def __post_init__(self) -> None:

@@ -1,25 +1,25 @@
 cimport cython
 
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 
 
 @cython.final
 cdef class ReaderCounters:
-    cdef readonly Counter connections     # connections that are open
-    cdef readonly Counter accepted        # connections accepted
-    cdef readonly Counter memory          # bytes allocated by connections
-    cdef readonly Counter windows         # W frames
-    cdef readonly Counter events          # J and D frames
-    cdef readonly Counter bytes_received  # bytes received from sockets
-    cdef readonly Counter bytes_inflated  # bytes inflated from C frames
-    cdef readonly Counter acks            # acknowledgements of windows
-    cdef readonly Counter keep_alives     # acknowledgements with sequence number 0
-    cdef readonly Counter malformed       # connections closed for violating the protocol
-    cdef readonly Counter over_limit      # connections closed for exceeding a limit
-    cdef readonly Counter overdue         # connections closed by a timeout
-    cdef readonly Counter turned_away     # connections beyond max-connections
-    cdef readonly Counter abandoned       # connections closed because no subscription takes their events
-    cdef readonly Counter broken          # connections that failed
-    cdef readonly Counter lag               # events received and not acknowledged
+    cdef readonly AtomicCounter connections     # connections that are open
+    cdef readonly AtomicCounter accepted        # connections accepted
+    cdef readonly AtomicCounter memory          # bytes allocated by connections
+    cdef readonly AtomicCounter windows         # W frames
+    cdef readonly AtomicCounter events          # J and D frames
+    cdef readonly AtomicCounter bytes_received  # bytes received from sockets
+    cdef readonly AtomicCounter bytes_inflated  # bytes inflated from C frames
+    cdef readonly AtomicCounter acks            # acknowledgements of windows
+    cdef readonly AtomicCounter keep_alives     # acknowledgements with sequence number 0
+    cdef readonly AtomicCounter malformed       # connections closed for violating the protocol
+    cdef readonly AtomicCounter over_limit      # connections closed for exceeding a limit
+    cdef readonly AtomicCounter overdue         # connections closed by a timeout
+    cdef readonly AtomicCounter turned_away     # connections beyond max-connections
+    cdef readonly AtomicCounter abandoned       # connections closed because no subscription takes their events
+    cdef readonly AtomicCounter broken          # connections that failed
+    cdef readonly AtomicCounter lag               # events received and not acknowledged
     cdef readonly object tls                # None for plain connections
     cdef readonly object singly             # counters of single connections

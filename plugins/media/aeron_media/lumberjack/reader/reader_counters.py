@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aeron_core._native.counter import Counter
+from aeron_core._native.counter import AtomicCounter
 from aeron_media.lumberjack.connection_counters import ConnectionCounters
 from aeron_media.lumberjack.tls_counters import TlsCounters
 
@@ -25,8 +25,8 @@ class ReaderCounters:
 
     def __init__(
         self,
-        new_counter: Callable[[str], Counter],
-        free_counter: Callable[[Counter], None] = lambda _: None,
+        new_counter: Callable[[str], AtomicCounter],
+        free_counter: Callable[[AtomicCounter], None] = lambda _: None,
         *,
         max_connections: int = 0,
         has_tls: bool = False,

@@ -6,7 +6,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport MemoryBudget
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
 from aeron_core._native.connections cimport ByteConnection, ConnectionListener
@@ -31,7 +31,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef ConnectionListener _listener
     cdef ReaderCounters _counters
     cdef MemoryBudget _budget
-    cdef Counter _bytes_received
+    cdef AtomicCounter _bytes_received
     cdef FaultSlot _ends
     cdef object _tls                    # None for plain connections
     cdef list _slots                    # owns the objects that the pointers refer to

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport positions
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.connections.log_message cimport LogMessage
 from aeron_media.lumberjack._native cimport faults, sentinels
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
@@ -16,7 +16,7 @@ from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
 cdef class MessageEncoder:
     cdef WindowEncoder _encoder
     cdef ReaderHost _host
-    cdef EndSlot _ends
+    cdef FaultSlot _ends
     cdef WriterCounters _counters
     cdef LogMessage _message        # the message that is being added
     cdef readonly int64_t step      # its length in the log

@@ -15,7 +15,7 @@ from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.writer.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
-from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.fault_slot cimport FaultSlot
 
 
 @cython.final
@@ -35,7 +35,7 @@ cdef class WriterConnection:
     cdef WindowLedger _ledger
     cdef int64_t _owner
     cdef WriterCounters _counters
-    cdef EndSlot _ends
+    cdef FaultSlot _ends
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
