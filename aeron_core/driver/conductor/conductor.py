@@ -128,7 +128,7 @@ class Conductor:
         error_code, has_group_tag = event.numbers[:2]
         receiver_id, group_tag, destination_registration_id = event.values[:3]
         packed = source.packed
-        self._context.clients.send(
+        self._context.report_publication_error(
             responses.OnPublicationError(
                 publication.registration_id,
                 destination_registration_id,

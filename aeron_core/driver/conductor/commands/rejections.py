@@ -66,7 +66,7 @@ class Rejections:
         self._context.clients.on_success(command.correlation_id)
 
     def _reject_ipc(self, lifecycle: IpcPublicationLifecycle, reason: str) -> None:
-        self._context.clients.send(
+        self._context.report_publication_error(
             responses.OnPublicationError(
                 registration_id=lifecycle.registration_id,
                 destination_registration_id=-1,
