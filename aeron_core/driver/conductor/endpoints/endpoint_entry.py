@@ -14,6 +14,7 @@ from aeron_core.errors import ErrorCode
 from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.counter import Counter
     from aeron_core._native.peers import PeerCounter
     from aeron_core.driver.conductor.context import DriverContext
@@ -41,6 +42,16 @@ class EndpointEntry:
         self._addresses: list[str] = []
         self._address_counters: list[Counter] = []
         self._media_counters: list[Counter] = []
+
+    @property
+    def current_local(self) -> SocketAddress | None:
+        """Local or control address of the channel, after any re-resolution."""
+        return self.channel.local
+
+    @property
+    def current_remote(self) -> SocketAddress | None:
+        """Remote address of the channel, after any re-resolution."""
+        return self.channel.remote
 
     def allocate_status(self, type_id: int, name: str) -> Counter:
         """Return a new channel status; it becomes active when the endpoint is open."""

@@ -34,7 +34,7 @@ def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry |
     if tag != INVALID_TAG:
         for endpoint in endpoints.values():
             if endpoint.tag == tag:
-                _check_tagged(channel, endpoint.channel)
+                _check_tagged(channel, endpoint)
                 return endpoint
     for endpoint in endpoints.values():
         if endpoint.channel.canonical_form == channel.canonical_form and (
@@ -116,14 +116,17 @@ def check_socket_lengths(
             )
 
 
-def _check_tagged(channel: Channel, existing: Channel) -> None:
+def _check_tagged(channel: Channel, existing: EndpointEntry) -> None:
     mode = ControlMode.of(channel.uri)
-    if mode not in (ControlMode.NONE, ControlMode.of(existing.uri)):
-        raise _mismatch(channel.uri, existing.uri, "control-mode")
+    if mode not in (ControlMode.NONE, ControlMode.of(existing.channel.uri)):
+        raise _mismatch(channel.uri, existing.channel.uri, "control-mode")
     if _is_open(channel.remote) and _is_open(channel.local):
         return
-    if _text(channel.remote) != _text(existing.remote) or _text(channel.local) != _text(existing.local):
-        raise _mismatch(channel.uri, existing.uri, "endpoint or control")
+    # A peer may have moved since the endpoint was opened: its current address counts.
+    if _text(channel.remote) != _text(existing.current_remote) or _text(channel.local) != _text(
+        existing.current_local
+    ):
+        raise _mismatch(channel.uri, existing.channel.uri, "endpoint or control")
 
 
 def _is_open(address: SocketAddress | None) -> bool:
@@ -135,8 +138,7 @@ def _text(address: SocketAddress | None) -> str:
 
 
 def _mismatch(uri: ChannelUri, existing: ChannelUri, what: str) -> ChannelUriError:
-    return uri.fault(
-        "tags",
-        f"matching tag {uri.channel_tag} has mismatched {what}: must be as in {existing}, or left out",
+    return ChannelUriError(
+        f"matching tag {uri.channel_tag} has mismatched {what}: {uri} <> {existing}: must be the same, or left out",
         ErrorCode.GENERIC_ERROR,
     )
