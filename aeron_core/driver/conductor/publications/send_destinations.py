@@ -49,12 +49,8 @@ class SendDestinations:
                 command.correlation_id,
                 is_given=endpoint.native.add_destination(address or SocketAddress(), command.correlation_id),
             )
+            # As in the reference, an unknown name is not an error: it is looked up again until it has an address.
             endpoint.destinations[command.correlation_id] = SendDestination(name, address)
-            if address is None:
-                self._context.errors.record(
-                    ErrorCode.UNKNOWN_HOST,
-                    f"destination endpoint={name} is unknown: the lookup is repeated",
-                )
 
         return self._resolve(uri), resolved
 
