@@ -109,7 +109,7 @@ class Conductor:
         elif code == operations.CREATE_IMAGE_REFUSED:
             self._context.errors.record(
                 ErrorCode.GENERIC_ERROR,
-                f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}",
+                f"exceeded session limit, stream-id={self._event.numbers[1]} from {self._event.source}",
             )
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()

@@ -58,7 +58,7 @@ class DriverContext:
         names = self.registry.names("aeron_media_transports")
         if uri.media not in names:
             raise ChannelUriError(
-                f"invalid URI scheme or transport: media {uri.media!r} in {str(uri)!r} must be one of "
+                f"invalid URI scheme or transport: {uri}: media {uri.media!r} must be one of "
                 f"{', '.join(names)}"
             )
         return self.registry.media(uri.media)

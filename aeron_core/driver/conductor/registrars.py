@@ -27,9 +27,7 @@ class Registrars:
         publications = NetworkPublications()
         self.subscriptions = SubscriptionRegistrar(context, publications.find_tagged)
         session_ids = SessionIds.from_settings(context.settings)
-        self.ipc = IpcPublicationRegistrar(
-            context, self.subscriptions, session_ids, publications.find_tagged
-        )
+        self.ipc = IpcPublicationRegistrar(context, self.subscriptions, session_ids, publications.find_tagged)
         self.network = NetworkPublicationRegistrar(context, self.subscriptions, session_ids, publications)
         self.images = ImageRegistrar(context, self.subscriptions)
 

@@ -11,7 +11,7 @@ from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.endpoint_parameters import EndpointParameters
+from aeron_core.uri.endpoint_parameters import RESERVED_VALUE_OFFSET, EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -125,10 +125,11 @@ class EndpointEntry:
         """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
         asked, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
-            if asked.timestamp_offset(key) != existing.timestamp_offset(key):
+            offset = asked.timestamp_offset(key)
+            if offset != existing.timestamp_offset(key):
                 raise CommandRefusedError(
-                    f"option conflicts with existing subscription: {key}={channel.uri.get(key, 'none')} in "
-                    f"{channel.uri}: must be {self.channel.uri.get(key, 'none')}, as in {self.channel.uri}"
+                    f"option conflicts with existing subscription: {key}={_as_text(offset)} "
+                    f"existingChannel={self.channel.uri} channel={channel.uri}"
                 )
 
     def free_counters(self, status: Counter) -> None:
@@ -151,3 +152,14 @@ class EndpointEntry:
             self.context.errors.record(
                 ErrorCode.UNUSED, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
             )
+
+
+def _as_text(timestamp_offset: int | None) -> str:
+    # As the reference shows them; -1 is its value for a key that is missing.
+    if timestamp_offset is None:
+        return "-1 (not specified)"
+    return (
+        f"{timestamp_offset} (reserved)"
+        if timestamp_offset == RESERVED_VALUE_OFFSET
+        else str(timestamp_offset)
+    )

@@ -76,7 +76,8 @@ class ClosingEndpoints:
                 for each in self._endpoints
             ):
                 raise CommandRefusedError(
-                    f"{channel.uri} is being closed after its last use: try again",
+                    f"receive_channel_endpoint found in CLOSING state, please retry: {channel.uri} is being closed "
+                    f"after its last use",
                     ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
                 ) from error
             raise
@@ -93,7 +94,7 @@ def check_original(channel: Channel) -> None:
     ):
         raise ChannelUriError(
             f"URI must have explicit control, endpoint, or be manual control-mode when original: "
-            f"{str(uri)!r}: no channel has tag {uri.channel_tag}",
+            f"channel={uri}: no channel has tag {uri.channel_tag}",
             ErrorCode.GENERIC_ERROR,
         )
 
@@ -110,8 +111,8 @@ def check_socket_lengths(
         length = existing.uri.get_size(key, 0) or defaults[key]
         if asked and asked != length:
             raise ChannelUriError(
-                f"{key}={asked} of {channel.uri} does not match existing value of {length or 'OS default'}: "
-                f"must be as in {existing.uri}",
+                f"{key}={asked} does not match existing value of {length or 'OS default'}: "
+                f"existingChannel={existing.uri} channel={channel.uri}",
                 ErrorCode.GENERIC_ERROR,
             )
 

@@ -111,8 +111,8 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         length = endpoint.channel.uri.get_size("so-sndbuf", 0)
         if endpoint.transport.has_datagrams and length and length < params.mtu:
             raise CommandRefusedError(
-                f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} in {channel.uri}: must be at most "
-                f"so-sndbuf={length} of {endpoint.channel.uri}",
+                f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} so-sndbuf={length} "
+                f"existingChannel={endpoint.channel.uri} channel={channel.uri}: mtu must be at most so-sndbuf",
                 ErrorCode.GENERIC_ERROR,
             )
 

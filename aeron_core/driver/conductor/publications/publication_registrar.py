@@ -50,8 +50,8 @@ class PublicationRegistrar:
             return self._session_ids.take(used)
         if params.session_id in used:
             raise CommandRefusedError(
-                f"existing publication has clashing session-id={params.session_id} for stream id {stream_id}: "
-                f"{uri} must use another",
+                f"existing publication has clashing sessionId={params.session_id} for streamId={stream_id} "
+                f"channel={uri}: use another session-id",
                 ErrorCode.INVALID_CHANNEL,
             )
         return params.session_id
@@ -114,18 +114,26 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
         wanted.append(("term-length", params.term_length, lifecycle.params.term_length))
     if params.start is not None:
         wanted += _start_of(lifecycle, params.start)
-    wanted.append(("ssc", params.spies_simulate_connection, lifecycle.params.spies_simulate_connection))
     for key, asked, existing in wanted:
         if asked != existing:
             raise CommandRefusedError(
-                f"existing publication has different '{key}': existing={existing} requested={asked} in {uri}",
+                f"existing publication has different '{key}': existing={existing} requested={asked}: channel={uri}",
                 ErrorCode.GENERIC_ERROR,
             )
+    if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
+        raise CommandRefusedError(
+            f"existing publication has different spies simulate connection: "
+            f"requested={_as_text(params.spies_simulate_connection)}: channel={uri}: ssc must be as in "
+            f"{lifecycle.channel}",
+            ErrorCode.GENERIC_ERROR,
+        )
 
 
-def _start_of(
-    lifecycle: PublicationLifecycle, asked: StartPosition
-) -> list[tuple[str, object, object]]:
+def _as_text(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def _start_of(lifecycle: PublicationLifecycle, asked: StartPosition) -> list[tuple[str, object, object]]:
     # Compared with where the stream started, not with where it is: the same URI stays valid after data was sent.
     initial_term_id = lifecycle.log.initial_term_id
     existing = lifecycle.params.start or StartPosition(initial_term_id, initial_term_id, 0)

@@ -188,7 +188,7 @@ def test_the_longest_reason_is_1023_bytes(pair, rejecting):
 
 
 def test_an_unknown_image_cannot_be_rejected(pair, rejecting):
-    with pytest.raises(RegistrationError, match="unknown image correlation id=4711") as raised:
+    with pytest.raises(RegistrationError, match="Unable to resolve image for correlationId=4711") as raised:
         rejecting.reject(image_id=4711)
 
     assert raised.value.code is ErrorCode.GENERIC_ERROR

@@ -55,8 +55,6 @@ def test_a_stream_without_a_specified_position_starts_at_its_random_initial_term
     first = lone.add_publication("aeron:ipc", 1001)
     term_id = first.initial_term_id
 
-    same = lone.add_publication(
-        f"aeron:ipc?init-term-id={term_id}|term-id={term_id}|term-offset=0", 1001
-    )
+    same = lone.add_publication(f"aeron:ipc?init-term-id={term_id}|term-id={term_id}|term-offset=0", 1001)
 
     assert same.original_registration_id == first.registration_id
