@@ -138,7 +138,8 @@ class NameResolution:
             if host is None:
                 raise ChannelUriError(
                     f"Unable to resolve host=({address.host}): unknown host {address.host!r}: must be an "
-                    f"address or a name that the name resolver can resolve: Unresolved - {uri_key}={text}, name-and-port={found}",
+                    f"address or a name that the name resolver can resolve: "
+                    f"Unresolved - {uri_key}={text}, name-and-port={found}",
                     ErrorCode.UNKNOWN_HOST,
                 )
             return SocketAddress.of(host, address.port)
