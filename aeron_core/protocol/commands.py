@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol.message import (
     I32,
     I64,
@@ -238,4 +239,9 @@ def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int)
 
     Raises ProtocolError with the code UNKNOWN_COMMAND_TYPE_ID or MALFORMED_COMMAND.
     """
-    return decode_by_type(COMMANDS, type_id, buffer, offset, length)
+    try:
+        return decode_by_type(COMMANDS, type_id, buffer, offset, length)
+    except ProtocolError as error:
+        if error.code is not ErrorCode.MALFORMED_COMMAND:
+            raise
+        raise ProtocolError(f"command={type_id} too short: length={length}: {error}", error.code) from None

@@ -172,7 +172,7 @@ def decode_by_type(
     """Return the message that `types` has for `type_id`; raise ProtocolError for an unknown type."""
     message = types.get(type_id)
     if message is None:
-        raise ProtocolError(f"message of unknown type {type_id:#x}", ErrorCode.UNKNOWN_COMMAND_TYPE_ID)
+        raise ProtocolError(f"command={type_id} unknown", ErrorCode.UNKNOWN_COMMAND_TYPE_ID)
     return message.decode(buffer, offset, length)
 
 

@@ -24,11 +24,14 @@ IPV6_PREFIX_LENGTH: Final = 128
 MAX_PORT: Final = 65535
 
 _HOST: Final = r"(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%[^\]\s%]+)?)\]|(?P<host>[^\[\]{}:/%\s]+))"
-_PORT: Final = r":(?P<port>[0-9]{1,5})"
+_PORT: Final = r":(?P<port>[0-9]+)"
 _ADDRESS: Final = re.compile(_HOST + _PORT)
 _INTERFACE: Final = re.compile(
     rf"(?:\{{(?P<name>[^{{}}\s]+)\}}|{_HOST})(?:{_PORT})?(?:/(?P<prefix>[0-9]{{1,3}}))?"
 )
+_HOST_START: Final = re.compile(_HOST)
+# int() takes quadratic time, and Python itself rejects 4300 digits.
+_MAX_PORT_DIGITS: Final = 5
 
 
 class HostPort(NamedTuple):
@@ -63,17 +66,17 @@ class InterfaceSpec:
         """Return the interface that `text` describes; without a prefix, the whole address must match."""
         match = _INTERFACE.fullmatch(text)
         if match is None:
-            raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
-        port, prefix = int(match["port"] or 0), match["prefix"]
+            raise ConfigurationError(f"could not parse interface='{text}': {INTERFACE_ALLOWED}")
+        port, prefix = _port_of(match["port"] or "0", INTERFACE_ALLOWED), match["prefix"]
         if match["name"] is not None:
-            if port > MAX_PORT or prefix is not None:
-                raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
+            if prefix is not None:
+                raise ConfigurationError(f"could not parse interface='{text}': {INTERFACE_ALLOWED}")
             return cls(port=port, prefix_length=0, name=match["name"])
 
         bits = IPV6_PREFIX_LENGTH if match["v6"] is not None else IPV4_PREFIX_LENGTH
         prefix_length = bits if prefix is None else int(prefix)
-        if port > MAX_PORT or prefix_length > bits:
-            raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
+        if prefix_length > bits:
+            raise ConfigurationError(f"prefixlen out of range: {prefix}: {INTERFACE_ALLOWED}")
         return cls(host=match["v6"] or match["host"], port=port, prefix_length=prefix_length)
 
     @property
@@ -96,9 +99,25 @@ class InterfaceSpec:
 def parse_address(text: str) -> HostPort:
     """Return host and port of `host:port` or `[ipv6%scope]:port`."""
     match = _ADDRESS.fullmatch(text)
-    if match is None or int(match["port"]) > MAX_PORT:
-        raise ConfigurationError(f"address {text!r}: {ADDRESS_ALLOWED}")
-    return HostPort(match["v6"] or match["host"], int(match["port"]))
+    if match is None:
+        raise ConfigurationError(f"{_fault_of(text)}: {ADDRESS_ALLOWED}")
+    return HostPort(match["v6"] or match["host"], _port_of(match["port"], ADDRESS_ALLOWED))
+
+
+def _port_of(text: str, allowed: str) -> int:
+    if len(text) > _MAX_PORT_DIGITS or int(text) > MAX_PORT:
+        raise ConfigurationError(f"port out of range: '{text}': {allowed}")
+    return int(text)
+
+
+def _fault_of(text: str) -> str:
+    host = _HOST_START.match(text)
+    rest = text[host.end() :] if host else text
+    if host is not None and rest == "":
+        return f"port invalid: '' in {text}"
+    if host is not None and rest.startswith(":") and rest.count(":") == 1:
+        return f"port invalid: {text}"
+    return f"host address invalid: {text}"
 
 
 def _bracketed(host: str) -> str:

@@ -72,15 +72,19 @@ class ChannelUri:
         if text.startswith(SPY_PREFIX + ":"):
             prefix, rest = SPY_PREFIX, text.removeprefix(SPY_PREFIX + ":")
         if not rest.startswith(_SCHEME):
-            raise ChannelUriError(f"no scheme in {text!r}: must start with 'aeron:' or 'aeron-spy:aeron:'")
+            raise ChannelUriError(
+                f"invalid URI scheme or transport: {text}: Aeron URIs must start with 'aeron:' or 'aeron-spy:aeron:'"
+            )
         media, question_mark, query = rest.removeprefix(_SCHEME).partition("?")
         if _MEDIA.fullmatch(media) is None:
             raise ChannelUriError(
-                f"media {media!r} in {text!r}: must be a name such as udp or ipc, "
+                f"invalid URI scheme or transport: {text}: media {media!r} must be a name such as udp or ipc, "
                 f"of lower-case letters, digits, '+', '.' and '-'"
             )
         if media == UDP_MEDIA and not question_mark:
-            raise ChannelUriError(f"no parameters in {text!r}: 'aeron:udp' must be followed by '?'")
+            raise ChannelUriError(
+                f"invalid URI scheme or transport: {text}: 'aeron:udp' must be followed by '?'"
+            )
         return cls(media, _parse_params(query, text), prefix)
 
     @overload
@@ -96,37 +100,41 @@ class ChannelUri:
 
     def get_int32(self, key: str, default: _D) -> int | _D:
         """Return the signed 32-bit integer of `key`: decimal, 0x... or octal."""
-        return self._get_parsed(key, default, values.parse_int32, values.INT32_ALLOWED)
+        return self._get_parsed(key, default, values.parse_int32, " as int32_t in URI", values.INT32_ALLOWED)
 
     def get_int64(self, key: str, default: _D) -> int | _D:
         """Return the signed 64-bit integer of `key`: decimal, 0x... or octal."""
-        return self._get_parsed(key, default, values.parse_int64, values.INT64_ALLOWED)
+        return self._get_parsed(key, default, values.parse_int64, " as int64_t in URI", values.INT64_ALLOWED)
 
     def get_size(self, key: str, default: _D) -> int | _D:
         """Return the size of `key`, such as `64k`, in bytes."""
-        return self._get_parsed(key, default, values.parse_size, values.SIZE_ALLOWED)
+        return self._get_parsed(key, default, values.parse_size, " in URI", values.SIZE_ALLOWED)
 
     def get_duration_ns(self, key: str, default: _D) -> int | _D:
         """Return the duration of `key`, such as `5s`, in nanoseconds."""
-        return self._get_parsed(key, default, values.parse_duration_ns, values.DURATION_ALLOWED)
+        return self._get_parsed(key, default, values.parse_duration_ns, " in URI", values.DURATION_ALLOWED)
 
     def get_bool(self, key: str, default: _D) -> bool | _D:
         """Return the boolean of `key`, `true` or `false`."""
-        return self._get_parsed(key, default, values.parse_bool, values.BOOL_ALLOWED)
+        return self._get_parsed(key, default, values.parse_bool, " as bool from URI", values.BOOL_ALLOWED)
 
     def get_address(self, key: str, default: _D) -> addresses.HostPort | _D:
         """Return the host and port of `key`, without resolving them."""
-        return self._get_parsed(key, default, addresses.parse_address, addresses.ADDRESS_ALLOWED)
+        return self._get_parsed(key, default, addresses.parse_address, " in URI")
 
     def get_interface(self, key: str, default: _D) -> addresses.InterfaceSpec | _D:
         """Return the interface of `key`, without matching it to the machine's interfaces."""
-        return self._get_parsed(key, default, addresses.InterfaceSpec.parse, addresses.INTERFACE_ALLOWED)
+        return self._get_parsed(key, default, addresses.InterfaceSpec.parse, " in URI")
 
     def fault(self, key: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
         """Return an error, for the caller to raise, with `key`, its value, this URI and what is `allowed`."""
         value = self.get(key)
         said = f"no {key}" if value is None else f"{key}={value}"
         return ChannelUriError(f"{said} in {str(self)!r}: {allowed}", code)
+
+    def error(self, text: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
+        """Return an error, for the caller to raise, that starts with the reference's `text` and names this URI."""
+        return ChannelUriError(f"{text}: {allowed}: channel={self}", code)
 
     @property
     def channel_tag(self) -> int:
@@ -139,7 +147,9 @@ class ChannelUri:
             return INVALID_TAG
         match = _DECIMAL_START.match(text)
         if match is None or int(match[0]) > values.INT64_MAX:
-            raise self.fault("tags", f"the channel tag {text!r} {_TAG_ALLOWED}", ErrorCode.INVALID_CHANNEL)
+            raise self.error(
+                f"could not parse channel tag string: {text}", _TAG_ALLOWED, ErrorCode.INVALID_CHANNEL
+            )
         return int(match[0])
 
     @property
@@ -149,7 +159,7 @@ class ChannelUri:
         if not text:
             return INVALID_TAG
         if _DECIMAL.fullmatch(text) is None or abs(int(text)) > values.INT64_MAX:
-            raise self.fault("tags", f"the entity tag {text!r} {_TAG_ALLOWED}")
+            raise self.error(f"Entity tag invalid: {text}", _TAG_ALLOWED)
         return int(text)
 
     @property
@@ -201,14 +211,16 @@ class ChannelUri:
     def __hash__(self) -> int:
         return hash((self.prefix, self.media, frozenset(self.params.items())))
 
-    def _get_parsed(self, key: str, default: _D, parse: Callable[[str], _T], allowed: str) -> _T | _D:
+    def _get_parsed(
+        self, key: str, default: _D, parse: Callable[[str], _T], kind: str, allowed: str | None = None
+    ) -> _T | _D:
         text = self.params.get(key)
         if text is None:
             return default
         try:
             return parse(text)
-        except ConfigurationError:
-            raise self.fault(key, allowed) from None
+        except ConfigurationError as error:
+            raise self.error(f"could not parse {key}={text}{kind}", allowed or str(error)) from None
 
 
 def format_param(key: str, value: ParamValue) -> str:
@@ -247,9 +259,9 @@ def _parse_params(query: str, uri: str) -> dict[str, str]:
 
 def _check_length(text: str) -> None:
     # "replace" counts each undecodable byte, which surrogateescape made a surrogate, as one byte.
-    length = len(text.encode("utf-8", "replace"))
-    if length > MAX_URI_LENGTH:
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) > MAX_URI_LENGTH:
         raise ChannelUriError(
-            f"URI length {length} of '{text[:80]}...' exceeds max supported length: "
-            f"must be at most {MAX_URI_LENGTH} bytes"
+            f"URI length ({len(encoded)}) exceeds max supported length ({MAX_URI_LENGTH}): "
+            f"{encoded[:MAX_URI_LENGTH].decode('utf-8', 'ignore')}"
         )

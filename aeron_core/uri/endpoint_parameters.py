@@ -104,34 +104,33 @@ def check_destination(uri: ChannelUri, *, is_send: bool) -> None:
     """Raise ChannelUriError unless `uri` may be a destination of a publication (`is_send`) or a subscription."""
     if is_send and uri.is_spy:
         raise ChannelUriError(
-            f"Aeron spies are invalid as send destinations: {str(uri)!r} must not start with aeron-spy:"
+            f"Aeron spies are invalid as send destinations: {uri}: must not start with aeron-spy:"
         )
     if is_send and (not uri.is_udp or "endpoint" not in uri):
         raise ChannelUriError(
-            f"incorrect URI format for destination: {str(uri)!r} must be aeron:udp?endpoint=host:port",
+            f"incorrect URI format for destination: {uri}: must be aeron:udp?endpoint=host:port",
             ErrorCode.GENERIC_ERROR,
         )
     for key in _FORBIDDEN_DESTINATION_KEYS:
         if key in uri:
             allowed = ", ".join(_FORBIDDEN_DESTINATION_KEYS)
-            raise uri.fault(
-                key,
-                f"destinations must not contain the key: {key}, nor any of {allowed}",
+            raise ChannelUriError(
+                f"destinations must not contain the key: {key} channel={uri}: must not contain any of {allowed}",
                 ErrorCode.INVALID_CHANNEL,
             )
     if uri.is_udp and ControlMode.of(uri) is ControlMode.RESPONSE:
-        raise uri.fault(
-            "control-mode",
-            "destinations may not specify control-mode=response; must be manual, dynamic or left out",
+        raise uri.error(
+            "destinations may not specify control-mode=response",
+            "must be manual, dynamic or left out",
             ErrorCode.INVALID_CHANNEL,
         )
 
 
 def _check_udp_characteristics(uri: ChannelUri, mode: ControlMode) -> None:
     if mode is ControlMode.DYNAMIC and "control" not in uri:
-        raise uri.fault(
-            "control-mode",
-            "explicit control expected with dynamic control mode: control=host:port must be given too",
+        raise uri.error(
+            "explicit control expected with dynamic control mode",
+            "control=host:port must be given too",
             ErrorCode.INVALID_CHANNEL,
         )
     has_tag = bool(uri.get("tags", "").partition(",")[0])
@@ -139,14 +138,16 @@ def _check_udp_characteristics(uri: ChannelUri, mode: ControlMode) -> None:
         return
     if mode not in (ControlMode.MANUAL, ControlMode.RESPONSE):
         raise ChannelUriError(
-            f"URIs for UDP must specify endpoint, control, tags, or control-mode=manual/response: "
-            f"{str(uri)!r} has none of them"
+            f"URIs for UDP must specify endpoint, control, tags, or control-mode=manual/response: channel={uri}"
         )
 
 
 def _check_transport_security(uri: ChannelUri) -> None:
     if uri.get_bool("ats", False):
-        raise uri.fault("ats", "ATS is not enabled and thus ats=true not allowed; must be false or left out")
+        raise ChannelUriError(
+            f"ATS is not enabled and thus ats=true not allowed: channel={uri}: must be false or left out",
+            ErrorCode.GENERIC_ERROR,
+        )
 
 
 def _socket_length(uri: ChannelUri, key: str) -> int:
@@ -172,7 +173,10 @@ def _timestamp_offset(uri: ChannelUri, key: str) -> int | None:
     except ChannelUriError:
         offset = -1
     if offset is not None and offset < 0:
-        raise uri.fault(key, f"must be reserved or an offset into the payload from 0 to {INT32_MAX}")
+        raise uri.error(
+            f"Invalid {key}: {uri.get(key)}",
+            f"must be reserved or an offset into the payload from 0 to {INT32_MAX}",
+        )
     return offset
 
 
@@ -180,8 +184,6 @@ def _check_timestamps_do_not_overlap(uri: ChannelUri, stamps: dict[str, int | No
     for one, other in combinations(_TIMESTAMP_KEYS, 2):
         first, second = stamps[one], stamps[other]
         if first is not None and second is not None and abs(first - second) < TIMESTAMP_LENGTH:
-            raise uri.fault(
-                one,
-                f"{one} and {other} overlap: must be at least {TIMESTAMP_LENGTH} bytes from "
-                f"{other}={uri.get(other)}",
+            raise uri.error(
+                f"{one} and {other} overlap", f"must be at least {TIMESTAMP_LENGTH} bytes from each other"
             )

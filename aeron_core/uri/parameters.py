@@ -198,8 +198,9 @@ class SubscriptionParameters:
 
 def _check_control_has_company(uri: ChannelUri) -> None:
     if uri.is_udp and "control" in uri and "endpoint" not in uri and "control-mode" not in uri:
-        raise uri.fault(
-            "control", "'control' parameter requires that either 'endpoint' or 'control-mode' is specified"
+        raise ChannelUriError(
+            f"'control' parameter requires that either 'endpoint' or 'control-mode' is specified, channel={uri}",
+            ErrorCode.GENERIC_ERROR,
         )
 
 
@@ -212,12 +213,15 @@ def _tagged_publication(
     try:
         tag = values.parse_int64(text.removeprefix("tag:"))
     except ConfigurationError:
-        raise uri.fault("session-id", f"after tag: {values.INT64_ALLOWED}") from None
+        raise uri.error(
+            f"could not parse session-id={text} as int64_t in URI due to",
+            f"after tag: {values.INT64_ALLOWED}",
+        ) from None
     if find_tagged is None:
         return tag, None
     tagged = find_tagged(tag)
     if tagged is None:
-        raise uri.fault("session-id", "must reference a network publication by its entity tag")
+        raise uri.error(f"session-id={text} must reference a network publication", "by its entity tag")
     return tag, tagged
 
 
@@ -237,8 +241,15 @@ def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Pu
         if tagged is not None:
             return tagged.term_length
         return defaults.ipc_term_length if uri.is_ipc else defaults.term_length
-    if not wire.TERM_MIN_LENGTH <= length <= wire.TERM_MAX_LENGTH or length & (length - 1):
-        raise uri.fault("term-length", TERM_LENGTH_ALLOWED)
+    text = None
+    if length < wire.TERM_MIN_LENGTH:
+        text = f"term length less than min length of {wire.TERM_MIN_LENGTH}: length={length}"
+    elif length > wire.TERM_MAX_LENGTH:
+        text = f"term length greater than max length of {wire.TERM_MAX_LENGTH}: length={length}"
+    elif length & (length - 1):
+        text = f"term length not a power of 2: length={length}"
+    if text is not None:
+        raise uri.error(text, f"term-length {TERM_LENGTH_ALLOWED}")
     return length
 
 
@@ -247,7 +258,10 @@ def _max_resend(uri: ChannelUri, defaults: PublicationDefaults) -> int:
     if count is None:
         return defaults.max_resend
     if not 1 <= count <= MAX_RESEND_LIMIT:
-        raise uri.fault("max-resend", f"must be a number from 1 to {MAX_RESEND_LIMIT}")
+        raise uri.error(
+            f"invalid max-resend={count}, must be > 0 and <= {MAX_RESEND_LIMIT}",
+            f"must be a number from 1 to {MAX_RESEND_LIMIT}",
+        )
     return count
 
 
@@ -257,8 +271,13 @@ def _mtu(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Publicatio
         if tagged is not None:
             return tagged.mtu
         return defaults.ipc_mtu if uri.is_ipc else defaults.mtu
-    if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH or length % wire.FRAME_ALIGNMENT:
-        raise uri.fault("mtu", MTU_ALLOWED)
+    text = None
+    if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH:
+        text = f"mtuLength must be a > HEADER_LENGTH and <= MAX_UDP_PAYLOAD_LENGTH: mtuLength={length}"
+    elif length % wire.FRAME_ALIGNMENT:
+        text = f"mtuLength must be a multiple of FRAME_ALIGNMENT: mtuLength={length}"
+    if text is not None:
+        raise uri.error(text, f"mtu {MTU_ALLOWED}")
     return length
 
 
@@ -271,9 +290,14 @@ def _publication_window_length(
         window = defaults.ipc_publication_window_length if uri.is_ipc else defaults.publication_window_length
         return min(window, half_term_length) if window else half_term_length
     if length < mtu:
-        raise uri.fault("pub-wnd", f"cannot be less than the mtu={mtu}")
+        raise ChannelUriError(
+            f"pub-wnd={length} cannot be less than the mtu={mtu}: channel={uri}", ErrorCode.GENERIC_ERROR
+        )
     if length > half_term_length:
-        raise uri.fault("pub-wnd", f"must not exceed half the term-length={term_length}")
+        raise ChannelUriError(
+            f"pub-wnd={length} must not exceed half the term-length={term_length}: channel={uri}",
+            ErrorCode.GENERIC_ERROR,
+        )
     return length
 
 
@@ -284,32 +308,44 @@ def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
     if len(missing) == len(_POSITION_KEYS):
         return None
     if initial_term_id is None or term_id is None or missing:
-        given = next(key for key in _POSITION_KEYS if key in uri)
-        raise uri.fault(
-            given,
-            f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set; missing {' '.join(missing)}",
+        raise uri.error(
+            f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set",
+            f"missing {' '.join(missing)}",
         )
     term_offset = uri.get_int64("term-offset", 0)
     # Term ids are int32 and wrap: the difference must not be negative as an int32.
     if (term_id - initial_term_id) & 0x8000_0000:
-        raise uri.fault("term-id", f"must be at most 2^31 - 1 terms after init-term-id={initial_term_id}")
+        raise uri.error(
+            f"Param difference greater than 2^31 - 1: init-term-id={initial_term_id} term-id={term_id}",
+            f"term-id must be at most 2^31 - 1 terms after init-term-id={initial_term_id}",
+        )
     if not 0 <= term_offset <= term_length:
-        raise uri.fault("term-offset", f"must be from 0 to the term-length={term_length}")
+        comparison = f"> term-length={term_length}" if term_offset > 0 else "< 0"
+        raise uri.error(
+            f"Param term-offset={term_offset} {comparison}",
+            f"must be from 0 to the term-length={term_length}",
+        )
     if term_offset % wire.FRAME_ALIGNMENT:
-        raise uri.fault("term-offset", f"must be a multiple of {wire.FRAME_ALIGNMENT} (FRAME_ALIGNMENT)")
+        raise uri.error(
+            f"Param term-offset={term_offset} must be multiple of FRAME_ALIGNMENT",
+            f"must be a multiple of {wire.FRAME_ALIGNMENT}",
+        )
     return StartPosition(initial_term_id, term_id, term_offset)
 
 
 def _response_correlation_id(uri: ChannelUri) -> int:
     if uri.get("response-correlation-id") == "prototype":
         return PROTOTYPE_CORRELATION_ID
-    allowed = "must be a number greater than or equal to -1, or 'prototype'"
     try:
         correlation_id = uri.get_int64("response-correlation-id", NULL_CORRELATION_ID)
     except ChannelUriError:
-        raise uri.fault("response-correlation-id", allowed) from None
+        correlation_id = PROTOTYPE_CORRELATION_ID
     if correlation_id < NULL_CORRELATION_ID:
-        raise uri.fault("response-correlation-id", allowed)
+        raise ChannelUriError(
+            f"invalid response-correlation-id, must be a number greater than or equal to -1, or 'prototype': "
+            f"channel={uri}",
+            ErrorCode.GENERIC_ERROR,
+        )
     return correlation_id
 
 
@@ -347,8 +383,8 @@ def _check_mtu_fits_socket(
         where, length = "context", defaults.socket_sndbuf_length
     if length and length < params.mtu:
         raise ChannelUriError(
-            f"MTU greater than SO_SNDBUF for {where}: mtu={params.mtu} so-sndbuf={length} in {str(uri)!r}: "
-            f"must be at most so-sndbuf",
+            f"MTU greater than SO_SNDBUF for {where}: mtu={params.mtu} so-sndbuf={length} channel={uri}: "
+            f"mtu must be at most so-sndbuf",
             ErrorCode.GENERIC_ERROR,
         )
 
@@ -362,6 +398,6 @@ def _check_window_fits_socket(
     if length and length < params.initial_window_length:
         raise ChannelUriError(
             f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={params.initial_window_length} "
-            f"so-rcvbuf={length} in {str(uri)!r}: must be at most so-rcvbuf",
+            f"so-rcvbuf={length} channel={uri}: rcv-wnd must be at most so-rcvbuf",
             ErrorCode.GENERIC_ERROR,
         )

@@ -111,3 +111,36 @@ def test_named_interfaces_are_recognized():
     assert InterfaceSpec.parse("{eth0}").is_named
     assert not InterfaceSpec.parse("localhost").is_named
     assert InterfaceSpec.parse("[::]/0").is_ipv6
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("localhost:99999", "port out of range: '99999': "),
+        ("[::1]:65536", "port out of range: '65536': "),
+        ("localhost:" + "9" * 5000, "port out of range: '9999"),
+        ("localhost", "port invalid: '' in localhost: "),
+        ("localhost:4x", "port invalid: localhost:4x: "),
+        ("[::1:4000", "host address invalid: [::1:4000: "),
+    ],
+)
+def test_the_error_for_an_address_starts_with_the_text_of_the_reference(text, start):
+    with pytest.raises(ConfigurationError) as caught:
+        parse_address(text)
+
+    assert str(caught.value).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("localhost:65536/8", "port out of range: '65536': "),
+        ("localhost/33", "prefixlen out of range: 33: "),
+        ("::1/64", "could not parse interface='::1/64': "),
+    ],
+)
+def test_the_error_for_an_interface_starts_with_the_text_of_the_reference(text, start):
+    with pytest.raises(ConfigurationError) as caught:
+        InterfaceSpec.parse(text)
+
+    assert str(caught.value).startswith(start)

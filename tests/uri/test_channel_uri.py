@@ -77,6 +77,29 @@ def test_uri_may_be_4095_bytes_long_and_no_longer():
         ChannelUri.parse(longest + "x")
 
 
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_the_error_for_a_long_uri_has_as_much_of_it_as_is_allowed(letter):
+    text = "aeron:ipc?alias=" + letter * 5000
+
+    with pytest.raises(ChannelUriError) as caught:
+        ChannelUri.parse(text)
+
+    shown = str(caught.value).partition("): ")[2]
+    assert str(caught.value).startswith(
+        f"URI length ({len(text.encode())}) exceeds max supported length (4095): "
+    )
+    assert text.startswith(shown)
+    assert MAX_URI_LENGTH - 1 <= len(shown.encode()) <= MAX_URI_LENGTH
+
+
+@pytest.mark.parametrize("text", ["", "aeron", "udp?endpoint=a:1", "aeron:", "aeron:?a=b", "aeron:udp"])
+def test_a_uri_without_scheme_or_media_is_shown_whole(text):
+    with pytest.raises(ChannelUriError) as caught:
+        ChannelUri.parse(text)
+
+    assert f"invalid URI scheme or transport: {text}: " in str(caught.value)
+
+
 def test_the_length_is_counted_in_bytes_not_in_characters():
     with pytest.raises(ChannelUriError, match="exceeds max supported length"):
         ChannelUri.parse("aeron:ipc?alias=" + "é" * 2040)
@@ -142,24 +165,25 @@ def test_typed_getters_convert_the_text_and_fall_back_to_the_default(getter, tex
 
 
 @pytest.mark.parametrize(
-    ("getter", "text", "allowed"),
+    ("getter", "text", "kind", "allowed"),
     [
-        ("get_int32", "2147483648", "from -2147483648 to 2147483647"),
-        ("get_int64", "x", "must be a decimal"),
-        ("get_size", "64kb", "suffix k, m or g"),
-        ("get_duration_ns", "5m", "suffix ns, us, ms or s"),
-        ("get_bool", "yes", "must be true or false"),
-        ("get_address", "localhost", "must be host:port"),
-        ("get_interface", "{", "must be address"),
+        ("get_int32", "2147483648", " as int32_t in URI", "from -2147483648 to 2147483647"),
+        ("get_int64", "x", " as int64_t in URI", "must be a decimal"),
+        ("get_size", "64kb", " in URI", "suffix k, m or g"),
+        ("get_duration_ns", "5m", " in URI", "suffix ns, us, ms or s"),
+        ("get_bool", "yes", " as bool from URI", "must be true or false"),
+        ("get_address", "localhost", " in URI", "must be host:port"),
+        ("get_interface", "{", " in URI", "must be address"),
     ],
 )
-def test_the_error_for_a_value_has_key_value_uri_and_allowed_values(getter, text, allowed):
+def test_the_error_for_a_value_has_key_value_uri_and_allowed_values(getter, text, kind, allowed):
     uri = ChannelUri.parse(f"aeron:udp?key={text}")
 
     with pytest.raises(ChannelUriError) as caught:
         getattr(uri, getter)("key", 0)
 
-    assert str(caught.value).startswith(f"key={text} in 'aeron:udp?key={text}': ")
+    assert str(caught.value).startswith(f"could not parse key={text}{kind}: ")
+    assert str(caught.value).endswith(f": channel=aeron:udp?key={text}")
     assert allowed in str(caught.value)
     assert caught.value.code is ErrorCode.GENERIC_ERROR
 
@@ -181,14 +205,14 @@ def test_uri_without_tags_has_invalid_tags():
 
 
 def test_a_wrong_channel_tag_has_the_code_invalid_channel():
-    with pytest.raises(ChannelUriError, match="channel tag 'x'") as caught:
+    with pytest.raises(ChannelUriError, match="could not parse channel tag string: x") as caught:
         _ = ChannelUri.parse("aeron:udp?tags=x").channel_tag
     assert caught.value.code is ErrorCode.INVALID_CHANNEL
 
 
 @pytest.mark.parametrize("tag", ["x", "7x", "1,2", str(2**63)])
 def test_a_wrong_entity_tag_has_the_code_generic_error(tag):
-    with pytest.raises(ChannelUriError, match="entity tag") as caught:
+    with pytest.raises(ChannelUriError, match=f"Entity tag invalid: {tag}") as caught:
         _ = ChannelUri.parse(f"aeron:udp?tags=1,{tag}").entity_tag
     assert caught.value.code is ErrorCode.GENERIC_ERROR
 

@@ -88,7 +88,7 @@ def test_timestamps_eight_bytes_apart_do_not_overlap():
             "aeron:udp?endpoint=a:1|control-mode=dynamic",
             "explicit control expected with dynamic control mode",
         ),
-        ("aeron:udp?endpoint=a:1|tags=x", "channel tag 'x'"),
+        ("aeron:udp?endpoint=a:1|tags=x", "could not parse channel tag string: x"),
     ],
 )
 def test_a_udp_channel_without_an_identifying_key_is_an_invalid_channel(text, reason):

@@ -85,7 +85,7 @@ def test_publication_takes_its_parameters_from_the_uri(param, field, value):
         ("session-id=x", "must be a decimal"),
         ("session-id=2147483648", "must be a decimal"),
         ("session-id=tag:x", "after tag:"),
-        ("tags=1,x", "entity tag 'x' must be a decimal number"),
+        ("tags=1,x", "Entity tag invalid: x: must be a decimal number"),
         ("linger=5x", "suffix ns, us, ms or s"),
         ("term-length=64kb", "suffix k, m or g"),
         ("term-length=32k", "must be a power of two from 65536 to 1073741824"),
@@ -121,27 +121,72 @@ def test_errors_of_a_publication_have_the_allowed_values_and_the_code_generic_er
 
 def test_the_first_error_in_the_order_of_the_reference_is_raised():
     faults = [
-        "session-id=x",
-        "tags=1,x",
-        "linger=x",
-        "term-length=1",
-        "max-resend=0",
-        "mtu=1",
-        "pub-wnd=1",
-        "term-id=x",
-        "sparse=x",
-        "eos=x",
-        "ssc=x",
-        "response-correlation-id=x",
-        "untethered-window-limit-timeout=x",
-        "untethered-linger-timeout=x",
-        "untethered-resting-timeout=x",
+        ("session-id=x", "could not parse session-id=x as int32_t in URI"),
+        ("tags=1,x", "Entity tag invalid: x"),
+        ("linger=x", "could not parse linger=x in URI"),
+        ("term-length=1", "term length less than min length of 65536: length=1"),
+        ("max-resend=0", "invalid max-resend=0, must be > 0 and <= 256"),
+        ("mtu=1", "mtuLength must be a > HEADER_LENGTH and <= MAX_UDP_PAYLOAD_LENGTH: mtuLength=1"),
+        ("pub-wnd=1", "pub-wnd=1 cannot be less than the mtu=1408"),
+        ("term-id=x", "could not parse term-id=x as int32_t in URI"),
+        ("sparse=x", "could not parse sparse=x as bool from URI"),
+        ("eos=x", "could not parse eos=x as bool from URI"),
+        ("ssc=x", "could not parse ssc=x as bool from URI"),
+        (
+            "response-correlation-id=x",
+            "invalid response-correlation-id, must be a number greater than or equal to -1, or 'prototype'",
+        ),
+        (
+            "untethered-window-limit-timeout=x",
+            "could not parse untethered-window-limit-timeout=x in URI",
+        ),
+        ("untethered-linger-timeout=x", "could not parse untethered-linger-timeout=x in URI"),
+        ("untethered-resting-timeout=x", "could not parse untethered-resting-timeout=x in URI"),
     ]
 
-    for first in range(len(faults)):
+    for first, (_, text) in enumerate(faults):
         with pytest.raises(ChannelUriError) as caught:
-            publication("|".join([UDP, *reversed(faults[first:])]))
-        assert str(caught.value).startswith(faults[first])
+            publication("|".join([UDP, *(fault for fault, _ in reversed(faults[first:]))]))
+        assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("term-length=2g", "term length greater than max length of 1073741824: length=2147483648"),
+        ("term-length=65537", "term length not a power of 2: length=65537"),
+        ("mtu=1400", "mtuLength must be a multiple of FRAME_ALIGNMENT: mtuLength=1400"),
+        ("pub-wnd=9m", "pub-wnd=9437184 must not exceed half the term-length=16777216"),
+        ("session-id=tag:x", "could not parse session-id=tag:x as int64_t in URI due to: "),
+        (
+            "init-term-id=5|term-id=4|term-offset=0",
+            "Param difference greater than 2^31 - 1: init-term-id=5 term-id=4",
+        ),
+        (
+            "init-term-id=0|term-id=0|term-offset=16777248",
+            "Param term-offset=16777248 > term-length=16777216",
+        ),
+        (
+            "init-term-id=0|term-id=0|term-offset=33",
+            "Param term-offset=33 must be multiple of FRAME_ALIGNMENT",
+        ),
+        (
+            "response-correlation-id=-2",
+            "invalid response-correlation-id, must be a number greater than or equal to -1, or 'prototype'",
+        ),
+        ("media-rcv-ts-offset=x", "Invalid media-rcv-ts-offset: x"),
+        (
+            "ats=true",
+            f"ATS is not enabled and thus ats=true not allowed: channel={UDP}|ats=true",
+        ),
+    ],
+)
+def test_an_error_starts_with_the_text_of_the_reference(query, text):
+    with pytest.raises(ChannelUriError) as caught:
+        publication(f"{UDP}|{query}")
+
+    assert str(caught.value).startswith(text)
+    assert f"channel={UDP}|{query}" in str(caught.value)
 
 
 def test_start_position_is_a_complete_set_of_three():
@@ -159,9 +204,9 @@ def test_start_position_may_be_the_end_of_a_term():
 @pytest.mark.parametrize(
     ("query", "allowed"),
     [
-        ("term-id=1", "must be used as a complete set; missing init-term-id term-offset"),
-        ("init-term-id=1|term-id=1", "must be used as a complete set; missing term-offset"),
-        ("term-offset=0", "must be used as a complete set; missing init-term-id term-id"),
+        ("term-id=1", "must be used as a complete set: missing init-term-id term-offset"),
+        ("init-term-id=1|term-id=1", "must be used as a complete set: missing term-offset"),
+        ("term-offset=0", "must be used as a complete set: missing init-term-id term-id"),
         ("init-term-id=5|term-id=4|term-offset=0", "at most 2^31 - 1 terms after init-term-id=5"),
         ("init-term-id=0|term-id=-2147483648|term-offset=0", "at most 2^31 - 1 terms after init-term-id=0"),
         ("init-term-id=0|term-id=0|term-offset=16777248", "from 0 to the term-length=16777216"),

@@ -109,7 +109,7 @@ class Conductor:
         elif code == operations.CREATE_IMAGE_REFUSED:
             self._context.errors.record(
                 ErrorCode.GENERIC_ERROR,
-                f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}",
+                f"exceeded session limit, stream-id={self._event.numbers[1]} from {self._event.source}",
             )
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()
@@ -128,7 +128,7 @@ class Conductor:
         error_code, has_group_tag = event.numbers[:2]
         receiver_id, group_tag, destination_registration_id = event.values[:3]
         packed = source.packed
-        self._context.clients.send(
+        self._context.report_publication_error(
             responses.OnPublicationError(
                 publication.registration_id,
                 destination_registration_id,

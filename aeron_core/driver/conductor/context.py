@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.driver.conductor.log_storage import LogStorage
     from aeron_core.driver.event_log import EventLog
+    from aeron_core.protocol.responses import OnPublicationError
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import ConnectionNetwork, MediaTransport, OpenDatagrams
@@ -57,10 +58,24 @@ class DriverContext:
         names = self.registry.names("aeron_media_transports")
         if uri.media not in names:
             raise ChannelUriError(
-                f"invalid URI scheme or transport: media {uri.media!r} in {str(uri)!r} must be one of "
+                f"invalid URI scheme or transport: {uri}: media {uri.media!r} must be one of "
                 f"{', '.join(names)}"
             )
         return self.registry.media(uri.media)
+
+    def report_publication_error(self, error: OnPublicationError) -> None:
+        """Log an error that a receiver has reported for a publication, and send it to the clients.
+
+        Source: aeron_driver_conductor.c, aeron_driver_conductor_on_publication_error.
+        """
+        self.errors.record(
+            error.error_code,
+            f"onPublicationError: registrationId={error.registration_id}, "
+            f"destinationRegistrationId={error.destination_registration_id}, sessionId={error.session_id}, "
+            f"streamId={error.stream_id}, receiverId={error.receiver_id}, groupId={error.group_tag}, "
+            f"errorCode={int(error.error_code)}, errorMessage={error.error_message}",
+        )
+        self.clients.send(error)
 
     def next_correlation_id(self) -> int:
         """Return an id that is unique among clients and resources."""

@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import AeronError, ErrorCode
+from aeron_core.uri.channel_uri import MAX_URI_LENGTH
 
 if TYPE_CHECKING:
     from aeron_core.concurrent.error_log import DistinctErrorLog
     from aeron_core.driver.agents.system_counters import SystemCounters
 
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+#: Source: aeron_error.c, aeron_error_code_str.
+_DESCRIPTIONS: Final = {
+    ErrorCode.UNUSED: "generic error, see message",
+    ErrorCode.GENERIC_ERROR: "generic error, see message",
+    ErrorCode.INVALID_CHANNEL: "invalid channel",
+    ErrorCode.UNKNOWN_SUBSCRIPTION: "unknown subscription",
+    ErrorCode.UNKNOWN_PUBLICATION: "unknown publication",
+    ErrorCode.CHANNEL_ENDPOINT_ERROR: "channel endpoint error",
+    ErrorCode.UNKNOWN_COUNTER: "unknown counter",
+    ErrorCode.UNKNOWN_COMMAND_TYPE_ID: "unknown command type id",
+    ErrorCode.MALFORMED_COMMAND: "malformed command",
+    ErrorCode.NOT_SUPPORTED: "not supported",
+    ErrorCode.UNKNOWN_HOST: "unknown host",
+    ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE: "resource temporarily unavailable",
+    ErrorCode.STORAGE_SPACE: "insufficient storage space",
+    ErrorCode.IMAGE_REJECTED: "image rejected",
+    ErrorCode.PUBLICATION_REVOKED: "publication revoked",
+}
 
 
 class CommandRefusedError(AeronError):
-    """A command of a client cannot be carried out; the client receives `code` and the message."""
+    """A command of a client cannot be carried out; the client receives `code` and the message.
 
-    def __init__(self, message: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> None:
+    A generic error is logged as an invalid argument unless `is_invalid_argument` is false.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: ErrorCode = ErrorCode.GENERIC_ERROR,
+        *,
+        is_invalid_argument: bool = True,
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.is_invalid_argument = is_invalid_argument
 
 
 def code_of(error: BaseException) -> ErrorCode:
@@ -32,11 +62,31 @@ def code_of(error: BaseException) -> ErrorCode:
     return ErrorCode.GENERIC_ERROR
 
 
-def text_of(error: BaseException) -> str:
-    """Return the text that is sent to a client; errors that the driver raises on purpose omit the type name."""
+def text_of(error: BaseException, channel: str = "") -> str:
+    """Return the text that is sent to a client, which names the `channel` of its command as the client wrote it.
+
+    Errors that the driver raises on purpose omit the type name.
+    """
     if isinstance(error, AeronError | OSError) and str(error):
-        return str(error.strerror if isinstance(error, OSError) and error.strerror else error)
-    return f"{type(error).__name__}: {error}"
+        text = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
+    else:
+        text = f"{type(error).__name__}: {error}"
+    if len(channel) > MAX_URI_LENGTH or channel in text:
+        return text
+    return f"{text}: channel={channel}"
+
+
+def heading_of(error: BaseException) -> tuple[int, str]:
+    """Return the number and description with which the reference starts a log entry for an exception.
+
+    A negative number is an error code of the protocol, a positive one an errno. Source: aeron_error.c.
+    """
+    if isinstance(error, OSError) and error.errno:
+        return error.errno, os.strerror(error.errno)
+    code = code_of(error)
+    if code is ErrorCode.GENERIC_ERROR and getattr(error, "is_invalid_argument", True):
+        return errno.EINVAL, os.strerror(errno.EINVAL)
+    return -code, _DESCRIPTIONS.get(code, "unknown error code")
 
 
 class ErrorSink:
@@ -51,7 +101,8 @@ class ErrorSink:
         self._counters.errors.get_and_add(1)
         self._log.record(code, text)
 
-    def record_exception(self, error: BaseException, context: str = "") -> None:
-        """Count an exception and log its text, prefixed with `context`."""
-        text = text_of(error)
-        self.record(int(code_of(error)), f"{context}: {text}" if context else text)
+    def record_exception(self, error: BaseException, context: str = "", channel: str = "") -> None:
+        """Count an exception and log its text, prefixed with `context` and the heading of its number."""
+        number, description = heading_of(error)
+        text = text_of(error, channel)
+        self.record(number, f"{description}: {context}: {text}" if context else f"{description}: {text}")

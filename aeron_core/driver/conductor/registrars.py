@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublications
 from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublicationRegistrar
+from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
 from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
 from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 
@@ -25,8 +26,9 @@ class Registrars:
     def __init__(self, context: DriverContext) -> None:
         publications = NetworkPublications()
         self.subscriptions = SubscriptionRegistrar(context, publications.find_tagged)
-        self.ipc = IpcPublicationRegistrar(context, self.subscriptions, publications.find_tagged)
-        self.network = NetworkPublicationRegistrar(context, self.subscriptions, publications)
+        session_ids = SessionIds.from_settings(context.settings)
+        self.ipc = IpcPublicationRegistrar(context, self.subscriptions, session_ids, publications.find_tagged)
+        self.network = NetworkPublicationRegistrar(context, self.subscriptions, session_ids, publications)
         self.images = ImageRegistrar(context, self.subscriptions)
 
     def lifecycles(self) -> Iterator[StreamLifecycle]:

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.errors import ConfigurationError
 from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
-from aeron_flow_control.options import parse_options
+from aeron_flow_control.options import parse_options, refused
 
 if TYPE_CHECKING:
     from aeron_core.spi.flow_control import FlowControlParams
@@ -60,8 +60,11 @@ def _with_group(options: GroupOptions, part: str, value: str, channel: str) -> G
     tag = None if match is None or match["tag"] is None else int(match["tag"])
     size = None if match is None or match["size"] is None else int(match["size"])
     if (tag is None and size is None) or not INT64_MIN <= (tag or 0) <= INT64_MAX or (size or 0) > INT32_MAX:
-        raise _refused(
-            part, channel, f"a tag, '/' with a number of receivers up to {INT32_MAX}, or both: 'g:tag/n'"
+        raise refused(
+            "invalid group",
+            part,
+            channel,
+            f"a tag, '/' with a number of receivers up to {INT32_MAX}, or both: 'g:tag/n'",
         )
     return replace(
         options,
@@ -76,9 +79,5 @@ def _timeout_ns(part: str, value: str, channel: str) -> int:
     except ConfigurationError:
         timeout_ns = 0
     if timeout_ns <= 0:
-        raise _refused(part, channel, "a duration above zero, such as t:5s")
+        raise refused("invalid timeout", part, channel, "a duration above zero, such as t:5s")
     return timeout_ns
-
-
-def _refused(part: str, channel: str, allowed: str) -> ChannelUriError:
-    return ChannelUriError(f"fc option {part!r} in {channel}: must be {allowed}", ErrorCode.GENERIC_ERROR)

@@ -18,14 +18,23 @@ def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[st
     for part in filter(None, text.split(",")):
         key, separator, value = part.partition(":")
         if key not in allowed or not separator:
-            raise ChannelUriError(
-                f"fc option {part!r} in {channel}: must be one of {', '.join(allowed)} with ':' and a number",
-                ErrorCode.GENERIC_ERROR,
+            raise refused(
+                "unrecognised option", part, channel, f"one of {', '.join(allowed)} with ':' and a number"
             )
         if not _NUMBER.fullmatch(value) or int(value) > INT32_MAX:
-            raise ChannelUriError(
-                f"fc option {part!r} in {channel}: must be a number from 1 to {INT32_MAX}",
-                ErrorCode.GENERIC_ERROR,
+            raise refused(
+                "invalid flow control retransmit receiver window multiple",
+                part,
+                channel,
+                f"a number from 1 to {INT32_MAX}",
             )
         options[key] = int(value)
     return options
+
+
+def refused(what: str, part: str, channel: str, allowed: str) -> ChannelUriError:
+    """Return the error for an option, for the caller to raise; it starts with the reference's text."""
+    return ChannelUriError(
+        f"Flow control options - {what}, field: {part}, options: fc option {part!r} in {channel}: must be {allowed}",
+        ErrorCode.GENERIC_ERROR,
+    )

@@ -77,8 +77,7 @@ class ClientResources:
         lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
         if lifecycle is None:
             raise CommandRefusedError(
-                f"unknown publication registration id={command.registration_id} of client "
-                f"{command.client_id}",
+                f"unknown publication client_id={command.client_id} registration_id={command.registration_id}",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
         lifecycle.release(revoke=command.revoke)
@@ -122,8 +121,7 @@ class ClientResources:
         subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
-                f"unknown subscription registration id={command.registration_id} of client "
-                f"{command.client_id}",
+                f"unknown subscription client_id={command.client_id} registration_id={command.registration_id}",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
         self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
@@ -146,10 +144,12 @@ class ClientResources:
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
         if counter_id is None:
-            if self.context.counters.find(*key) >= 0:
+            existing_id = self.context.counters.find(*key)
+            if existing_id >= 0:
                 raise CommandRefusedError(
-                    f"cannot add static counter: a non-static counter exists with type id={key[0]} and "
-                    f"registration id={key[1]}"
+                    f"cannot add static counter, because a non-static counter exists (counterId={existing_id}) "
+                    f"for typeId={key[0]} and registrationId={key[1]}",
+                    is_invalid_argument=False,
                 )
             counter_id = self.context.counters.allocate(
                 command.counter_type_id,
@@ -166,7 +166,7 @@ class ClientResources:
         counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(
-                f"unknown counter registration id={command.registration_id} of client {command.client_id}",
+                f"unknown counter client_id={command.client_id} registration_id={command.registration_id}",
                 ErrorCode.UNKNOWN_COUNTER,
             )
         self.context.clients.on_success(command.correlation_id)

@@ -173,9 +173,10 @@ class CommandHandler:
 
     def _refuse(self, command: commands.DriverCommand, error: BaseException) -> None:
         code = code_of(error)
+        channel = getattr(command, "channel", "")
         if code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
-            self._context.errors.record_exception(error, type(command).__name__)
-        self._context.clients.on_error(command.correlation_id, int(code), text_of(error))
+            self._context.errors.record_exception(error, type(command).__name__, channel)
+        self._context.clients.on_error(command.correlation_id, int(code), text_of(error, channel))
 
     def _on_malformed(self, error: ProtocolError, buffer: AtomicBuffer, offset: int, length: int) -> None:
         # Without a response the client would wait for its timeout.

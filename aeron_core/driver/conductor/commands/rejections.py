@@ -52,7 +52,7 @@ class Rejections:
         length = len(command.reason.encode("utf-8", "surrogateescape"))
         if length > wire.ERR_MAX_TEXT_LENGTH:
             raise CommandRefusedError(
-                f"reason of {length} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH} bytes"
+                f"Invalidation reason_text must be {wire.ERR_MAX_TEXT_LENGTH} bytes or less: it has {length} bytes"
             )
         image = _find(self._images.lifecycles, command.image_correlation_id)
         if image is not None:
@@ -60,13 +60,15 @@ class Rejections:
         else:
             lifecycle = _find(self._ipc.lifecycles, command.image_correlation_id)
             if lifecycle is None:
-                raise CommandRefusedError(f"unknown image correlation id={command.image_correlation_id}")
+                raise CommandRefusedError(
+                    f"Unable to resolve image for correlationId={command.image_correlation_id}"
+                )
             self._reject_ipc(lifecycle, command.reason)
         self._context.system_counters.images_rejected.get_and_add(1)
         self._context.clients.on_success(command.correlation_id)
 
     def _reject_ipc(self, lifecycle: IpcPublicationLifecycle, reason: str) -> None:
-        self._context.clients.send(
+        self._context.report_publication_error(
             responses.OnPublicationError(
                 registration_id=lifecycle.registration_id,
                 destination_registration_id=-1,

@@ -23,7 +23,7 @@ class ControlAddress:
     def __init__(self, channel: Channel, native: ReceiveChannelEndpoint) -> None:
         self.channel = channel
         self.native = native
-        self._address = channel.local
+        self.address = channel.local
         self._asked_ns = 0
 
     @property
@@ -42,7 +42,7 @@ class ControlAddress:
 
     def change(self, address: SocketAddress) -> bool:
         """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""
-        if address == self._address or not self.native.change_control(address):
+        if address == self.address or not self.native.change_control(address):
             return False
-        self._address = address
+        self.address = address
         return True

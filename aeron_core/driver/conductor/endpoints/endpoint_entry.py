@@ -11,9 +11,10 @@ from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.endpoint_parameters import EndpointParameters
+from aeron_core.uri.endpoint_parameters import RESERVED_VALUE_OFFSET, EndpointParameters
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.counter import AtomicCounter
     from aeron_core._native.peers import PeerCounter
     from aeron_core.driver.conductor.context import DriverContext
@@ -41,6 +42,16 @@ class EndpointEntry:
         self._addresses: list[str] = []
         self._address_counters: list[AtomicCounter] = []
         self._media_counters: list[AtomicCounter] = []
+
+    @property
+    def current_local(self) -> SocketAddress | None:
+        """Local or control address of the channel, after any re-resolution."""
+        return self.channel.local
+
+    @property
+    def current_remote(self) -> SocketAddress | None:
+        """Remote address of the channel, after any re-resolution."""
+        return self.channel.remote
 
     def allocate_status(self, type_id: int, name: str) -> AtomicCounter:
         """Return a new channel status; it becomes active when the endpoint is open."""
@@ -114,10 +125,11 @@ class EndpointEntry:
         """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
         asked, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
-            if asked.timestamp_offset(key) != existing.timestamp_offset(key):
+            offset = asked.timestamp_offset(key)
+            if offset != existing.timestamp_offset(key):
                 raise CommandRefusedError(
-                    f"option conflicts with existing subscription: {key}={channel.uri.get(key, 'none')} in "
-                    f"{channel.uri}: must be {self.channel.uri.get(key, 'none')}, as in {self.channel.uri}"
+                    f"option conflicts with existing subscription: {key}={_as_text(offset)} "
+                    f"existingChannel={self.channel.uri} channel={channel.uri}"
                 )
 
     def free_counters(self, status: AtomicCounter) -> None:
@@ -140,3 +152,14 @@ class EndpointEntry:
             self.context.errors.record(
                 ErrorCode.UNUSED, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
             )
+
+
+def _as_text(timestamp_offset: int | None) -> str:
+    # As the reference shows them; -1 is its value for a key that is missing.
+    if timestamp_offset is None:
+        return "-1 (not specified)"
+    return (
+        f"{timestamp_offset} (reserved)"
+        if timestamp_offset == RESERVED_VALUE_OFFSET
+        else str(timestamp_offset)
+    )

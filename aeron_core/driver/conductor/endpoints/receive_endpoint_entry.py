@@ -19,6 +19,7 @@ from aeron_core.spi.media import LossRates, ReceiveEndpointParams
 from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
@@ -68,6 +69,11 @@ class ReceiveEndpointEntry(EndpointEntry):
         self._control = ControlAddress(channel, self.native)
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
         context.events.note(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
+
+    @property
+    def current_local(self) -> SocketAddress | None:
+        """See `EndpointEntry.current_local`."""
+        return self._control.address
 
     @property
     def has_destinations(self) -> bool:

@@ -56,6 +56,11 @@ class SendEndpointEntry(EndpointEntry):
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
         context.events.note(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
+    @property
+    def current_remote(self) -> SocketAddress | None:
+        """See `EndpointEntry.current_remote`."""
+        return self.remote
+
     def _params(self) -> SendEndpointParams:
         settings = self.context.settings
         uri = self.channel.uri

@@ -34,7 +34,7 @@ def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry |
     if tag != INVALID_TAG:
         for endpoint in endpoints.values():
             if endpoint.tag == tag:
-                _check_tagged(channel, endpoint.channel)
+                _check_tagged(channel, endpoint)
                 return endpoint
     for endpoint in endpoints.values():
         if endpoint.channel.canonical_form == channel.canonical_form and (
@@ -76,7 +76,8 @@ class ClosingEndpoints:
                 for each in self._endpoints
             ):
                 raise CommandRefusedError(
-                    f"{channel.uri} is being closed after its last use: try again",
+                    f"receive_channel_endpoint found in CLOSING state, please retry: {channel.uri} is being closed "
+                    f"after its last use",
                     ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
                 ) from error
             raise
@@ -93,7 +94,7 @@ def check_original(channel: Channel) -> None:
     ):
         raise ChannelUriError(
             f"URI must have explicit control, endpoint, or be manual control-mode when original: "
-            f"{str(uri)!r}: no channel has tag {uri.channel_tag}",
+            f"channel={uri}: no channel has tag {uri.channel_tag}",
             ErrorCode.GENERIC_ERROR,
         )
 
@@ -110,20 +111,23 @@ def check_socket_lengths(
         length = existing.uri.get_size(key, 0) or defaults[key]
         if asked and asked != length:
             raise ChannelUriError(
-                f"{key}={asked} of {channel.uri} does not match existing value of {length or 'OS default'}: "
-                f"must be as in {existing.uri}",
+                f"{key}={asked} does not match existing value of {length or 'OS default'}: "
+                f"existingChannel={existing.uri} channel={channel.uri}",
                 ErrorCode.GENERIC_ERROR,
             )
 
 
-def _check_tagged(channel: Channel, existing: Channel) -> None:
+def _check_tagged(channel: Channel, existing: EndpointEntry) -> None:
     mode = ControlMode.of(channel.uri)
-    if mode not in (ControlMode.NONE, ControlMode.of(existing.uri)):
-        raise _mismatch(channel.uri, existing.uri, "control-mode")
+    if mode not in (ControlMode.NONE, ControlMode.of(existing.channel.uri)):
+        raise _mismatch(channel.uri, existing.channel.uri, "control-mode")
     if _is_open(channel.remote) and _is_open(channel.local):
         return
-    if _text(channel.remote) != _text(existing.remote) or _text(channel.local) != _text(existing.local):
-        raise _mismatch(channel.uri, existing.uri, "endpoint or control")
+    # A peer may have moved since the endpoint was opened: its current address counts.
+    if _text(channel.remote) != _text(existing.current_remote) or _text(channel.local) != _text(
+        existing.current_local
+    ):
+        raise _mismatch(channel.uri, existing.channel.uri, "endpoint or control")
 
 
 def _is_open(address: SocketAddress | None) -> bool:
@@ -135,8 +139,7 @@ def _text(address: SocketAddress | None) -> str:
 
 
 def _mismatch(uri: ChannelUri, existing: ChannelUri, what: str) -> ChannelUriError:
-    return uri.fault(
-        "tags",
-        f"matching tag {uri.channel_tag} has mismatched {what}: must be as in {existing}, or left out",
+    return ChannelUriError(
+        f"matching tag {uri.channel_tag} has mismatched {what}: {uri} <> {existing}: must be the same, or left out",
         ErrorCode.GENERIC_ERROR,
     )

@@ -137,8 +137,9 @@ class NameResolution:
             )
             if host is None:
                 raise ChannelUriError(
-                    f"{uri_key}={text}: unknown host {address.host!r}: must be an address or a name that the "
-                    "name resolver can resolve",
+                    f"Unable to resolve host=({address.host}): unknown host {address.host!r}: must be an "
+                    f"address or a name that the name resolver can resolve: "
+                    f"Unresolved - {uri_key}={text}, name-and-port={found}",
                     ErrorCode.UNKNOWN_HOST,
                 )
             return SocketAddress.of(host, address.port)
@@ -155,4 +156,6 @@ def _parsed(found: str, text: str, uri_key: str) -> HostPort:
     try:
         return parse_address(found)
     except ConfigurationError as error:
-        raise ChannelUriError(f"{uri_key}={text}: {error}", ErrorCode.GENERIC_ERROR) from None
+        raise ChannelUriError(
+            f"{error}: Unresolved - {uri_key}={text}, name-and-port={found}", ErrorCode.GENERIC_ERROR
+        ) from None

@@ -21,6 +21,7 @@ from aeron_core.uri.parameters import PublicationParameters
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
@@ -32,9 +33,13 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     """Adds and removes IPC publications. Used by the conductor only."""
 
     def __init__(
-        self, context: DriverContext, subscriptions: SubscriptionRegistrar, find_tagged: FindTagged
+        self,
+        context: DriverContext,
+        subscriptions: SubscriptionRegistrar,
+        session_ids: SessionIds,
+        find_tagged: FindTagged,
     ) -> None:
-        super().__init__(context, find_tagged)
+        super().__init__(context, session_ids, find_tagged)
         self._subscriptions = subscriptions
         self.lifecycles: list[IpcPublicationLifecycle] = []
 

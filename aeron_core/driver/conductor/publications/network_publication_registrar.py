@@ -31,6 +31,7 @@ from aeron_core.uri.parameters import PublicationParameters
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.spi.media import Channel, MediaTransport
@@ -43,9 +44,10 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         self,
         context: DriverContext,
         subscriptions: SubscriptionRegistrar,
+        session_ids: SessionIds,
         publications: NetworkPublications,
     ) -> None:
-        super().__init__(context, publications.find_tagged)
+        super().__init__(context, session_ids, publications.find_tagged)
         self._subscriptions = subscriptions
         self.lifecycles = publications.lifecycles
         self.endpoints: dict[str, SendEndpointEntry] = {}
@@ -109,8 +111,8 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         length = endpoint.channel.uri.get_size("so-sndbuf", 0)
         if endpoint.transport.has_datagrams and length and length < params.mtu:
             raise CommandRefusedError(
-                f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} in {channel.uri}: must be at most "
-                f"so-sndbuf={length} of {endpoint.channel.uri}",
+                f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} so-sndbuf={length} "
+                f"existingChannel={endpoint.channel.uri} channel={channel.uri}: mtu must be at most so-sndbuf",
                 ErrorCode.GENERIC_ERROR,
             )
 

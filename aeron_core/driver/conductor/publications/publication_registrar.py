@@ -6,11 +6,11 @@ import random
 from collections.abc import Container
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core._native import positions, wire
+from aeron_core._native import wire
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
-from aeron_core.uri.parameters import FindTagged, PublicationParameters
+from aeron_core.uri.parameters import FindTagged, PublicationParameters, StartPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+    from aeron_core.settings import DriverSettings
     from aeron_core.uri.channel_uri import ChannelUri
 
 _Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
@@ -27,16 +28,14 @@ _Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
 class PublicationRegistrar:
     """Common part of the registrars of IPC and network publications. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
-        """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
+    def __init__(self, context: DriverContext, session_ids: SessionIds, find_tagged: FindTagged) -> None:
+        """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag.
+
+        `session_ids` is the one sequence of the driver.
+        """
         self.context = context
+        self._session_ids = session_ids
         self._find_tagged = find_tagged
-        settings = context.settings
-        self._session_ids = SessionIds(
-            random.getrandbits(32),
-            settings.publication_reserved_session_id_low,
-            settings.publication_reserved_session_id_high,
-        )
 
     def session_id_for(
         self,
@@ -51,8 +50,8 @@ class PublicationRegistrar:
             return self._session_ids.take(used)
         if params.session_id in used:
             raise CommandRefusedError(
-                f"existing publication has clashing session-id={params.session_id} for stream id {stream_id}: "
-                f"{uri} must use another",
+                f"existing publication has clashing sessionId={params.session_id} for streamId={stream_id} "
+                f"channel={uri}: use another session-id",
                 ErrorCode.INVALID_CHANNEL,
             )
         return params.session_id
@@ -114,34 +113,34 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
     if params.has_term_length:
         wanted.append(("term-length", params.term_length, lifecycle.params.term_length))
     if params.start is not None:
-        wanted += _start_of(lifecycle, params)
-    wanted.append(("ssc", params.spies_simulate_connection, lifecycle.params.spies_simulate_connection))
+        wanted += _start_of(lifecycle, params.start)
     for key, asked, existing in wanted:
         if asked != existing:
             raise CommandRefusedError(
-                f"existing publication has different '{key}': existing={existing} requested={asked} in {uri}",
+                f"existing publication has different '{key}': existing={existing} requested={asked}: channel={uri}",
                 ErrorCode.GENERIC_ERROR,
             )
+    if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
+        raise CommandRefusedError(
+            f"existing publication has different spies simulate connection: "
+            f"requested={_as_text(params.spies_simulate_connection)}: channel={uri}: ssc must be as in "
+            f"{lifecycle.channel}",
+            ErrorCode.GENERIC_ERROR,
+        )
 
 
-def _start_of(
-    lifecycle: PublicationLifecycle, params: PublicationParameters
-) -> list[tuple[str, object, object]]:
-    assert params.start is not None
-    log = lifecycle.log
-    position = log.producer_position()
+def _as_text(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def _start_of(lifecycle: PublicationLifecycle, asked: StartPosition) -> list[tuple[str, object, object]]:
+    # Compared with where the stream started, not with where it is: the same URI stays valid after data was sent.
+    initial_term_id = lifecycle.log.initial_term_id
+    existing = lifecycle.params.start or StartPosition(initial_term_id, initial_term_id, 0)
     return [
-        ("init-term-id", params.start.initial_term_id, log.initial_term_id),
-        (
-            "term-id",
-            params.start.term_id,
-            positions.compute_term_id(position, log.position_bits_to_shift, log.initial_term_id),
-        ),
-        (
-            "term-offset",
-            params.start.term_offset,
-            positions.compute_term_offset(position, log.position_bits_to_shift),
-        ),
+        ("init-term-id", asked.initial_term_id, existing.initial_term_id),
+        ("term-id", asked.term_id, existing.term_id),
+        ("term-offset", asked.term_offset, existing.term_offset),
     ]
 
 
@@ -155,6 +154,15 @@ class SessionIds:
         self._next = _wrap(start)
         self._low = reserved_low
         self._high = reserved_high
+
+    @classmethod
+    def from_settings(cls, settings: DriverSettings) -> SessionIds:
+        """Return a sequence with a random start and the reserved range of the settings."""
+        return cls(
+            random.getrandbits(32),
+            settings.publication_reserved_session_id_low,
+            settings.publication_reserved_session_id_high,
+        )
 
     def peek(self, used: Container[int]) -> int:
         """Return the id that `take` would return."""

@@ -39,7 +39,7 @@ class SendDestinations:
     def add(self, command: commands.AddDestination) -> Unfinished:
         """Add a destination; one with an unknown name is used as soon as the name can be resolved."""
         self._endpoint(command.registration_id)
-        uri = _destination_of(command.channel)
+        uri = self._destination_of(command.channel)
 
         def resolved(channel: Channel) -> None:
             # The publication may have been removed during the lookup.
@@ -49,19 +49,15 @@ class SendDestinations:
                 command.correlation_id,
                 is_given=endpoint.native.add_destination(address or SocketAddress(), command.correlation_id),
             )
+            # As in the reference, an unknown name is not an error: it is looked up again until it has an address.
             endpoint.destinations[command.correlation_id] = SendDestination(name, address)
-            if address is None:
-                self._context.errors.record(
-                    ErrorCode.UNKNOWN_HOST,
-                    f"destination endpoint={name} is unknown: the lookup is repeated",
-                )
 
         return self._resolve(uri), resolved
 
     def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
         """Remove the destination with a URI; succeed if there is none."""
         endpoint = self._endpoint(command.registration_id)
-        uri = _destination_of(command.channel)
+        uri = self._destination_of(command.channel)
         # Compare names first: the address of a name may have changed.
         for registration_id, destination in reversed(endpoint.destinations.items()):
             if destination.name == uri.params["endpoint"]:
@@ -88,6 +84,12 @@ class SendDestinations:
         self._answer(correlation_id, is_given=is_given)
         endpoint.destinations.pop(registration_id, None)
 
+    def _destination_of(self, channel: str) -> ChannelUri:
+        uri = ChannelUri.parse(channel)
+        # An unknown medium is an invalid channel, one that is only unsuitable for a destination a generic error.
+        self._context.media_of(uri)
+        return _checked(uri)
+
     def _resolve(self, uri: ChannelUri) -> Future[Channel]:
         transport = self._context.registry.media(uri.media)
         return _or_nowhere(self._resolution.start(transport, uri, is_publication=True), uri)
@@ -97,7 +99,8 @@ class SendDestinations:
             if lifecycle.registration_id == registration_id:
                 if not lifecycle.endpoint.channel.is_manual:
                     raise CommandRefusedError(
-                        f"channel does not allow manual control of destinations: {lifecycle.channel} must have "
+                        f"channel does not allow manual control of destinations: "
+                        f"publication_registration_id={registration_id}: {lifecycle.channel} must have "
                         f"control-mode=manual"
                     )
                 return lifecycle.endpoint
@@ -115,12 +118,11 @@ class SendDestinations:
         self._context.clients.on_success(correlation_id)
 
 
-def _destination_of(channel: str) -> ChannelUri:
-    uri = ChannelUri.parse(channel)
+def _checked(uri: ChannelUri) -> ChannelUri:
     check_destination(uri, is_send=True)
     if uri.params["endpoint"].endswith(":0"):
-        raise uri.fault(
-            "endpoint", "endpoint has port=0 for send destination: must be a port from 1 to 65535"
+        raise uri.error(
+            f"endpoint has port=0 for send destination: channel={uri}", "must be a port from 1 to 65535"
         )
     return uri
 

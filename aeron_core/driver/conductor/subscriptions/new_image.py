@@ -152,7 +152,7 @@ def _check_window(request: ImageRequest, congestion_control: CongestionControl) 
     window = initial_window_length_of(congestion_control)
     if request.setup.mtu > window:
         raise AeronError(
-            f"mtu={request.setup.mtu} of the sender is greater than the initial window length {window}: raise rcv-wnd"
+            f"mtuLength={request.setup.mtu} > initialWindowLength={window}: raise rcv-wnd to at least the sender's mtu"
         )
 
 

@@ -142,7 +142,7 @@ class ReceiveDestinations:
 
 def _unknown(command: AddRcvDestination | RemoveRcvDestination) -> CommandRefusedError:
     return CommandRefusedError(
-        f"unknown subscription registration id={command.registration_id} of client {command.client_id} with "
+        f"unknown subscription client_id={command.client_id} registration_id={command.registration_id} with "
         f"destination {command.channel}",
         ErrorCode.UNKNOWN_SUBSCRIPTION,
     )

@@ -44,12 +44,12 @@ def check_clash(
         for key, asked, existing in (
             ("reliable", params.is_reliable, other.params.is_reliable),
             ("rejoin", params.is_rejoin, other.params.is_rejoin),
-            ("control-mode=response", params.is_response, other.clashes_with_others),
+            ("isResponse", params.is_response, other.clashes_with_others),
         ):
             if asked != existing:
                 raise CommandRefusedError(
-                    f"option conflicts with existing subscription: {key} is {existing} for stream id "
-                    f"{command.stream_id} of {other.channel}, requested={asked} in {command.channel}",
+                    f"option conflicts with existing subscription: {key}={'true' if asked else 'false'} "
+                    f"existingChannel={other.channel} channel={command.channel}",
                     ErrorCode.GENERIC_ERROR,
                 )
 

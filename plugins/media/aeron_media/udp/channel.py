@@ -12,7 +12,6 @@ import socket
 from dataclasses import dataclass
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.errors import ErrorCode
 from aeron_core.spi.media import Channel, Resolve
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParameters
@@ -79,11 +78,7 @@ def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAd
     """Return the group to which receivers of `group` send: the next address."""
     number = int.from_bytes(group.packed, "big")
     if number & 1 == 0:
-        raise uri.fault(
-            "endpoint",
-            "Multicast data address must be odd: the next address is for frames of receivers",
-            ErrorCode.GENERIC_ERROR,
-        )
+        raise uri.error("Multicast data address must be odd", "the next address is for frames of receivers")
     # As in the reference, only the last byte is incremented: 255 becomes 0.
     last = (number + 1) & 0xFF
     host = ipaddress.ip_address((number & ~0xFF | last).to_bytes(len(group.packed), "big"))
@@ -97,9 +92,13 @@ def _check_ports(uri: ChannelUri, params: EndpointParameters, names: _Names, *, 
     is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
     if is_publication:
         if names.endpoint is not None and names.endpoint.port == 0 and not is_multi_destination:
-            raise uri.fault("endpoint", "endpoint has port=0 for publication: must be a port from 1 to 65535")
+            raise uri.error(
+                f"endpoint has port=0 for publication: channel={uri}", "must be a port from 1 to 65535"
+            )
     elif names.control is not None and names.control.port == 0:
-        raise uri.fault("control", "control has port=0 for subscription: must be a port from 1 to 65535")
+        raise uri.error(
+            f"control has port=0 for subscription: channel={uri}", "must be a port from 1 to 65535"
+        )
 
 
 def _multicast(

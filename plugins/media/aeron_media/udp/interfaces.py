@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterable
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Resolve
 from aeron_core.uri.addresses import InterfaceSpec
 from aeron_core.uri.channel_uri import ChannelUri
@@ -58,11 +58,9 @@ def find_interface(
     matches = [one for one in usable if _does_prefix_match(wanted, one.address, spec.prefix_length)]
     found = _best(matches)
     if found is None or found.address.family != family:
-        raise uri.fault(
-            "interface",
-            f"could not find matching interface: must be an {_FAMILY_NAMES.get(family, 'INET')} address that "
-            f"an interface of this machine has",
-            ErrorCode.GENERIC_ERROR,
+        raise uri.error(
+            f"could not find matching interface='{uri.get('interface', '')}'",
+            f"must be an {_FAMILY_NAMES.get(family, 'INET')} address that an interface of this machine has",
         )
     return found.address.with_port(spec.port)
 
@@ -105,7 +103,7 @@ def _find_by_name(
 
 def _named_fault(uri: ChannelUri, what: str, usable: list[Interface]) -> ChannelUriError:
     names = ", ".join(sorted({interface.name for interface in usable}))
-    return uri.fault("interface", f"{what}: must be one of {names}", ErrorCode.GENERIC_ERROR)
+    return uri.error(what, f"must be one of {names}")
 
 
 def _host_and_port(spec: InterfaceSpec) -> str:

@@ -43,7 +43,7 @@ class WildcardPorts:
                 continue
             self._next[ports] = port + 1
             return channel
-        raise OSError(errno.EADDRINUSE, f"no port is free from {ports[0]} to {ports[1]}")
+        raise OSError(errno.EADDRINUSE, f"no available ports in range {ports[0]} {ports[1]}")
 
     def _in_turn(self, ports: tuple[int, int]) -> Iterator[int]:
         # Binding port 0 would let the system choose.

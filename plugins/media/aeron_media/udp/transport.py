@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aeron_core.errors import ChannelUriError
+from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
     Channel,
@@ -146,11 +146,13 @@ def _udp_channel(channel: Channel) -> UdpChannel:
 def _no_address(channel: UdpChannel) -> ChannelUriError:
     return ChannelUriError(
         f"URI must have explicit control, endpoint, or be manual control-mode when original: "
-        f"{str(channel.uri)!r}"
+        f"channel={channel.uri}"
     )
 
 
 def _no_destination(channel: UdpChannel) -> ChannelUriError:
-    return channel.uri.fault(
-        "control", "'control' parameter requires that either 'endpoint' or 'control-mode' is specified"
+    return ChannelUriError(
+        f"'control' parameter requires that either 'endpoint' or 'control-mode' is specified, "
+        f"channel={channel.uri}",
+        ErrorCode.GENERIC_ERROR,
     )

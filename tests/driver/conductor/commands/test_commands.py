@@ -331,7 +331,7 @@ def test_a_channel_that_is_being_closed_can_be_opened_again_shortly_after(lone, 
     answers = raw.ask(again.TYPE_ID, again.encode())
 
     assert (error.offending_correlation_id, error.error_code) == (9, TRY_AGAIN)
-    assert "try again" in error.error_message
+    assert "please retry" in error.error_message
     assert [type(answer) for answer in answers] == [responses.OnSubscriptionReady]
     assert lone.driver.errors() == []
 
@@ -339,9 +339,12 @@ def test_a_channel_that_is_being_closed_can_be_opened_again_shortly_after(lone, 
 @pytest.mark.parametrize(
     ("channel", "message"),
     [
-        ("aeron:udp?endpoint=127.0.0.1", "endpoint=127.0.0.1: address '127.0.0.1': must be host:port"),
-        (f"{UDP}|control=here:|control-mode=dynamic", "control=here:: address 'here:': must be host:port"),
-        (f"{UDP}|control=127.0.0.1:70000|control-mode=dynamic", "control=127.0.0.1:70000: address "),
+        ("aeron:udp?endpoint=127.0.0.1", "port invalid: '' in 127.0.0.1: must be host:port"),
+        (f"{UDP}|control=here:|control-mode=dynamic", "Unresolved - control=here:, name-and-port=here:"),
+        (
+            f"{UDP}|control=127.0.0.1:70000|control-mode=dynamic",
+            "Unresolved - control=127.0.0.1:70000, name-and-port=127.0.0.1:70000",
+        ),
     ],
 )
 def test_an_invalid_address_is_refused_with_its_key(lone, channel, message):

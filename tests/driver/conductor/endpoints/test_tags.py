@@ -137,7 +137,7 @@ def test_a_session_by_tag_that_the_channel_already_has_is_refused(lone):
         lone, lone.client.add_exclusive_publication_async("aeron:udp?tags=1|session-id=tag:7", 1001)
     )
 
-    assert "clashing session-id" in str(error)
+    assert "clashing sessionId" in str(error)
     assert error.code is ErrorCode.INVALID_CHANNEL
 
 

@@ -42,3 +42,11 @@ def test_a_freed_id_is_not_reused():
     ids.take({2000})
 
     assert ids.take(()) == 2002
+
+
+def test_ipc_and_network_publications_take_their_ids_from_one_sequence(lone):
+    channels = ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:20121", "aeron:ipc"]
+
+    first, *others = [lone.add_exclusive_publication(channel, 1001).session_id for channel in channels]
+
+    assert others == [(first + step + 2**31) % 2**32 - 2**31 for step in (1, 2)]

@@ -33,7 +33,7 @@ def test_without_a_free_port_the_range_is_named(lab):
     for _ in range(3):
         lab.open_receive(ANY_PORT, wildcard_ports=RANGE)
 
-    with pytest.raises(OSError, match="no port is free from 20200 to 20202"):
+    with pytest.raises(OSError, match="no available ports in range 20200 20202"):
         lab.open_receive(ANY_PORT, wildcard_ports=RANGE)
 
 
