@@ -45,9 +45,10 @@ def dead_directory(tmp_path) -> Path:
         driver.do_work()
         context = driver._assembly.context
         context.errors.record(11, "something went wrong")
-        context.loss_report.create_entry(
-            bytes_lost=64, now_ms=1_000, session_id=7, stream_id=1001, channel="aeron:udp", source="1.2.3.4:5"
+        losses = context.loss_report.prepare(
+            session_id=7, stream_id=1001, channel="aeron:udp", source="1.2.3.4:5"
         )
+        losses.record(64, 1_000)
     return directory
 
 

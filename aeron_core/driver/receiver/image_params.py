@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import Counter
+    from aeron_core.concurrent.loss_writer import StreamLosses
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.receiver.image_connections import ImageConnection
@@ -33,6 +34,7 @@ class ImageParams:
     hwm_position: Counter
     rebuild_position: Counter
     naks_sent: Counter
+    losses: StreamLosses
     system_counters: SystemCounters
     congestion_control: CongestionControl
     nak_delay: NakDelay

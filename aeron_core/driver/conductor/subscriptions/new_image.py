@@ -96,6 +96,12 @@ def new_image(
             hwm_position=storage[counter_types.RECEIVER_HWM],
             rebuild_position=storage[counter_types.RECEIVER_POSITION],
             naks_sent=storage[counter_types.RECEIVER_NAKS_SENT],
+            losses=context.loss_report.prepare(
+                session_id=setup.session_id,
+                stream_id=setup.stream_id,
+                channel=request.subscription.channel,
+                source=request.source,
+            ),
             system_counters=context.system_counters,
             congestion_control=congestion_control,
             nak_delay=_nak_delay(settings, request),
