@@ -3,7 +3,6 @@
 Each expectation was observed with aeronmd 1.53 and the same arguments; `aeronmd-configuration.txt` is its output.
 """
 
-import itertools
 import signal
 from pathlib import Path
 
@@ -35,14 +34,14 @@ ITS_OWN = (
 
 
 @pytest.fixture
-def launch(start, tmp_path, monkeypatch):
+def launch(start, await_driver, tmp_path, monkeypatch):
     """Start the driver as a script for aeronmd does; wait until it accepts clients."""
 
     def call(*arguments, directory=tmp_path / "driver", **environment):
         for name, value in {"AERON_DIR": directory, **SMALL, **environment}.items():
             monkeypatch.setenv(name, str(value))
         process = start("driver", *arguments)
-        process.said = list(itertools.takewhile(lambda line: "serves" not in line, process.popen.stderr))
+        await_driver(process, directory)
         return process, directory
 
     return call
@@ -71,6 +70,43 @@ def test_the_directory_is_deleted_on_shutdown_if_requested(launch):
 
     assert process.ended(timeout=20).out == GOODBYE
     assert not directory.exists()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"AERON_ENABLE_EXPERIMENTAL_FEATURES": "1"},
+        {"AERON_PUBLICATION_LINGER_TIMEOUT": "0", "AERON_NAK_UNICAST_DELAY": "0"},
+        {"AERON_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY": "noop"},
+        {"AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY": "noop"},
+        {"AERON_RECEIVER_IO_VECTOR_CAPACITY": "17", "AERON_SENDER_IO_VECTOR_CAPACITY": "17"},
+        {"AERON_COUNTERS_BUFFER_LENGTH": "32768"},
+        {
+            "AERON_DRIVER_DYNAMIC_LIBRARIES": "",
+            "AERON_NO_SUCH_SETTING": "1",
+            "AERON_TERM_BUFER_LENGTH": "64k",
+        },
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED", "INVOKER"])
+def test_accepted_variables_write_nothing_to_stderr(launch, environment, mode):
+    process, _ = launch(AERON_THREADING_MODE=mode, **environment)
+    process.popen.terminate()
+
+    outcome = process.ended(timeout=20)
+
+    assert (outcome.code, outcome.out, outcome.err) == (signal.SIGTERM, GOODBYE, "")
+
+
+def test_a_value_that_cannot_be_parsed_is_a_warning_as_in_the_reference(launch):
+    process, _ = launch(AERON_MAX_RESEND="many")
+    process.popen.terminate()
+
+    (line,) = process.ended(timeout=20).err.splitlines()
+
+    assert "warning: AERON_MAX_RESEND=many" in line
 
 
 def test_a_client_may_terminate_it_and_it_exits_with_0(launch):
@@ -114,11 +150,12 @@ def test_it_warns_about_an_existing_directory_and_reports_the_age_of_its_heartbe
     process.ended(timeout=20)
 
     process, _ = launch(AERON_DIR_WARN_IF_EXISTS="1")
+    process.popen.terminate()
 
-    first, second = process.said
-    assert first == f"WARNING: {directory} exists\n"
+    first, second = process.ended(timeout=20).err.splitlines()
+    assert first == f"WARNING: {directory} exists"
     assert second.startswith("INFO: Aeron driver heartbeat is ")
-    assert second.endswith(" ms old\n")
+    assert second.endswith(" ms old")
 
 
 def test_a_directory_deleted_at_the_start_is_not_checked_for_a_driver(launch):
@@ -133,7 +170,7 @@ def test_a_directory_deleted_at_the_start_is_not_checked_for_a_driver(launch):
     outcome = process.ended(timeout=20)
 
     assert left == []
-    assert process.said == [f"WARNING: {directory} exists\n"]
+    assert outcome.err == f"WARNING: {directory} exists\n"
     assert (outcome.code, outcome.out) == (signal.SIGTERM, GOODBYE)
 
 

@@ -51,7 +51,8 @@ def driver(
     Settings come from AERON_... environment variables, -Dname=value and files, as with aeronmd. SIGINT and SIGTERM shut
     the driver down in order, and the exit code is the number of the signal, as with aeronmd. SIGHUP ends it at once and
     leaves its directory behind, as with aeronmd: use nohup or setsid if the terminal may be closed. A client's request
-    stops the driver if the settings allow it.
+    stops the driver if the settings allow it. Settings that are clamped or have no effect are accepted silently:
+    `aeron-core settings show` reports them.
     """
     if version:
         print(f"aeron-core driver {SOFTWARE_VERSION}")
@@ -65,7 +66,7 @@ def driver(
         name: load_section(name, model, defines=define or [], files=files or [])
         for name, model in models.items()
     }
-    for warning in (*loaded.warnings, *(text for section in sections.values() for text in section.warnings)):
+    for warning in (*loaded.printed, *(text for section in sections.values() for text in section.printed)):
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:
         print(*lines_of(loaded.settings), sep="\n", flush=True)
@@ -183,8 +184,9 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
 
 def _announce(running: MediaDriver) -> None:
-    # aeronmd prints nothing here; its other output goes to the standard output.
-    print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
+    # aeronmd prints nothing here, and supervisors take any output on stderr for an error: for users at a terminal only.
+    if sys.stderr.isatty():
+        print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 
 def _announce_end() -> None:
