@@ -57,7 +57,8 @@ def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
 
     # Source: loss_stat.c.
     assert header == (
-        "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
+        "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,"
+        "LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
     )
     assert row.startswith("1,64,")
     assert row.endswith(",7,1001,aeron:udp,1.2.3.4:5")

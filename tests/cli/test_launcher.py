@@ -3,12 +3,18 @@
 Each expectation was observed with aeronmd 1.53 and the same arguments; `aeronmd-configuration.txt` is its output.
 """
 
+import os
 import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import aeron_core
+from aeron_core.errors import AeronError
 
 pytestmark = pytest.mark.system
 
@@ -117,6 +123,68 @@ def test_a_client_may_terminate_it_and_it_exits_with_0(launch):
         outcome = process.ended(timeout=20)
 
     assert (outcome.code, outcome.out) == (0, GOODBYE)
+
+
+@pytest.mark.parametrize("how", ["signal", "request"])
+@pytest.mark.parametrize("stream_count", [0, 100])
+def test_it_exits_within_a_tenth_of_a_second(launch, tmp_path, stream_count, how):
+    def measure(attempt):
+        process, directory = launch(
+            directory=tmp_path / str(attempt),
+            AERON_DRIVER_TERMINATION_VALIDATOR="allow",
+            AERON_DIR_DELETE_ON_SHUTDOWN="1",
+        )
+        # The client outlives the driver.
+        with suppress(AeronError), aeron_core.connect(directory) as client:
+            for stream_id in range(stream_count):
+                client.add_publication(f"aeron:udp?endpoint=127.0.0.1:{24000 + stream_id}", stream_id)
+            started_s = time.monotonic()
+            if how == "signal":
+                process.popen.terminate()
+            else:
+                client.terminate_driver()
+            process.popen.wait(timeout=20)
+            took_s = time.monotonic() - started_s
+        assert not directory.exists()
+        return took_s
+
+    # The shortest of three: other processes of the machine may delay one.
+    assert min(map(measure, range(3))) < 0.1
+
+
+def test_a_closed_pipe_does_not_disturb_the_shutdown(launch):
+    process, directory = launch(AERON_DIR_DELETE_ON_SHUTDOWN="1")
+    process.popen.stdout.close()
+    process.popen.terminate()
+
+    assert process.popen.wait(timeout=20) == signal.SIGTERM
+    assert process.popen.stderr.read() == ""
+    assert not directory.exists()
+    process.popen.stdout = open(os.devnull)  # noqa: SIM115 - the fixture reads and closes it
+
+
+def test_before_it_exits_its_threads_end_and_its_exit_handlers_run():
+    program = """
+import atexit, sys, threading
+from aeron_core.cli import main as cli
+
+class Freed:
+    def __del__(self):
+        print("interpreter torn down")
+
+def run(arguments):
+    atexit.register(print, "handler")
+    threading.Thread(target=lambda: (threading.main_thread().join(0.01), print("thread"))).start()
+    return 15
+
+kept, cli.run, sys.argv = Freed(), run, ["aeron-core", "driver"]
+cli.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (15, "thread\nhandler\n", "")
 
 
 @pytest.mark.parametrize("environment", [{}, {"AERON_DRIVER_TERMINATION_VALIDATOR": "deny"}])

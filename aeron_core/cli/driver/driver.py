@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Annotated, Final, Self
@@ -190,5 +190,6 @@ def _announce(running: MediaDriver) -> None:
 
 
 def _announce_end() -> None:
-    # As aeronmd: scripts wait for this line.
-    print("Shutting down driver...", flush=True)
+    # As aeronmd: scripts wait for this line. A reader that has ended must not disturb the shutdown.
+    with suppress(OSError):
+        print("Shutting down driver...", flush=True)

@@ -11,8 +11,11 @@ from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.tools.driver_files import date_of, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
 
-# The first line of the C tool, spaces included, so that programs that parse its output parse ours. Source: loss_stat.c.
-_HEADER: Final = "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
+# The first line of the C tool, so that programs that parse its output parse ours. Source: loss_stat.c.
+_HEADER: Final = (
+    "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,"
+    "LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
+)
 
 
 def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
