@@ -15,6 +15,7 @@ import pytest
 
 import aeron_core
 from aeron_core.errors import AeronError
+from aeron_core.version import COMMIT, VERSION
 
 pytestmark = pytest.mark.system
 
@@ -295,4 +296,8 @@ def test_it_shows_its_version_and_exits(start):
     outcome = start("driver", "-v").ended(timeout=20)
 
     assert outcome.code == 0
-    assert aeron_core.__version__ in outcome.out
+    major, minor, patch = VERSION.split(".")
+    assert outcome.out == (
+        f"aeron-core driver <aeron version={VERSION} commit={COMMIT}> "
+        f"major {major} minor {minor} patch {patch} git {COMMIT}\n"
+    )

@@ -28,7 +28,7 @@ from aeron_core.settings import (
     load_section,
 )
 from aeron_core.uri.addresses import HostPort, parse_address
-from aeron_core.version import SOFTWARE_VERSION
+from aeron_core.version import COMMIT, SOFTWARE_VERSION, VERSION
 
 #: Pause between two duty cycles without work in INVOKER mode. Invented: the longest park of `backoff`.
 _IDLE_S: Final = 0.001
@@ -55,7 +55,11 @@ def driver(
     `aeron-core settings show` reports them.
     """
     if version:
-        print(f"aeron-core driver {SOFTWARE_VERSION}")
+        major, minor, patch = VERSION.split(".")
+        # The form of aeronmd.
+        print(
+            f"aeron-core driver <aeron {SOFTWARE_VERSION}> major {major} minor {minor} patch {patch} git {COMMIT}"
+        )
         raise ended(EXIT_OK)
     registry = Registry.load()
     models = registry.section_models()
