@@ -3,6 +3,7 @@
 import functools
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -202,6 +203,34 @@ class BuildExtensions(build_ext):
                 file=sys.stderr,
             )
 
+
+ROOT = Path(__file__).parent
+#: Read by `aeron_core.version`; part of source distributions, which have no repository.
+COMMIT_FILE = ROOT / "aeron_core" / "commit.txt"
+
+
+def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git in the folder of this file."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def record_commit() -> None:
+    """Write the commit that is built, for labels of counters; keep what is there if this is no repository.
+
+    Its form, also the suffix of a commit with changes, is that of the reference (CMakeLists.txt).
+    """
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        return
+    found = git("log", "-1", "--format=%h", "--abbrev=10")
+    if found.returncode:
+        return
+    suffix = "+guilty" if git("diff-index", "--quiet", "HEAD", "--").returncode else ""
+    text = found.stdout.strip() + suffix
+    if not COMMIT_FILE.exists() or COMMIT_FILE.read_text(encoding="ascii") != text:
+        COMMIT_FILE.write_text(text, encoding="ascii")
+
+
+record_commit()
 
 # An editable installation compiles in a folder that it throws away, and the next `setup.py build_ext --inplace`
 # would repeat all of it: with this variable the installation compiles nothing.

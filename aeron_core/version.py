@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 VERSION: Final = "0.1.0"
 
-#: Used in counter labels for the version and commit of the driver.
-SOFTWARE_VERSION: Final = f"version={VERSION} commit=aeron-core"
+
+def _read_commit() -> str:
+    """Return the commit that the build recorded: ten digits, followed by `+guilty` if files were changed."""
+    try:
+        return Path(__file__).with_name("commit.txt").read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+#: The commit of this package, `unknown` if it was not built from a repository or a distribution.
+COMMIT: Final = _read_commit()
+
+#: Used in counter labels for the version and commit of the driver, in the form of the reference.
+SOFTWARE_VERSION: Final = f"version={VERSION} commit={COMMIT}"
 
 
 def software_version_number() -> int:

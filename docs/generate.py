@@ -31,6 +31,7 @@ from aeron_core.spi import (
     SendEndpointParams,
     hookspecs,
 )
+from aeron_core.version import SOFTWARE_VERSION
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
@@ -201,7 +202,8 @@ def counters_page() -> Iterator[str]:
     yield "## System counters\n"
     yield "Type 0; the ids are fixed.\n\n| id | label |\n|---|---|"
     for index, (_, label) in enumerate(labelled(SystemCounterLabels())):
-        yield f"| {index} | {label} |"
+        # The version and the commit of the driver that runs.
+        yield f"| {index} | {label.replace(SOFTWARE_VERSION, 'version=… commit=…')} |"
     yield "\n## Streams, channels and clients\n\n| type | label prefix | value |\n|---|---|---|"
     for name, (label, meaning) in STREAM_COUNTERS.items():
         yield f"| {getattr(counter_types, name)} | `{label}` | {meaning} |"

@@ -80,3 +80,53 @@ def test_the_wheel_has_every_source_that_third_parties_import_or_cimport(checkou
 
     assert packaged() - names == set()
     assert not any(name.parts[0] in {"tests", "benchmarks", "docs", "tools"} for name in names)
+
+
+@pytest.fixture
+def repository(tmp_path) -> Path:
+    """Commit the build rule to a repository of its own."""
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    (tmp_path / "aeron_core").mkdir()
+    run_git(tmp_path, "init", "-q")
+    run_git(tmp_path, "add", ".")
+    run_git(tmp_path, "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "x")
+    return tmp_path
+
+
+def run_git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def recorded_commit(folder: Path) -> str:
+    """Return the commit that a run of the build rule leaves for `aeron_core.version`."""
+    subprocess.run(
+        [sys.executable, "setup.py", "--name"],
+        cwd=folder,
+        env=os.environ | {"AERON_CORE_COMPILED_ELSEWHERE": "1"},
+        capture_output=True,
+        check=True,
+    )
+    return (folder / "aeron_core" / "commit.txt").read_text()
+
+
+def test_a_build_records_its_commit_in_the_form_of_the_reference(repository):
+    commit = run_git(repository, "log", "-1", "--format=%h", "--abbrev=10")
+
+    assert recorded_commit(repository) == commit
+    with (repository / "README.md").open("a") as file:
+        file.write("change")
+    assert recorded_commit(repository) == f"{commit}+guilty"
+    shutil.rmtree(repository / ".git")
+    assert recorded_commit(repository) == f"{commit}+guilty"
+
+
+def test_distributions_contain_the_recorded_commit(checkout):
+    (checkout / "aeron_core" / "commit.txt").write_text("0123456789")
+
+    with tarfile.open(build(checkout, "sdist")) as archive:
+        assert any(name.endswith("/aeron_core/commit.txt") for name in archive.getnames())
+    with zipfile.ZipFile(build(checkout, "wheel")) as archive:
+        assert archive.read("aeron_core/commit.txt") == b"0123456789"

@@ -1,7 +1,6 @@
 """Loss report in shared memory: one entry per stream and source, with totals.
 
-Not here: detecting losses. Entries are only added; an observation count of 0 ends the report.
-Invariant: an entry is complete before its observation count is stored.
+Not here: writing it (`loss_writer`). Entries are only added; an observation count of 0 ends the report.
 
 The channel is padded to four bytes, and the padding counts in the length of an entry. The C reader of the reference
 leaves it out, and so misreads the entries after one whose padding crosses a multiple of 64.
@@ -21,9 +20,6 @@ from aeron_core.errors import ProtocolError
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
 
-FULL: Final = -1
-"""The handle of an entry that did not fit into the report; observing it does nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class LossEntry:
@@ -39,58 +35,6 @@ class LossEntry:
     source: str
 
 
-class LossReport:
-    """Writes the report; `buffer` starts as zeros. One thread creates entries and adds observations."""
-
-    def __init__(self, buffer: AtomicBuffer) -> None:
-        self._buffer = buffer
-        self._next_offset = 0
-
-    def create_entry(  # noqa: PLR0913 - the fields of an entry, all of which belong together
-        self,
-        *,
-        bytes_lost: int,
-        now_ms: int,
-        session_id: int,
-        stream_id: int,
-        channel: str,
-        source: str,
-        observations: int = 1,
-    ) -> int:
-        """Add an entry whose first losses total `bytes_lost` bytes; return its handle, or FULL."""
-        channel_bytes = channel.encode(errors="replace")
-        source_bytes = source.encode(errors="replace")
-        source_offset = _source_offset(len(channel_bytes))
-        length = source_offset + _INT_LENGTH + len(source_bytes)
-        offset = self._next_offset
-        if length > self._buffer.capacity - offset:
-            return FULL
-        self._buffer.put_i64(offset + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
-        self._buffer.put_i64(offset + wire.LOSS_FIRST_OBSERVATION_OFFSET, now_ms)
-        self._buffer.put_i64(offset + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
-        self._buffer.put_i32(offset + wire.LOSS_SESSION_ID_OFFSET, session_id)
-        self._buffer.put_i32(offset + wire.LOSS_STREAM_ID_OFFSET, stream_id)
-        self._put_text(offset + wire.LOSS_CHANNEL_OFFSET, channel_bytes)
-        self._put_text(offset + source_offset, source_bytes)
-        # Release: a reader that sees the count also sees the entry.
-        self._buffer.put_i64_release(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, observations)
-        self._next_offset = offset + _align(length, wire.LOSS_ENTRY_ALIGNMENT)
-        return offset
-
-    def observe(self, handle: int, bytes_lost: int, now_ms: int, observations: int = 1) -> None:
-        """Add losses of `bytes_lost` bytes in total to an entry."""
-        if handle < 0:
-            return
-        self._buffer.put_i64_release(handle + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
-        self._buffer.get_and_add_i64(handle + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
-        # The count last: a reader that sees it increased also sees the bytes.
-        self._buffer.get_and_add_i64(handle + wire.LOSS_OBSERVATION_COUNT_OFFSET, observations)
-
-    def _put_text(self, offset: int, text: bytes) -> None:
-        self._buffer.put_i32(offset, len(text))
-        self._buffer.put_bytes(offset + _INT_LENGTH, text)
-
-
 def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
     """Return the entries, oldest first.
 
@@ -102,7 +46,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
         if observation_count <= 0:
             return
         channel = _read_text(buffer, offset + wire.LOSS_CHANNEL_OFFSET)
-        source_offset = offset + _source_offset(len(channel))
+        source_offset = offset + source_offset_of(len(channel))
         source = _read_text(buffer, source_offset)
         yield LossEntry(
             observation_count=observation_count,
@@ -114,16 +58,17 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
             channel=channel.decode(errors="replace"),
             source=source.decode(errors="replace"),
         )
-        length = source_offset - offset + _INT_LENGTH + len(source)
-        offset += _align(length, wire.LOSS_ENTRY_ALIGNMENT)
+        length = source_offset - offset + INT_LENGTH + len(source)
+        offset += align(length, wire.LOSS_ENTRY_ALIGNMENT)
 
 
-_INT_LENGTH: Final = 4
+INT_LENGTH: Final = 4
+"""Bytes of the length before a text."""
 
 
 def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
     """Return the text whose length is stored at `offset`."""
-    start = offset + _INT_LENGTH
+    start = offset + INT_LENGTH
     length = buffer.get_i32(offset) if start <= buffer.capacity else -1
     if not 0 <= length <= buffer.capacity - start:
         raise ProtocolError(
@@ -133,10 +78,11 @@ def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
     return buffer.get_bytes(start, length)
 
 
-def _source_offset(channel_length: int) -> int:
-    """Return the offset of the source within an entry."""
-    return wire.LOSS_CHANNEL_OFFSET + _INT_LENGTH + _align(channel_length, _INT_LENGTH)
+def source_offset_of(channel_length: int) -> int:
+    """Return the offset of the source within an entry, whose channel has `channel_length` bytes."""
+    return wire.LOSS_CHANNEL_OFFSET + INT_LENGTH + align(channel_length, INT_LENGTH)
 
 
-def _align(length: int, alignment: int) -> int:
+def align(length: int, alignment: int) -> int:
+    """Return `length` rounded up to a multiple of `alignment`, a power of two."""
     return (length + alignment - 1) & -alignment

@@ -13,7 +13,7 @@ from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.concurrent.error_log import DistinctErrorLog
-from aeron_core.concurrent.loss_report import LossReport
+from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.driver.agents.data_agent import AgentParams

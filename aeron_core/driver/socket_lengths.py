@@ -36,16 +36,6 @@ def os_default_rcvbuf_length() -> int:
     return _length(socket.SO_RCVBUF)
 
 
-def os_max_sndbuf_length(settings: DriverSettings) -> int:
-    """Return the SO_SNDBUF that a socket gets with these settings, in bytes."""
-    return _length(socket.SO_SNDBUF, settings.socket_so_sndbuf_length)
-
-
-def os_max_rcvbuf_length(settings: DriverSettings) -> int:
-    """Return the SO_RCVBUF that a socket gets with these settings, in bytes."""
-    return _length(socket.SO_RCVBUF, settings.socket_so_rcvbuf_length)
-
-
 def cut_lengths(settings: DriverSettings, length: Callable[[int, int], int] = _length) -> Iterator[str]:
     """Yield a warning for each buffer that the system makes shorter than the settings ask for.
 

@@ -44,7 +44,12 @@ class LoadedSettings(Generic[_S]):
 
     settings: _S
     sources: Mapping[str, str]  # field -> "argument", "-D", "environment AERON_X", "file NAME" or "default"
-    warnings: tuple[str, ...]  # about values that were clamped, not parsed, or have no effect
+    warnings: tuple[
+        str, ...
+    ]  # about values that were clamped, not parsed, or have no effect, and unknown names
+    #: Those of `warnings` that a driver prints when it starts. As in the reference, it accepts silently what it clamps
+    #: or has no use for, and variables that it does not know.
+    printed: tuple[str, ...] = ()
 
 
 def load_driver_settings(
@@ -114,13 +119,18 @@ class _Gathering(Generic[_S]):
         default_factory=dict
     )  # by field: original text of values that were changed or have no unit
     warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value removes the warning
+    unreadable: set[str] = field(
+        default_factory=set
+    )  # fields whose warning is about a value that was not parsed
     unknown: list[str] = field(default_factory=list)
+    misspelt: list[str] = field(default_factory=list)  # variables of the environment
 
     def forget(self, name: str) -> None:
         self.values.pop(name, None)
         self.sources.pop(name, None)
         self.written.pop(name, None)
         self.warnings.pop(name, None)
+        self.unreadable.discard(name)
 
     def add_python(self, name: str, value: object, source: str) -> None:
         """Add a value of Python or TOML; raise ConfigurationError if it is wrong."""
@@ -146,6 +156,7 @@ class _Gathering(Generic[_S]):
             if variable.strict:
                 raise ConfigurationError(fault) from None
             self.warnings[name] = f"{fault}; using the default"
+            self.unreadable.add(name)
             return
         clamped = variable.clamp(value)
         note = variable.unit_note(text)
@@ -170,7 +181,7 @@ class _Gathering(Generic[_S]):
             if name is None:
                 near = self._near(variable_name)
                 if near:
-                    self.unknown.append(f"{variable_name}={text} (environment): did you mean {near}")
+                    self.misspelt.append(f"{variable_name}={text} (environment): did you mean {near}")
             elif text:
                 self.add_text(name, text, source)
 
@@ -247,7 +258,8 @@ def _load(
     return LoadedSettings(
         settings,
         {name: gathering.sources.get(name, DEFAULT) for name in gathering.model.model_fields},
-        (*gathering.warnings.values(), *gathering.unknown),
+        (*gathering.warnings.values(), *gathering.misspelt, *gathering.unknown),
+        (*(gathering.warnings[name] for name in sorted(gathering.unreadable)), *gathering.unknown),
     )
 
 

@@ -170,12 +170,22 @@ class SendEndpointParams(EndpointParams):
 
 @dataclass(frozen=True)
 class ReceiveEndpointParams(EndpointParams):
-    """Parameters of a receive endpoint; `batch` is receive memory that all endpoints of the receiver share."""
+    """Parameters of a receive endpoint.
+
+    `batch`: receive memory that all endpoints of the receiver share. `subscription`: the URI that the timestamps come
+    from if `channel` is a destination of a subscription; None if the endpoint is the subscription's own.
+    """
 
     dispatcher: ReceiveDispatcher | None = None
     batch: ReceiveBatch | None = None
     receiver_id: int = 0
     group_tag: int | None = None
+    subscription: ChannelUri | None = None
+
+    @property
+    def timestamps_uri(self) -> ChannelUri:
+        """The URI that has the keys of receive timestamps."""
+        return self.channel.uri if self.subscription is None else self.subscription
 
 
 class MediaTransport(ABC):

@@ -1,6 +1,8 @@
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +10,10 @@ import pytest
 
 from aeron_core.cli.main import run
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import AeronError
+from aeron_core.protocol.cnc import CncFile
 
+DEADLINE_S = 60
 SMALL = {
     "term_buffer_length": "64k",
     "ipc_term_buffer_length": "64k",
@@ -45,9 +50,10 @@ def dead_directory(tmp_path) -> Path:
         driver.do_work()
         context = driver._assembly.context
         context.errors.record(11, "something went wrong")
-        context.loss_report.create_entry(
-            bytes_lost=64, now_ms=1_000, session_id=7, stream_id=1001, channel="aeron:udp", source="1.2.3.4:5"
+        losses = context.loss_report.prepare(
+            session_id=7, stream_id=1001, channel="aeron:udp", source="1.2.3.4:5"
         )
+        losses.record(64, 1_000)
     return directory
 
 
@@ -95,5 +101,27 @@ def running_driver(start, tmp_path):
         "-Daeron.driver.termination.validator=allow",
     ]
     process = start("driver", *defines)
-    assert str(directory) in process.popen.stderr.readline()
+    await_driver(process, directory)
     return process, directory
+
+
+def await_driver(process: Process, directory: Path) -> None:
+    """Wait until the driver of that process accepts clients; it prints nothing then."""
+
+    def is_ready() -> bool:
+        assert process.popen.poll() is None, process.popen.communicate()
+        try:
+            return CncFile.open(directory / "cnc.dat", read_only=True).pid == process.popen.pid
+        except AeronError:
+            return False
+
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not is_ready():
+        assert time.monotonic() < deadline_s
+        os.sched_yield()
+
+
+@pytest.fixture(name="await_driver")
+def await_driver_fixture() -> Callable[[Process, Path], None]:
+    """Return `await_driver`."""
+    return await_driver

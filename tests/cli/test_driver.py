@@ -74,7 +74,7 @@ def test_a_warning_of_the_driver_is_one_line_without_a_code_location(
     )
 
     assert outcome.code == 0, outcome.err
-    (line,) = [line for line in outcome.err.splitlines() if "serves" not in line]
+    (line,) = outcome.err.splitlines()
     assert line.startswith(f"aeron-core: warning: {text}")
 
 
@@ -92,5 +92,19 @@ def test_the_directory_is_an_option_as_with_other_commands(
         "driver", option, tmp_path / "mine", "-Daeron.dir=/nowhere", "-Daeron.counters.buffer.length=1m"
     )
 
-    assert outcome.code == 0, outcome.err
-    assert outcome.err == f"aeron-core driver serves {tmp_path / 'mine'}\n"
+    assert (outcome.code, outcome.err) == (0, "")
+    assert (tmp_path / "mine" / "cnc.dat").exists()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_user_at_a_terminal_is_told_when_the_driver_is_ready(aeron, monkeypatch, tmp_path, is_terminal):
+    class Short(MediaDriver):
+        def await_termination(self, timeout=None):
+            return True
+
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Short)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+
+    outcome = aeron("driver", "-d", tmp_path / "mine", "-Daeron.counters.buffer.length=1m")
+
+    assert outcome.err == (f"aeron-core driver serves {tmp_path / 'mine'}\n" if is_terminal else "")

@@ -1,4 +1,5 @@
 import json
+import re
 
 import aeron_core
 
@@ -9,6 +10,20 @@ def test_the_counters_of_a_dead_driver_are_shown(aeron, dead_directory):
     assert outcome.code == 0
     assert "Aeron Stat (CnC v0.2.0)" in outcome.out
     assert " 1 - Errors: " in outcome.out
+
+
+def test_counters_are_shown_in_the_layout_of_the_reference(aeron, tmp_path):
+    settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m", "term_buffer_length": "64k"}
+    with aeron_core.MediaDriver(settings, invoker=True) as driver:
+        driver.do_work()
+        head, rule, *counters = aeron("stat", "--once", "-d", driver.aeron_dir).out.splitlines()
+
+    # Source: aeron_stat.c; ids are as wide as the last of 1m / 128 counters.
+    date = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d{4}"
+    assert re.fullmatch(date + r" - Aeron Stat \(CnC v0\.2\.0\), pid \d+, heartbeat age \d+ms", head)
+    assert rule == "=" * 70
+    assert all(re.match(r" *\d+: +-?[\d,]+ - \S", line) and line[4:6] == ": " for line in counters)
+    assert counters[0] == f"   0: {0:>26} - Bytes sent"
 
 
 def test_the_counters_are_shown_as_json(aeron, dead_directory):
@@ -40,10 +55,14 @@ def test_the_errors_are_shown_as_json(aeron, dead_directory):
 def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
     header, row, closing = aeron("loss", "-d", dead_directory).out.splitlines()
 
-    assert header.startswith("#OBSERVATION_COUNT,TOTAL_BYTES_LOST")
+    # Source: loss_stat.c.
+    assert header == (
+        "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,"
+        "LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
+    )
     assert row.startswith("1,64,")
     assert row.endswith(",7,1001,aeron:udp,1.2.3.4:5")
-    assert closing == "1 loss entries"
+    assert closing == "1 entries read"
 
 
 def test_tools_do_not_change_the_directory(aeron, dead_directory):

@@ -20,10 +20,12 @@ def test_a_driver_that_allows_termination_shuts_down(running_driver, aeron):
     assert process.ended(timeout=20).code == 0
 
 
-def test_a_driver_that_denies_termination_stays_alive_and_the_reason_is_reported(start, aeron, tmp_path):
+def test_a_driver_that_denies_termination_stays_alive_and_the_reason_is_reported(
+    start, aeron, await_driver, tmp_path
+):
     directory = tmp_path / "driver"
     process = start("driver", f"-Daeron.dir={directory}", "-Daeron.counters.buffer.length=1m")
-    process.popen.stderr.readline()
+    await_driver(process, directory)
 
     outcome = aeron("terminate", "-d", directory, "--timeout", "0.5")
 

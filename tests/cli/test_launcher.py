@@ -3,13 +3,19 @@
 Each expectation was observed with aeronmd 1.53 and the same arguments; `aeronmd-configuration.txt` is its output.
 """
 
-import itertools
+import os
 import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import aeron_core
+from aeron_core.errors import AeronError
+from aeron_core.version import COMMIT, VERSION
 
 pytestmark = pytest.mark.system
 
@@ -35,14 +41,14 @@ ITS_OWN = (
 
 
 @pytest.fixture
-def launch(start, tmp_path, monkeypatch):
+def launch(start, await_driver, tmp_path, monkeypatch):
     """Start the driver as a script for aeronmd does; wait until it accepts clients."""
 
     def call(*arguments, directory=tmp_path / "driver", **environment):
         for name, value in {"AERON_DIR": directory, **SMALL, **environment}.items():
             monkeypatch.setenv(name, str(value))
         process = start("driver", *arguments)
-        process.said = list(itertools.takewhile(lambda line: "serves" not in line, process.popen.stderr))
+        await_driver(process, directory)
         return process, directory
 
     return call
@@ -73,6 +79,43 @@ def test_the_directory_is_deleted_on_shutdown_if_requested(launch):
     assert not directory.exists()
 
 
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"AERON_ENABLE_EXPERIMENTAL_FEATURES": "1"},
+        {"AERON_PUBLICATION_LINGER_TIMEOUT": "0", "AERON_NAK_UNICAST_DELAY": "0"},
+        {"AERON_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY": "noop"},
+        {"AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY": "noop"},
+        {"AERON_RECEIVER_IO_VECTOR_CAPACITY": "17", "AERON_SENDER_IO_VECTOR_CAPACITY": "17"},
+        {"AERON_COUNTERS_BUFFER_LENGTH": "32768"},
+        {
+            "AERON_DRIVER_DYNAMIC_LIBRARIES": "",
+            "AERON_NO_SUCH_SETTING": "1",
+            "AERON_TERM_BUFER_LENGTH": "64k",
+        },
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED", "INVOKER"])
+def test_accepted_variables_write_nothing_to_stderr(launch, environment, mode):
+    process, _ = launch(AERON_THREADING_MODE=mode, **environment)
+    process.popen.terminate()
+
+    outcome = process.ended(timeout=20)
+
+    assert (outcome.code, outcome.out, outcome.err) == (signal.SIGTERM, GOODBYE, "")
+
+
+def test_a_value_that_cannot_be_parsed_is_a_warning_as_in_the_reference(launch):
+    process, _ = launch(AERON_MAX_RESEND="many")
+    process.popen.terminate()
+
+    (line,) = process.ended(timeout=20).err.splitlines()
+
+    assert "warning: AERON_MAX_RESEND=many" in line
+
+
 def test_a_client_may_terminate_it_and_it_exits_with_0(launch):
     process, directory = launch(AERON_DRIVER_TERMINATION_VALIDATOR="allow")
 
@@ -81,6 +124,68 @@ def test_a_client_may_terminate_it_and_it_exits_with_0(launch):
         outcome = process.ended(timeout=20)
 
     assert (outcome.code, outcome.out) == (0, GOODBYE)
+
+
+@pytest.mark.parametrize("how", ["signal", "request"])
+@pytest.mark.parametrize("stream_count", [0, 100])
+def test_it_exits_within_a_tenth_of_a_second(launch, tmp_path, stream_count, how):
+    def measure(attempt):
+        process, directory = launch(
+            directory=tmp_path / str(attempt),
+            AERON_DRIVER_TERMINATION_VALIDATOR="allow",
+            AERON_DIR_DELETE_ON_SHUTDOWN="1",
+        )
+        # The client outlives the driver.
+        with suppress(AeronError), aeron_core.connect(directory) as client:
+            for stream_id in range(stream_count):
+                client.add_publication(f"aeron:udp?endpoint=127.0.0.1:{24000 + stream_id}", stream_id)
+            started_s = time.monotonic()
+            if how == "signal":
+                process.popen.terminate()
+            else:
+                client.terminate_driver()
+            process.popen.wait(timeout=20)
+            took_s = time.monotonic() - started_s
+        assert not directory.exists()
+        return took_s
+
+    # The shortest of three: other processes of the machine may delay one.
+    assert min(map(measure, range(3))) < 0.1
+
+
+def test_a_closed_pipe_does_not_disturb_the_shutdown(launch):
+    process, directory = launch(AERON_DIR_DELETE_ON_SHUTDOWN="1")
+    process.popen.stdout.close()
+    process.popen.terminate()
+
+    assert process.popen.wait(timeout=20) == signal.SIGTERM
+    assert process.popen.stderr.read() == ""
+    assert not directory.exists()
+    process.popen.stdout = open(os.devnull)  # noqa: SIM115 - the fixture reads and closes it
+
+
+def test_before_it_exits_its_threads_end_and_its_exit_handlers_run():
+    program = """
+import atexit, sys, threading
+from aeron_core.cli import main as cli
+
+class Freed:
+    def __del__(self):
+        print("interpreter torn down")
+
+def run(arguments):
+    atexit.register(print, "handler")
+    threading.Thread(target=lambda: (threading.main_thread().join(0.01), print("thread"))).start()
+    return 15
+
+kept, cli.run, sys.argv = Freed(), run, ["aeron-core", "driver"]
+cli.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (15, "thread\nhandler\n", "")
 
 
 @pytest.mark.parametrize("environment", [{}, {"AERON_DRIVER_TERMINATION_VALIDATOR": "deny"}])
@@ -114,11 +219,12 @@ def test_it_warns_about_an_existing_directory_and_reports_the_age_of_its_heartbe
     process.ended(timeout=20)
 
     process, _ = launch(AERON_DIR_WARN_IF_EXISTS="1")
+    process.popen.terminate()
 
-    first, second = process.said
-    assert first == f"WARNING: {directory} exists\n"
+    first, second = process.ended(timeout=20).err.splitlines()
+    assert first == f"WARNING: {directory} exists"
     assert second.startswith("INFO: Aeron driver heartbeat is ")
-    assert second.endswith(" ms old\n")
+    assert second.endswith(" ms old")
 
 
 def test_a_directory_deleted_at_the_start_is_not_checked_for_a_driver(launch):
@@ -133,7 +239,7 @@ def test_a_directory_deleted_at_the_start_is_not_checked_for_a_driver(launch):
     outcome = process.ended(timeout=20)
 
     assert left == []
-    assert process.said == [f"WARNING: {directory} exists\n"]
+    assert outcome.err == f"WARNING: {directory} exists\n"
     assert (outcome.code, outcome.out) == (signal.SIGTERM, GOODBYE)
 
 
@@ -190,4 +296,8 @@ def test_it_shows_its_version_and_exits(start):
     outcome = start("driver", "-v").ended(timeout=20)
 
     assert outcome.code == 0
-    assert aeron_core.__version__ in outcome.out
+    major, minor, patch = VERSION.split(".")
+    assert outcome.out == (
+        f"aeron-core driver <aeron version={VERSION} commit={COMMIT}> "
+        f"major {major} minor {minor} patch {patch} git {COMMIT}\n"
+    )

@@ -30,7 +30,7 @@ def test_a_client_may_terminate_the_driver_if_the_settings_allow_it(running_driv
         assert process.ended(timeout=20).code == 0
 
 
-def test_a_driver_without_threads_of_its_own_serves_clients(start, tmp_path):
+def test_a_driver_without_threads_of_its_own_serves_clients(start, await_driver, tmp_path):
     directory = tmp_path / "driver"
     process = start(
         "driver",
@@ -38,7 +38,7 @@ def test_a_driver_without_threads_of_its_own_serves_clients(start, tmp_path):
         "-Daeron.threading.mode=INVOKER",
         "-Daeron.counters.buffer.length=1m",
     )
-    process.popen.stderr.readline()
+    await_driver(process, directory)
 
     with aeron_core.connect(directory) as client:
         assert client.add_counter(1001, label="here").label == "here"

@@ -13,6 +13,7 @@ import aeron_core
 from aeron_core.cli.quantities import duration_ns_of
 from aeron_core.cli.records.record import record
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import AeronError
 from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive
 from aeron_core.recording.writing.durability import Durability
@@ -75,11 +76,16 @@ def start_one_driver(start, directory, *arguments):
             "-Daeron.counters.buffer.length=1m",
             *arguments,
         )
-        line = process.popen.stderr.readline()
-        if "active media driver" not in line:
-            assert str(directory) in line
+        if until(lambda process=process: process.popen.poll() or is_ready(process, directory)) is True:
             return process
-        process.popen.communicate()
+        assert "active media driver" in process.popen.communicate()[1]
+
+
+def is_ready(process, directory):
+    try:
+        return CncFile.open(directory / "cnc.dat", read_only=True).pid == process.popen.pid
+    except AeronError:
+        return False
 
 
 def until(condition):

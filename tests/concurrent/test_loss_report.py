@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.concurrent.loss_report import FULL, LossEntry, LossReport, read_loss_report
+from aeron_core.concurrent.loss_report import LossEntry, read_loss_report
+from aeron_core.concurrent.loss_writer import FULL, LossReport
 from aeron_core.errors import ProtocolError
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "shm"
@@ -28,10 +29,17 @@ def make_report(length=1024):
     return buffer, LossReport(buffer)
 
 
+def create(report, *, bytes_lost, now_ms, **stream):
+    """Add an entry with its first loss."""
+    losses = report.prepare(**stream)
+    losses.record(bytes_lost, now_ms)
+    return losses
+
+
 def test_an_entry_is_read_as_it_was_made():
     buffer, report = make_report()
 
-    assert report.create_entry(**ENTRY) == 0
+    assert create(report, **ENTRY).offset == 0
 
     expected = LossEntry(1, 64, 1000, 1000, -5, 7, "aeron:udp?endpoint=a:1", "b:2")
     assert list(read_loss_report(buffer)) == [expected]
@@ -40,7 +48,7 @@ def test_an_entry_is_read_as_it_was_made():
 def test_every_field_is_at_the_offset_of_the_format():
     buffer, report = make_report()
 
-    report.create_entry(**{**ENTRY, "channel": "abcde"})
+    create(report, **{**ENTRY, "channel": "abcde"})
 
     expected = struct.pack("<qqqqiii5s3xi3s", 1, 64, 1000, 1000, -5, 7, 5, b"abcde", 3, b"b:2")
     assert buffer.get_bytes(0, len(expected)) == expected
@@ -48,10 +56,10 @@ def test_every_field_is_at_the_offset_of_the_format():
 
 def test_an_observation_adds_to_its_entry_only():
     buffer, report = make_report()
-    report.create_entry(**ENTRY)
-    handle = report.create_entry(**ENTRY)
+    create(report, **ENTRY)
+    losses = create(report, **ENTRY)
 
-    report.observe(handle, 36, 1500)
+    losses.record(36, 1500)
 
     first, second = read_loss_report(buffer)
     assert (first.observation_count, first.total_bytes_lost, first.last_observation_ms) == (1, 64, 1000)
@@ -66,27 +74,50 @@ def test_entries_of_every_length_are_read_one_after_the_other(channel_length, so
     channels = ["c" * channel_length, "second"]
 
     for channel in channels:
-        report.create_entry(**{**ENTRY, "channel": channel, "source": "s" * source_length})
+        create(report, **{**ENTRY, "channel": channel, "source": "s" * source_length})
 
     assert [entry.channel for entry in read_loss_report(buffer)] == channels
 
 
 def test_a_full_report_adds_no_entry_and_ignores_its_observations():
     buffer, report = make_report(length=128)
-    report.create_entry(**ENTRY)
+    create(report, **ENTRY)
 
-    handle = report.create_entry(**{**ENTRY, "channel": "c" * 100})
-    report.observe(handle, 1, 2)
+    losses = create(report, **{**ENTRY, "channel": "c" * 100})
 
-    assert handle == FULL
+    assert losses.record(1, 2) == losses.offset == FULL
     assert len(list(read_loss_report(buffer))) == 1
+
+
+def test_a_prepared_entry_is_in_the_report_only_after_its_first_loss():
+    buffer, report = make_report()
+    stream = {name: value for name, value in ENTRY.items() if name not in ("bytes_lost", "now_ms")}
+    first, second = report.prepare(**stream), report.prepare(**{**stream, "session_id": 6})
+    before = list(read_loss_report(buffer))
+
+    second.record(64, 1000)
+    first.record(32, 1001)
+
+    assert before == []
+    assert [entry.session_id for entry in read_loss_report(buffer)] == [6, -5]
+
+
+def test_an_entry_that_did_not_fit_is_not_tried_again():
+    buffer, report = make_report(length=75)
+    losses = create(report, **{**ENTRY, "channel": "c" * 100})
+
+    losses.record(1, 2)
+    create(report, **ENTRY)
+
+    assert losses.offset == FULL
+    assert [entry.channel for entry in read_loss_report(buffer)] == [ENTRY["channel"]]
 
 
 def test_an_entry_may_end_with_the_buffer():
     buffer, report = make_report(length=75)
 
-    assert report.create_entry(**ENTRY) == 0
-    assert report.create_entry(**ENTRY) == FULL
+    assert create(report, **ENTRY).offset == 0
+    assert create(report, **ENTRY).offset == FULL
 
     assert len(list(read_loss_report(buffer))) == 1
 
@@ -95,8 +126,8 @@ def test_an_entry_may_end_with_the_buffer():
 @pytest.mark.parametrize("length", [-1, 1000, 2**31 - 1])
 def test_an_impossible_text_raises_after_the_entries_before_it(offset, length):
     buffer, report = make_report()
-    report.create_entry(**{**ENTRY, "channel": "c" * 50})
-    assert report.create_entry(**ENTRY) == 128
+    create(report, **{**ENTRY, "channel": "c" * 50})
+    assert create(report, **ENTRY).offset == 128
     buffer.put_i32(offset, length)
     entries = read_loss_report(buffer)
 
@@ -138,7 +169,8 @@ def test_the_report_of_a_real_driver_is_reproduced_byte_for_byte(recorded):
     buffer, report = make_report(length=len(content))
 
     for entry in recorded["entries"]:
-        handle = report.create_entry(
+        losses = create(
+            report,
             bytes_lost=entry["total_bytes_lost"],
             now_ms=entry["first_observation_ms"],
             session_id=entry["session_id"],
@@ -146,8 +178,8 @@ def test_the_report_of_a_real_driver_is_reproduced_byte_for_byte(recorded):
             channel=entry["channel"],
             source=entry["source"],
         )
-        assert handle == entry["offset"]
+        assert losses.offset == entry["offset"]
         for _ in range(entry["observation_count"] - 1):
-            report.observe(handle, 0, entry["last_observation_ms"])
+            losses.record(0, entry["last_observation_ms"])
 
     assert buffer.get_bytes(0, buffer.capacity) == content

@@ -3,13 +3,9 @@ import warnings
 import pytest
 
 import aeron_core
-from aeron_core.concurrent.mapped_file import open_mapped_file
-from aeron_core.driver.socket_lengths import cut_lengths, os_max_rcvbuf_length
-from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.driver.socket_lengths import cut_lengths
 from aeron_core.settings import DriverSettings
 from aeron_core.uri.values import INT32_MAX
-
-CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 
 
 def test_a_setting_without_effect_warns_the_caller_that_starts_a_driver(tmp_path):
@@ -72,19 +68,3 @@ def test_a_reduced_socket_buffer_warns_the_caller_that_starts_a_driver(tmp_path)
 
     with pytest.warns(UserWarning, match="AERON_SOCKET_SO_RCVBUF=2147483647.*net.core.rmem_max"):
         aeron_core.MediaDriver(settings, invoker=True).close()
-
-
-def test_the_log_metadata_holds_the_granted_socket_buffer_lengths(start_pair):
-    pair = start_pair(socket_so_rcvbuf_length="256k")
-    pair.add_subscription(CHANNEL, 1001)
-    publication = pair.add_publication(CHANNEL, 1001)
-    pair.run_until(lambda: publication.is_connected)
-
-    (image,) = pair.receiver.aeron_dir.glob("images/*.logbuffer")
-    metadata = LogBuffer(open_mapped_file(image, read_only=True)).metadata()
-
-    assert metadata.socket_rcvbuf_length == 256 * 1024
-    assert metadata.os_max_socket_rcvbuf_length == os_max_rcvbuf_length(
-        DriverSettings(socket_so_rcvbuf_length="256k")
-    )
-    assert metadata.os_max_socket_sndbuf_length == metadata.os_default_socket_sndbuf_length > 0

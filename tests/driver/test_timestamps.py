@@ -124,6 +124,35 @@ def test_a_retransmission_has_a_new_time_of_sending(pair):
     assert times[0] > healed_ns
 
 
+@pytest.mark.parametrize("key", ["channel-rcv-ts-offset", "media-rcv-ts-offset"])
+@pytest.mark.parametrize("is_subscriptions", [True, False], ids=["subscription", "destination"])
+def test_destinations_take_the_times_of_reception_from_their_subscription(pair, key, is_subscriptions):
+    option = f"|{key}=reserved"
+    subscription = pair.add_subscription(
+        "aeron:udp?control-mode=manual" + (option if is_subscriptions else ""), 1001
+    )
+    for channel in (ENDPOINT, "aeron:udp?endpoint=10.0.0.2:20122"):
+        pair.result(subscription.add_destination_async(channel + ("" if is_subscriptions else option)))
+    arrived = []
+    publications = [
+        pair.add_exclusive_publication(channel, 1001)
+        for channel in (ENDPOINT, "aeron:udp?endpoint=10.0.0.2:20122")
+    ]
+    pair.run_until(lambda: all(publication.is_connected for publication in publications))
+    offered_ns = pair.clock.epoch_ns()
+    for publication in publications:
+        assert publication.offer(b"x" * 10) > 0
+
+    pair.run_until(
+        lambda: (subscription.poll(lambda _, h: arrived.append(h.reserved_value), 10), len(arrived) == 2)[1]
+    )
+
+    if is_subscriptions:
+        assert all(LATENCY_NS <= time_ns - offered_ns <= LATENCY_NS + SLACK_NS for time_ns in arrived)
+    else:
+        assert arrived == [0, 0]
+
+
 @pytest.mark.parametrize(
     "key", ["channel-rcv-ts-offset", "media-rcv-ts-offset"], ids=["by the driver", "by the kernel"]
 )

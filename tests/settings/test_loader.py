@@ -113,6 +113,26 @@ def test_unreadable_environment_falls_back_to_the_default_not_to_a_file(write):
     assert load_driver_settings(files=[file], environ={"AERON_MAX_RESEND": "x"}).settings.max_resend == 16
 
 
+@pytest.mark.parametrize(
+    ("environ", "defines", "is_printed"),
+    [
+        ({"AERON_MAX_RESEND": "many"}, [], True),
+        ({}, ["aeron.max.resend=many"], True),
+        ({}, ["aeron.no.such=1"], True),
+        ({"AERON_MAX_RESEND": "0"}, [], False),
+        ({}, ["aeron.max.resend=0"], False),
+        ({"AERON_DRIVER_DYNAMIC_LIBRARIES": "x.so"}, [], False),
+        ({"AERON_TERM_BUFER_LENGTH": "64k"}, [], False),
+        ({"AERON_MAX_RESEND": "many"}, ["aeron.max.resend=0"], False),
+    ],
+)
+def test_a_driver_prints_only_warnings_about_values_that_it_does_not_accept(environ, defines, is_printed):
+    loaded = load_driver_settings(environ=environ, defines=defines)
+
+    assert len(loaded.warnings) == 1
+    assert loaded.printed == (loaded.warnings if is_printed else ())
+
+
 def test_a_stronger_source_removes_the_warning_of_a_weaker_one():
     loaded = load_driver_settings(defines=["aeron.max.resend=5"], environ={"AERON_MAX_RESEND": "x"})
 

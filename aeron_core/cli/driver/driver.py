@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Annotated, Final, Self
@@ -28,7 +28,7 @@ from aeron_core.settings import (
     load_section,
 )
 from aeron_core.uri.addresses import HostPort, parse_address
-from aeron_core.version import SOFTWARE_VERSION
+from aeron_core.version import COMMIT, SOFTWARE_VERSION, VERSION
 
 #: Pause between two duty cycles without work in INVOKER mode. Invented: the longest park of `backoff`.
 _IDLE_S: Final = 0.001
@@ -51,10 +51,15 @@ def driver(
     Settings come from AERON_... environment variables, -Dname=value and files, as with aeronmd. SIGINT and SIGTERM shut
     the driver down in order, and the exit code is the number of the signal, as with aeronmd. SIGHUP ends it at once and
     leaves its directory behind, as with aeronmd: use nohup or setsid if the terminal may be closed. A client's request
-    stops the driver if the settings allow it.
+    stops the driver if the settings allow it. Settings that are clamped or have no effect are accepted silently:
+    `aeron-core settings show` reports them.
     """
     if version:
-        print(f"aeron-core driver {SOFTWARE_VERSION}")
+        major, minor, patch = VERSION.split(".")
+        # The form of aeronmd.
+        print(
+            f"aeron-core driver <aeron {SOFTWARE_VERSION}> major {major} minor {minor} patch {patch} git {COMMIT}"
+        )
         raise ended(EXIT_OK)
     registry = Registry.load()
     models = registry.section_models()
@@ -65,7 +70,7 @@ def driver(
         name: load_section(name, model, defines=define or [], files=files or [])
         for name, model in models.items()
     }
-    for warning in (*loaded.warnings, *(text for section in sections.values() for text in section.warnings)):
+    for warning in (*loaded.printed, *(text for section in sections.values() for text in section.printed)):
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:
         print(*lines_of(loaded.settings), sep="\n", flush=True)
@@ -183,10 +188,12 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
 
 def _announce(running: MediaDriver) -> None:
-    # aeronmd prints nothing here; its other output goes to the standard output.
-    print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
+    # aeronmd prints nothing here, and supervisors take any output on stderr for an error: for users at a terminal only.
+    if sys.stderr.isatty():
+        print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 
 def _announce_end() -> None:
-    # As aeronmd: scripts wait for this line.
-    print("Shutting down driver...", flush=True)
+    # As aeronmd: scripts wait for this line. A reader that has ended must not disturb the shutdown.
+    with suppress(OSError):
+        print("Shutting down driver...", flush=True)

@@ -57,7 +57,7 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
 
 
 def _general(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:
-    return LoadedSettings(loaded.settings, loaded.sources, loaded.warnings)
+    return LoadedSettings(loaded.settings, loaded.sources, loaded.warnings, loaded.printed)
 
 
 def _document(prefix: str, loaded: LoadedSettings[SettingsModel], name: str) -> dict[str, object]:

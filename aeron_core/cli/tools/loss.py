@@ -11,16 +11,10 @@ from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.tools.driver_files import date_of, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
 
-# As LossStat, so that programs that parse its output parse ours.
+# The first line of the C tool, so that programs that parse its output parse ours. Source: loss_stat.c.
 _HEADER: Final = (
-    "#OBSERVATION_COUNT",
-    "TOTAL_BYTES_LOST",
-    "FIRST_OBSERVATION",
-    "LAST_OBSERVATION",
-    "SESSION_ID",
-    "STREAM_ID",
-    "CHANNEL",
-    "SOURCE",
+    "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,"
+    "LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
 )
 
 
@@ -31,7 +25,7 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
         print_json([asdict(entry) for entry in entries])
         return
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(_HEADER)
+    print(_HEADER)
     for entry in entries:
         table.writerow(
             (
@@ -45,4 +39,4 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
                 entry.source,
             )
         )
-    print(f"{len(entries)} loss entries")
+    print(f"{len(entries)} entries read")

@@ -13,7 +13,7 @@ import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
-from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.cli.tools.driver_files import DriverFiles, date_of
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counter_types import STREAM_TYPES, owner_of
@@ -131,13 +131,14 @@ def _compiled(match: str) -> re.Pattern[str]:
 
 
 def _page(files: DriverFiles, selection: _Selection) -> str:
-    """Return the header and the counters, in the layout of AeronStat."""
+    """Return the header and the counters, in the layout of the reference's tool. Source: aeron_stat.c."""
     records = list(selection.of(files))
     age_ms = files.heartbeat_age_ms
     age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"
-    width = len(str(max((record.id for record in records), default=0)))
+    # As wide as the last id for which the files have space.
+    width = len(str(files.counters.max_counter_id))
     lines = [
-        f"{time.strftime('%H:%M:%S')} - Aeron Stat (CnC v{files.version}), pid {files.cnc.pid}, {age}",
+        f"{date_of(time.time_ns() // 1_000_000)} - Aeron Stat (CnC v{files.version}), pid {files.cnc.pid}, {age}",
         "=" * _RULE_WIDTH,
         *(f"{record.id:>{width}}: {record.value:>{_VALUE_WIDTH},} - {record.label}" for record in records),
     ]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core._native.datagrams import ReceiveBatch, SendBatch
     from aeron_core.concurrent.counters import CountersManager
-    from aeron_core.concurrent.loss_report import LossReport
+    from aeron_core.concurrent.loss_writer import LossReport
     from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.agent_proxy import AgentProxy

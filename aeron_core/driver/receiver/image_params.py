@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import AtomicCounter
+    from aeron_core.concurrent.loss_writer import StreamLosses
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.receiver.image_connections import ImageConnection
@@ -33,6 +34,7 @@ class ImageParams:
     hwm_position: AtomicCounter
     rebuild_position: AtomicCounter
     naks_sent: AtomicCounter
+    losses: StreamLosses
     system_counters: SystemCounters
     congestion_control: CongestionControl
     nak_delay: NakDelay

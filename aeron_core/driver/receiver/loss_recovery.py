@@ -1,7 +1,7 @@
-"""Recovery of gaps in one image: requests retransmissions, or fills the gaps of an unreliable stream.
+"""Recovery of gaps in one image: records them, and requests retransmissions or fills the gaps of an unreliable stream.
 
 Not here: finding gaps and the delay before a request (`loss_detector`).
-Invariant: each lost byte is counted once, however often its gap is requested and however the gap's start moves.
+Invariant: each lost byte is recorded once, however often its gap is requested and however the gap's start moves.
 Source: aeron_publication_image.c, aeron_publication_image_on_gap_detected.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions
-from aeron_core._native.cell import AtomicLong
 from aeron_core.driver.receiver.loss_detector import LossDetector
 from aeron_core.logbuffer.gap_filler import try_fill_gap
 from aeron_core.protocol.frames.nak import Nak
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class LossRecovery:
-    """Loss of one image; used by the receiver, except the two AtomicLongs, which the conductor reads."""
+    """Loss of one image; used by the receiver only."""
 
     def __init__(self, params: ImageParams, connections: ImageConnections) -> None:
         self.detector = LossDetector(params.log, params.nak_delay)
-        self.gap_count = AtomicLong()
-        self.lost_bytes = AtomicLong()
         self._log = params.log
+        self._losses = params.losses
+        self._clock = params.clock
         self._connections = connections
         self._counters = params.system_counters
         self._naks_sent = params.naks_sent
@@ -45,7 +44,7 @@ class LossRecovery:
             self._log.position_bits_to_shift,
             self._log.initial_term_id,
         )
-        self._count(start, start + self.detector.gap_length)
+        self._record(start, start + self.detector.gap_length)
         if not self._is_reliable:
             # Write padding into the gap, so that subscribers can read past it.
             if try_fill_gap(
@@ -62,10 +61,9 @@ class LossRecovery:
             self._naks_sent.get_and_add(sent)
         return 1
 
-    def _count(self, start: int, end: int) -> int:
+    def _record(self, start: int, end: int) -> int:
         start = max(start, self._counted_end)
         if end > start:
-            self.gap_count.set_release(self.gap_count.get_acquire() + 1)
-            self.lost_bytes.set_release(self.lost_bytes.get_acquire() + end - start)
+            self._losses.record(end - start, self._clock.epoch_ms())
             self._counted_end = end
         return 0

@@ -18,7 +18,7 @@ from aeron_core._native.datagrams import DatagramChannel, UdpSocket
 from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
-from aeron_core.uri.addresses import InterfaceSpec, parse_address
+from aeron_core.uri.addresses import HostPort, InterfaceSpec, parse_address
 from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, GossipPeer, name_length
 from aeron_resolvers.packets import PacketChannel
 from aeron_resolvers.system import SystemNameResolver, find_address
@@ -38,11 +38,16 @@ _FAULT_INTERVAL_NS: Final = 1000 * _MS  # the interval at which the conductor re
 
 
 class _Bootstrap:
-    """A configured driver to contact first."""
+    """A configured driver to contact first; one without a valid address is reported each time it is looked up."""
 
     def __init__(self, text: str, counter: AtomicCounter) -> None:
         self.text = text
-        self.host_port = parse_address(text)
+        self.host_port: HostPort | None = None
+        self.fault = ""
+        try:
+            self.host_port = parse_address(text)
+        except ConfigurationError as error:
+            self.fault = str(error)
         self.counter = counter
         self.peer: GossipPeer | None = None
         self.is_being_looked_up = False
@@ -66,7 +71,7 @@ class DriverNameResolver:
         self._gossip: Gossip | None = None
         self._bootstraps: list[_Bootstrap] = []
         # Results of resolution, passed from helper threads to the conductor.
-        self._looked_up: deque[tuple[_Bootstrap, str | None]] = deque()
+        self._looked_up: deque[tuple[_Bootstrap, GossipPeer | None]] = deque()
         self._deadline_ns = 0
         self._bootstrap_deadline_ns = 0
         self._fault = ""
@@ -197,18 +202,23 @@ class DriverNameResolver:
         for one in self._bootstraps:
             if one.is_being_looked_up or (one.peer is not None and gossip.is_neighbor(one.peer)):
                 continue
+            if one.host_port is None:
+                # As in the reference, the driver starts and tries the others.
+                self._context.report(f"bootstrap neighbour {one.text!r}: {one.fault}")
+                continue
             try:
                 self._found(one, GossipPeer.of(SocketAddress.of(*one.host_port)))
             except OSError:
                 one.is_being_looked_up = True
-                self._context.start_lookup(partial(self._look_up, one))
+                self._context.start_lookup(partial(self._look_up, one, one.host_port))
 
-    def _look_up(self, one: _Bootstrap) -> None:
+    def _look_up(self, one: _Bootstrap, host_port: HostPort) -> None:
         try:
-            host = self._address_of(one.host_port.host)
+            host = self._address_of(host_port.host)
         except Exception:
             host = None
-        self._looked_up.append((one, host))
+        peer = None if host is None else GossipPeer.of(SocketAddress.of(host, host_port.port))
+        self._looked_up.append((one, peer))
 
     def _address_of(self, name: str) -> str | None:
         """Return an address of `name` in the address family of this driver."""
@@ -221,13 +231,11 @@ class DriverNameResolver:
     def _take_looked_up(self) -> int:
         count = 0
         while self._looked_up:
-            one, host = self._looked_up.popleft()
+            one, peer = self._looked_up.popleft()
             one.is_being_looked_up = False
-            if host is None:
+            if peer is None:
                 self._context.report(f"bootstrap neighbour {one.text!r}: unknown host")
-                self._found(one, None)
-            else:
-                self._found(one, GossipPeer.of(SocketAddress.of(host, one.host_port.port)))
+            self._found(one, peer)
             count += 1
         return count
 
@@ -259,11 +267,6 @@ def _check(params: NameResolverParams) -> None:
         raise ConfigurationError(
             f"resolver_name={params.driver_name[:MAX_NAME_LENGTH]!r}…: must be at most {MAX_NAME_LENGTH} bytes"
         )
-    for text in params.bootstrap_neighbors:
-        try:
-            parse_address(text)
-        except ConfigurationError as error:
-            raise ConfigurationError(f"resolver_bootstrap_neighbors: {error}") from None
 
 
 def _local_address(interface: str) -> SocketAddress:

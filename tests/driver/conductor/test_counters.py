@@ -1,10 +1,13 @@
 """Ids, types, keys, labels, owners and order of counters, on which tools of any origin rely."""
 
+import re
+
 import pytest
 
 from aeron_core.concurrent.counters import CountersReader
 from aeron_core.errors import RegistrationError
 from aeron_core.testing.pair import MS, S
+from aeron_core.version import COMMIT, VERSION
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 LONE_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20121"
@@ -92,7 +95,8 @@ def test_system_counters_have_the_ids_labels_and_keys_of_the_reference(lone):
         if "<v>" in expected:
             start, _, rest = label.partition(version)
             assert start == expected.partition("<v>")[0]
-            assert "commit=" in rest
+            assert re.fullmatch(r"\d+\.\d+\.\d+ commit=([0-9a-f]{10,}(\+guilty)?|unknown)", rest)
+            assert rest == f"{VERSION} commit={COMMIT}"
         else:
             assert label == expected
         assert (record.id, record.type_id, record.registration_id, record.owner_id) == (index, 0, index, -1)

@@ -94,13 +94,57 @@ def test_a_loss_is_in_the_loss_report_with_its_bytes(pair, stream):
     publication, sink = stream
     lose(pair, lambda: Feed(publication, [MESSAGE] * 4).offer())
     publication.offer(MESSAGE)
-    pair.run_for(2 * S, each=sink.poll)
+    pair.run_for(5 * MS, each=sink.poll)
 
-    report = open_mapped_file(pair.receiver.aeron_dir / "loss-report.dat", read_only=True)
-    (entry,) = read_loss_report(report)
+    (entry,) = losses_of(pair)
 
     assert (entry.observation_count, entry.total_bytes_lost) == (1, 4 * FRAME)
     assert (entry.session_id, entry.stream_id) == (publication.session_id, 1001)
+
+
+def test_a_loss_is_reported_when_its_gap_is_found_before_it_is_retransmitted(start_pair):
+    pair = start_pair(udp_channel_incoming_interceptors="loss", loss_args="rate=0.2|seed=3|recv-msg-mask=0xF")
+    sink = Sink(pair.add_subscription(CHANNEL, 1001))
+    publication = pair.add_publication(f"{CHANNEL}|mtu=1024", 1001)
+    pair.run_until(lambda: publication.is_connected and sink.subscription.is_connected)
+    feed = Feed(publication, [MESSAGE] * 200)
+
+    pair.run_until(lambda: (feed.offer(), sink.poll(), pair.sender.counted("retransmits_sent"))[2])
+
+    (entry,) = losses_of(pair)
+    first_nak_ns = times_of(pair, Nak, pair.RECEIVER)[0]
+    assert entry.first_observation_ms == pair.clock.epoch_ms() - (pair.now_ns - first_nak_ns) // MS
+    assert entry.source.startswith("10.0.0.1:")
+
+
+@pytest.mark.parametrize("options", ["", "|reliable=false"])
+def test_the_times_of_losses_are_those_of_their_gaps_not_of_a_timer(pair, options):
+    sink = Sink(pair.add_subscription(CHANNEL + options, 1001))
+    publication = pair.add_publication(f"{CHANNEL}|mtu=1024", 1001)
+    pair.run_until(lambda: publication.is_connected and sink.subscription.is_connected)
+    expected_ms = []
+    for pause_ms in (0, 137, 291):
+        pair.run_for(pause_ms * MS, each=sink.poll)
+        lose(pair, lambda: publication.offer(MESSAGE))
+        publication.offer(MESSAGE)
+        count = len(expected_ms)
+        pair.run_until(
+            lambda count=count: (sink.poll(), sum(e.observation_count for e in losses_of(pair)) > count)[1]
+        )
+        expected_ms.append(pair.clock.epoch_ms())
+
+    (entry,) = losses_of(pair)
+
+    assert (entry.observation_count, entry.total_bytes_lost) == (3, 3 * FRAME)
+    assert (entry.first_observation_ms, entry.last_observation_ms) == (expected_ms[0], expected_ms[-1])
+    assert entry.last_observation_ms - entry.first_observation_ms in range(428, 435)
+
+
+def losses_of(pair):
+    """Return the entries of the receiver's loss report."""
+    return list(
+        read_loss_report(open_mapped_file(pair.receiver.aeron_dir / "loss-report.dat", read_only=True))
+    )
 
 
 def test_an_unreliable_subscription_fills_a_gap_without_delay(start_pair):

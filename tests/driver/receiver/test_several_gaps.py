@@ -10,7 +10,7 @@ from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import Feed, SimulatedLink, SimulatedPeer, Sink, encode_frame, frames_of
-from aeron_core.testing.pair import MS, US, S
+from aeron_core.testing.pair import MS, US
 
 ENDPOINT = "aeron:udp?endpoint=10.0.0.2:20121"
 CONTROL = ("127.0.0.1", 20120)
@@ -158,10 +158,10 @@ def test_each_of_many_gaps_is_in_the_loss_report(pair):
     publication, sink = start_stream(pair)
 
     send(pair, publication, 20, {2, 6, 10, 11})
-    pair.run_for(2 * S, each=sink.poll)
+    pair.run_for(10 * MS, each=sink.poll)
     first = loss_of(pair)
     send(pair, publication, 20, {3, 9})
-    pair.run_for(2 * S, each=sink.poll)
+    pair.run_for(10 * MS, each=sink.poll)
 
     assert first == (3, 4 * FRAME)
     assert loss_of(pair) == (5, 6 * FRAME)

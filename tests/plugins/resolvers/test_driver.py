@@ -197,6 +197,20 @@ def test_an_unknown_bootstrap_host_is_reported(simulation):
     assert "'no-such-host.invalid:8051'" in error.text
 
 
+@pytest.mark.parametrize("wrong", ["just:wrong", "no-port", "127.0.0.1:99999", "no-such-host.invalid:8051"])
+def test_a_bootstrap_that_cannot_be_resolved_is_reported_and_the_next_one_is_tried(simulation, wrong):
+    start(simulation, "two", "127.0.0.2")
+    one = start(simulation, "one", "127.0.0.1", wrong, "127.0.0.2:8050")
+
+    simulation.run_for(15 * S)
+
+    (error,) = one.errors()
+    assert f"bootstrap neighbour '{wrong}': " in error.text
+    assert value(one, "Resolver neighbors") == 1
+    assert one.find_counter(f"Bootstrap neighbor: name={wrong}").label.endswith("resolved=")
+    assert value(one, "Bootstrap neighbor: name=127.0.0.2:8050") == 1
+
+
 @pytest.mark.parametrize(
     ("params", "text"),
     [
@@ -205,10 +219,6 @@ def test_an_unknown_bootstrap_host_is_reported(simulation):
         ({"driver_name": "one", "interface": "here"}, "resolver_interface=here"),
         ({"driver_name": "one", "interface": "127.0.0.1:99999"}, "resolver_interface"),
         ({"driver_name": "a" * 256, "interface": "127.0.0.1:0"}, "at most 255 bytes"),
-        (
-            {"driver_name": "one", "interface": "127.0.0.1:0", "bootstrap_neighbors": ("a",)},
-            "resolver_bootstrap_neighbors",
-        ),
     ],
 )
 def test_wrong_settings_are_refused_at_start(params, text):

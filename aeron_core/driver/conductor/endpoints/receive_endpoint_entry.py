@@ -131,6 +131,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             batch=self.context.receive_batch,
             receiver_id=self._receiver_id,
             group_tag=self.group_tag,
+            subscription=uri,
         )
 
     @property

@@ -119,7 +119,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def _create(
         self, request: PublicationRequest, endpoint: SendEndpointEntry
     ) -> NetworkPublicationLifecycle:
-        log_params = publication_log_params(self.context, request, is_group=endpoint.channel.is_group)
+        log_params = publication_log_params(self.context, request, endpoint.channel)
         storage = StreamStorage(self.context, "publications", request.owner, log_params)
         with ExitStack() as undo:
             undo.callback(storage.release)

@@ -6,26 +6,28 @@ import random
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
-from aeron_core.driver.socket_lengths import (
-    os_default_rcvbuf_length,
-    os_default_sndbuf_length,
-    os_max_rcvbuf_length,
-    os_max_sndbuf_length,
-)
+from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
 from aeron_core.logbuffer.metadata import LogBufferParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
     from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_core.spi.media import Channel
     from aeron_core.uri.parameters import PublicationParameters
 
 
 def publication_log_params(
-    context: DriverContext, request: PublicationRequest, *, is_group: bool = False
+    context: DriverContext, request: PublicationRequest, channel: Channel | None = None
 ) -> LogBufferParams:
-    """Return the metadata of a publication's log; the initial term id is random unless the URI sets one."""
+    """Return the metadata of a publication's log; the initial term id is random unless the URI sets one.
+
+    `channel`: of the publication's endpoint; None in shared memory. As in the reference, values that no URI sets are 0.
+    """
     params = request.params
+    # As in the reference: of the URI that opened the socket, and only if it asks for a length.
+    sockets = EndpointParameters() if channel is None else EndpointParameters.parse(channel.uri)
     start = params.start
     return LogBufferParams(
         initial_term_id=start.initial_term_id if start else random.getrandbits(32) - 0x8000_0000,
@@ -41,19 +43,18 @@ def publication_log_params(
         correlation_id=request.registration_id,
         page_size=context.settings.file_page_size,
         publication_window_length=params.publication_window_length,
-        socket_sndbuf_length=params.endpoint.socket_sndbuf_length or context.settings.socket_so_sndbuf_length,
+        socket_sndbuf_length=sockets.socket_sndbuf_length,
+        socket_rcvbuf_length=sockets.socket_rcvbuf_length,
         os_default_socket_sndbuf_length=os_default_sndbuf_length(),
-        os_max_socket_sndbuf_length=os_max_sndbuf_length(context.settings),
         os_default_socket_rcvbuf_length=os_default_rcvbuf_length(),
-        os_max_socket_rcvbuf_length=os_max_rcvbuf_length(context.settings),
-        max_resend=params.max_resend,
+        max_resend=params.max_resend if params.has_max_resend else 0,
         entity_tag=params.entity_tag,
         response_correlation_id=params.response_correlation_id,
         linger_timeout_ns=params.linger_timeout_ns,
         untethered_window_limit_timeout_ns=params.untethered.window_limit_timeout_ns,
         untethered_linger_timeout_ns=params.untethered.linger_timeout_ns,
         untethered_resting_timeout_ns=params.untethered.resting_timeout_ns,
-        group=is_group,
+        group=channel is not None and channel.is_group,
         is_response=params.is_response,
         sparse=params.is_sparse,
         signal_eos=params.signal_eos,

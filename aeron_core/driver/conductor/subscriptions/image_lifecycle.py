@@ -71,9 +71,6 @@ class ImageLifecycle(StreamLifecycle):
         self._when_removed = when_removed
         self._is_removed = False
         self._state_change_ns = context.clock.nano_time()
-        self._reported_count = 0
-        self._reported_bytes = 0
-        self._loss_entry: int | None = None
 
     @property
     def log_path(self) -> Path:
@@ -139,7 +136,6 @@ class ImageLifecycle(StreamLifecycle):
 
     def on_timer(self, now_ns: int) -> bool:
         """Advance the state of the image; return whether it has ended."""
-        self._report_loss()
         is_revoked = self._storage.log.is_revoked()
         if self.state is ImageState.ACTIVE:
             if not is_revoked:
@@ -200,29 +196,6 @@ class ImageLifecycle(StreamLifecycle):
     def _enter(self, state: ImageState) -> None:
         self.state = state
         self._state_change_ns = self.context.clock.nano_time()
-
-    def _report_loss(self) -> None:
-        # The receiver only counts losses: an entry of the report needs text and space, which may be exhausted.
-        count = self.image.loss.gap_count.get_acquire()
-        if count == self._reported_count:
-            return
-        lost = self.image.loss.lost_bytes.get_acquire() - self._reported_bytes
-        gaps = count - self._reported_count
-        self._reported_count = count
-        self._reported_bytes += lost
-        now_ms = self.context.clock.epoch_ms()
-        if self._loss_entry is None:
-            self._loss_entry = self.context.loss_report.create_entry(
-                bytes_lost=lost,
-                now_ms=now_ms,
-                session_id=self.session_id,
-                stream_id=self.stream_id,
-                channel=self.channel,
-                source=self._source,
-                observations=gaps,
-            )
-        elif self._loss_entry >= 0:
-            self.context.loss_report.observe(self._loss_entry, lost, now_ms, gaps)
 
     def close(self) -> None:
         """Release the counters and the log; the receiver must have released the image."""

@@ -12,17 +12,11 @@ from aeron_core.driver.agents.one_way_latency import OneWayEstimate
 from aeron_core.driver.receiver.image_params import ImageParams
 from aeron_core.driver.receiver.nak_delay import MulticastNakDelay, UnicastNakDelay
 from aeron_core.driver.receiver.publication_image import PublicationImage
-from aeron_core.driver.socket_lengths import (
-    os_default_rcvbuf_length,
-    os_default_sndbuf_length,
-    os_max_rcvbuf_length,
-    os_max_sndbuf_length,
-)
+from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
 from aeron_core.errors import AeronError
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.spi.congestion_control import CongestionControlParams, initial_window_length_of
-from aeron_core.uri.channel_uri import INVALID_TAG
-from aeron_core.uri.parameters import NULL_CORRELATION_ID
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
@@ -35,8 +29,10 @@ if TYPE_CHECKING:
 
 
 def image_log_params(settings: DriverSettings, request: ImageRequest) -> LogBufferParams:
-    """Return the metadata of the log of an image."""
+    """Return the metadata of the log of an image; as in the reference, values that no URI sets are 0."""
     params, setup = request.subscription.params, request.setup
+    # As in the reference: of the URI that opened the socket, and only if it asks for a length.
+    sockets = EndpointParameters.parse(request.endpoint.channel.uri)
     return LogBufferParams(
         initial_term_id=setup.initial_term_id,
         term_id=setup.active_term_id,
@@ -49,13 +45,10 @@ def image_log_params(settings: DriverSettings, request: ImageRequest) -> LogBuff
         correlation_id=request.correlation_id,
         page_size=settings.file_page_size,
         receiver_window_length=params.initial_window_length,
-        socket_rcvbuf_length=params.endpoint.socket_rcvbuf_length or settings.socket_so_rcvbuf_length,
+        socket_sndbuf_length=sockets.socket_sndbuf_length,
+        socket_rcvbuf_length=sockets.socket_rcvbuf_length,
         os_default_socket_sndbuf_length=os_default_sndbuf_length(),
-        os_max_socket_sndbuf_length=os_max_sndbuf_length(settings),
         os_default_socket_rcvbuf_length=os_default_rcvbuf_length(),
-        os_max_socket_rcvbuf_length=os_max_rcvbuf_length(settings),
-        entity_tag=INVALID_TAG,
-        response_correlation_id=NULL_CORRELATION_ID,
         untethered_window_limit_timeout_ns=params.untethered.window_limit_timeout_ns,
         untethered_linger_timeout_ns=params.untethered.linger_timeout_ns,
         untethered_resting_timeout_ns=params.untethered.resting_timeout_ns,
@@ -103,6 +96,12 @@ def new_image(
             hwm_position=storage[counter_types.RECEIVER_HWM],
             rebuild_position=storage[counter_types.RECEIVER_POSITION],
             naks_sent=storage[counter_types.RECEIVER_NAKS_SENT],
+            losses=context.loss_report.prepare(
+                session_id=setup.session_id,
+                stream_id=setup.stream_id,
+                channel=request.subscription.channel,
+                source=request.source,
+            ),
             system_counters=context.system_counters,
             congestion_control=congestion_control,
             nak_delay=_nak_delay(settings, request),

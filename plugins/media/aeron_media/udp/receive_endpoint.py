@@ -69,7 +69,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
         self._incoming_loss = IncomingLoss(params.incoming_losses)
-        stamps = EndpointParameters.parse(params.channel.uri)
+        stamps = EndpointParameters.parse(params.timestamps_uri)
         self._clock = params.clock
         self._stamps_media = stamps.media_rcv_timestamp_offset is not None
         self._stamps_channel = stamps.channel_rcv_timestamp_offset is not None

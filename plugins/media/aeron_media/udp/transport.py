@@ -17,6 +17,7 @@ from aeron_core.spi.media import (
     SendEndpointParams,
 )
 from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_media.udp.channel import UdpChannel, derive_channel
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.interfaces import wildcard
@@ -99,7 +100,8 @@ class UdpTransport(MediaTransport):
         channel = _udp_channel(params.channel)
         if not (channel.has_explicit_endpoint or channel.has_explicit_control or channel.params.is_response):
             raise _no_address(channel)
-        has_media_timestamps = channel.params.media_rcv_timestamp_offset is not None
+        stamps = EndpointParameters.parse(params.timestamps_uri)
+        has_media_timestamps = stamps.media_rcv_timestamp_offset is not None
         if channel.is_multicast:
             group = replace(
                 _multicast_options(params, channel),
