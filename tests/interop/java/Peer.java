@@ -43,7 +43,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 public final class Peer
 {
-    private static final long DEADLINE_NS = TimeUnit.SECONDS.toNanos(60);
+    private static final long DEADLINE_NS = TimeUnit.SECONDS.toNanos(30);
 
     private final Map<Long, Object> objects = new ConcurrentHashMap<>();
     private final AtomicLong lastHandle = new AtomicLong();
@@ -112,6 +112,7 @@ public final class Peer
             case "publication" -> keep(publication(args));
             case "subscription" -> keep(subscription(args));
             case "send" -> send(object(args[0], Publication.class), Integer.parseInt(args[1]));
+            case "send-numbers" -> sendNumbers(object(args[0], Publication.class), Integer.parseInt(args[1]));
             case "offer" -> offer(object(args[0], Publication.class), args[1]);
             case "receive" -> receive(object(args[0], Reader.class), Integer.parseInt(args[1]));
             case "receive-first" -> receiveFirst(object(args[0], Reader.class));
@@ -314,6 +315,18 @@ public final class Peer
         return count;
     }
 
+    private static int sendNumbers(final Publication publication, final int count)
+    {
+        awaitConnected(publication);
+        final UnsafeBuffer buffer = new UnsafeBuffer(new byte[700]);
+        for (int i = 0; i < count; i++)
+        {
+            buffer.putLong(0, i);
+            offerUntilAccepted(publication, buffer);
+        }
+        return count;
+    }
+
     private static Object offer(final Publication publication, final String text)
     {
         awaitConnected(publication);
@@ -432,7 +445,7 @@ public final class Peer
                 return image.isEndOfStream() || image.isClosed();
             },
             "the end of the stream");
-        return image.position() + " " + image.endOfStreamPosition() + " " + image.isPublicationRevoked();
+        return image.position() + " " + image.isPublicationRevoked();
     }
 
     private Object awaitEvents(final String[] args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
@@ -83,6 +84,23 @@ class Drivers:
         self._stack.callback(self._java.call, "close", handle)
         return directory
 
+    def start_gossiping(self, kind: str, address: str, bootstrap: str = "") -> Path:
+        """Start a driver that is named `driver-KIND` at an address, and knows a neighbour."""
+        directory = self._root / f"gossip-{kind}"
+        if kind == "java":
+            neighbors = {"resolver_bootstrap_neighbor": bootstrap} if bootstrap else {}
+            return self.start_java(
+                directory, resolver_name="driver-java", resolver_interface=address, **neighbors
+            )
+        neighbors = {"AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR": bootstrap} if bootstrap else {}
+        return self.start_ours(
+            directory,
+            AERON_NAME_RESOLVER_SUPPLIER="driver",
+            AERON_DRIVER_RESOLVER_NAME="driver-ours",
+            AERON_DRIVER_RESOLVER_INTERFACE=address,
+            **neighbors,
+        )
+
     def close(self) -> None:
         """Stop all drivers."""
         self._stack.close()
@@ -129,6 +147,21 @@ def at(clients, shared_drivers) -> Callable[..., JavaClient | OurClient]:
         return clients(client, shared_drivers.directory(driver, **options))
 
     return connect
+
+
+_stream_ids = itertools.count(3000)
+
+
+@pytest.fixture
+def stream_id() -> int:
+    """Return a stream id of this test alone: publications of an earlier test may linger at a shared driver."""
+    return next(_stream_ids)
+
+
+@pytest.fixture
+def udp_channel(free_port: Callable[[], int]) -> str:
+    """Return a UDP channel on a port that was free a moment ago."""
+    return f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
 
 
 @pytest.fixture

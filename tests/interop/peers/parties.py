@@ -18,11 +18,11 @@ from messages import Checksum, expected_checksum, message
 
 import aeron_core
 
-DEADLINE_S = 60
+DEADLINE_S = 30
 
 
 def await_true(condition: Callable[[], object], what: str) -> None:
-    """Wait until a condition is true; fail after a minute."""
+    """Wait until a condition is true; fail after 30 s."""
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
         assert time.monotonic() < deadline, f"timeout while waiting for {what}"
@@ -129,6 +129,10 @@ class JavaPublication(JavaObject):
         """Send that many messages."""
         return self.start("send", count)
 
+    def send_numbers(self, count: int) -> None:
+        """Send numbers in messages of 700 bytes, one after the other."""
+        self.call("send-numbers", count)
+
     def offer(self, text: str) -> None:
         """Send one message."""
         self.call("offer", text)
@@ -188,10 +192,9 @@ class JavaSubscription(JavaObject):
         """Reject an image."""
         self.call("reject", index, reason)
 
-    def await_end(self) -> tuple[int, bool]:
+    def await_end(self) -> Future[str]:
         """Wait for the end of the stream; return the final position and whether it was revoked."""
-        position, _, is_revoked = self.call("await-end").split()
-        return int(position), is_revoked == "true"
+        return self.start("await-end")
 
     def await_events(self, available: int, unavailable: int) -> None:
         """Wait until that many images have become available and unavailable."""
@@ -249,12 +252,15 @@ class JavaClient(JavaObject):
         return found
 
 
+_OurPublications = aeron_core.Publication | aeron_core.ExclusivePublication
+
+
 class OurPublication:
     """A publication of our client."""
 
     def __init__(
         self,
-        publication: aeron_core.Publication | aeron_core.ExclusivePublication,
+        publication: _OurPublications,
         threads: ThreadPoolExecutor,
     ) -> None:
         self._publication = publication
@@ -289,6 +295,13 @@ class OurPublication:
             if self._publication.offer(data) < 0:
                 await_true(lambda data=data: self._publication.offer(data) > 0, "back pressure")
         return str(count)
+
+    def send_numbers(self, count: int) -> None:
+        """Send numbers in messages of 700 bytes, one after the other."""
+        self.await_connected()
+        for number in range(count):
+            data = number.to_bytes(8, "little").ljust(700, b".")
+            await_true(lambda data=data: self._publication.offer(data) > 0, "back pressure")
 
     def offer(self, text: str) -> None:
         """Send one message."""
@@ -414,16 +427,17 @@ class OurSubscription:
         """Reject an image."""
         self._subscription.images[index].reject(reason)
 
-    def await_end(self) -> tuple[int, bool]:
+    def await_end(self) -> Future[str]:
         """Wait for the end of the stream; return the final position and whether it was revoked."""
-        (image,) = self._subscription.images
+        return self._threads.submit(self._await_end, self._subscription.images[0])
 
+    def _await_end(self, image: aeron_core.Image) -> str:
         def ended() -> bool:
             self._subscription.poll(lambda *_: None, 50)
-            return bool(image.is_end_of_stream or image.is_revoked or image.is_closed)
+            return image.is_end_of_stream or image.is_closed
 
         await_true(ended, "the end of the stream")
-        return image.position, image.is_revoked
+        return f"{image.position} {str(image.is_revoked).lower()}"
 
 
 class OurClient:
