@@ -13,6 +13,7 @@ import io.aeron.driver.ext.DebugReceiveChannelEndpoint;
 import io.aeron.driver.ext.RandomLossGenerator;
 import io.aeron.status.PublicationErrorFrame;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -133,6 +134,7 @@ public final class Peer
             case "static-counter" -> keep(counter(args, Long.parseLong(args[4])));
             case "set-counter" -> setCounter(object(args[0], Counter.class), Long.parseLong(args[1]));
             case "list-counters" -> listCounters(object(args[0], Client.class).aeron());
+            case "tool" -> runTool(args[0], args[1]);
             case "terminate" -> terminate(args[0], args[1]);
             case "close" -> close(Long.parseLong(args[0]));
             default -> throw new IllegalArgumentException("unknown command: " + command);
@@ -579,5 +581,25 @@ public final class Peer
     {
         final UnsafeBuffer buffer = new UnsafeBuffer(token.getBytes(StandardCharsets.UTF_8));
         return CommonContext.requestDriverTermination(new java.io.File(directory), buffer, 0, buffer.capacity());
+    }
+
+    /** Run a command-line tool of the Aeron samples on a driver and return what it prints. */
+    private static synchronized String runTool(final String name, final String directory) throws Exception
+    {
+        final PrintStream stdout = System.out;
+        final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        System.setProperty(CommonContext.AERON_DIR_PROP_NAME, directory);
+        System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        try
+        {
+            Class.forName("io.aeron.samples." + name)
+                .getMethod("main", String[].class).invoke(null, (Object)new String[0]);
+        }
+        finally
+        {
+            System.setOut(stdout);
+            System.clearProperty(CommonContext.AERON_DIR_PROP_NAME);
+        }
+        return printed.toString(StandardCharsets.UTF_8).replace('\n', '\u001f');
     }
 }

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import java_peer
 import pytest
+from java_client import JavaClient
 from java_peer import JavaPeer
-from parties import JavaClient, OurClient
+from our_client import OurClient
 
 import aeron_core
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from java_client import JavaClient
 from messages import expected_checksum
-from parties import JavaClient, await_true, exchange
+from parties import exchange
+from party_facts import await_true
 
 from aeron_core.errors import ErrorCode
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import socket
+import time
 
 import pytest
 from aeron_media._native.interfaces import list_interfaces
-from parties import await_true, exchange
+from parties import exchange
+from party_facts import await_true
 
 from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
@@ -57,8 +59,13 @@ def test_messages_arrive_at_another_driver(
 
     if loss:
         directory = shared_drivers.directory(receiver.split("/")[1], loss=True)
-        entries = read_loss_report(open_loss_report(directory))
-        assert sum(entry.total_bytes_lost for entry in entries if entry.stream_id == stream_id) > 0
+        # Ours reports from a timer of its conductor.
+        await_true(lambda: bytes_lost(directory, stream_id) > 0, "an entry in the loss report")
+
+
+def bytes_lost(directory, stream_id) -> int:
+    entries = read_loss_report(open_loss_report(directory))
+    return sum(entry.total_bytes_lost for entry in entries if entry.stream_id == stream_id)
 
 
 def loopback_has_multicast() -> bool:
@@ -303,7 +310,8 @@ def test_a_publisher_is_notified_which_destination_has_rejected(at, free_port, s
 
 
 @pytest.mark.compatible(
-    "names by gossip (127.0.0.1)", "{publisher_driver} publishes, {first_driver} is bootstrap neighbour"
+    "names by gossip (127.0.0.1), of ours and a Java driver",
+    "{publisher_driver} publishes, {first_driver} is bootstrap neighbour",
 )
 @pytest.mark.parametrize(
     ("publisher", "first"), [("ours", "java"), ("java", "ours"), ("ours", "ours"), ("java", "java")]
@@ -331,3 +339,28 @@ def test_a_publication_reaches_the_driver_named_by_its_endpoint(
     )
 
     exchange(publication, subscription, count=500)
+
+
+@pytest.mark.compatible("channel timestamps", "{sender_driver} → {receiver_driver}")
+@pytest.mark.parametrize(("sender", "receiver"), [("ours", "java"), ("java", "ours")])
+def test_send_and_receive_timestamps_are_ordered(at, udp_channel, stream_id, sender, receiver):
+    subscription = at(f"ours/{receiver}").aeron.add_subscription(
+        f"{udp_channel}|channel-rcv-ts-offset=0", stream_id
+    )
+    publication = at(f"ours/{sender}").aeron.add_publication(
+        f"{udp_channel}|channel-snd-ts-offset=reserved", stream_id
+    )
+    publication.await_connected(timeout=30)
+    received = []
+    before_ns = time.time_ns()
+
+    await_true(lambda: publication.offer(bytes(1300)) > 0, "back pressure")
+    await_true(
+        lambda: subscription.poll(
+            lambda buffer, header: received.append((header.reserved_value, bytes(buffer[:8]))), 1
+        ),
+        "the message",
+    )
+
+    ((sent_ns, received_at),) = received
+    assert before_ns <= sent_ns <= int.from_bytes(received_at, "little") <= time.time_ns()
