@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
 from java_client import JavaPublication, JavaSubscription
 from messages import expected_checksum
 from our_client import OurPublication, OurSubscription
+
+#: The direction of a row.
+THERE = "{sender} → {receiver}"
+#: A client at a driver sends to one at another driver; one of the drivers is ours.
+DIRECTIONS = pytest.mark.parametrize(
+    ("sender", "receiver"),
+    [
+        ("java/java", "ours/ours"),
+        ("java/java", "java/ours"),
+        ("ours/ours", "java/java"),
+        ("java/ours", "java/java"),
+    ],
+)
 
 Publication = JavaPublication | OurPublication
 Subscription = JavaSubscription | OurSubscription
