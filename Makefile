@@ -104,6 +104,6 @@ coverage: $(VENV)/.built
 	$(PYTHON) tools/coverage
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-lumberjack .venv-sp build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
 	find $(ROOTS) -name '*.so' -delete

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from java_peer import AERON_VERSION
 from peer_programs import alone
 
 import aeron_core
@@ -24,10 +25,16 @@ import aeron_core
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
 COMPATIBILITY_PAGE = ROOT / "docs" / "reference" / "compatibility.md"
-DRIVERS = {"ours": "our driver", "theirs": "C driver"}
+DRIVERS = {"ours": "our driver", "theirs": "C driver", "java": "Java driver"}
 WORDS = {
     "ours": "our client",
     "theirs": "C client",
+    "java": "Java client",
+    # A client at a driver.
+    "ours/ours": "our client, our driver",
+    "ours/java": "our client, Java driver",
+    "java/ours": "Java client, our driver",
+    "java/java": "Java client, Java driver",
     "ipc": "IPC",
     "udp": "UDP unicast",
     True: "with loss",
@@ -293,9 +300,11 @@ def _compatibility_page() -> str:
     lines = [
         "<!-- Written by `pytest tests/interop --write-compatibility`: do not edit. -->",
         "# Compatibility\n",
-        "Tested with the C client and the C driver of pyaeron, with writers and readers of "
-        "Lumberjack, and with peers of SP PAIR, each in a separate process. "
-        "All tests of a row passed unless the row states otherwise.\n",
+        "Tested with the C client and the C driver of pyaeron, with the Java client and the Java driver of "
+        f"Aeron {AERON_VERSION}, with writers and readers of Lumberjack, and with peers of SP PAIR, each in a "
+        "separate process. All tests of a row passed unless the row states otherwise.\n",
+        "No Go client is tested: the Go module proxy has none that is maintained "
+        "(it refuses `github.com/lirm/aeron-go` and `github.com/talostrading/aeron-go`).\n",
         "| mode | direction | result | tests |",
         "|---|---|---|---|",
     ]

@@ -1,0 +1,161 @@
+"""A Java client that is killed, Java tools on our driver, and recordings of a Java client's streams."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from java_client import JavaClient
+from java_peer import JavaError, JavaPeer
+from messages import expected_checksum, message
+from our_client import OurClient
+from party_facts import await_true
+
+import aeron_core
+from aeron_core.errors import RecordingError
+from aeron_core.recording import Archive
+from aeron_core.recording.reading.messages import messages
+
+pytestmark = pytest.mark.interop
+
+COUNT = 5000
+QUICK = {
+    "AERON_CLIENT_LIVENESS_TIMEOUT": "1500ms",
+    "AERON_IMAGE_LIVENESS_TIMEOUT": "1s",
+    "AERON_PUBLICATION_CONNECTION_TIMEOUT": "1s",
+    "AERON_TIMER_INTERVAL": "200ms",
+}
+
+
+@pytest.mark.compatible("a party dies", "Java client killed, our driver (IPC and UDP unicast)")
+def test_our_driver_removes_the_streams_of_a_killed_java_client(further_drivers, tmp_path, udp_channel):
+    directory = further_drivers.start_ours(tmp_path / "driver", **QUICK)
+    killed = JavaPeer()
+    ours = OurClient(directory)
+    try:
+        java = JavaClient(killed, directory)
+        subscriptions = [ours.subscription(channel) for channel in ("aeron:ipc", udp_channel)]
+        for channel in ("aeron:ipc", udp_channel):
+            java.publication(channel)
+        java.add_counter(1080, b"", "a counter of the killed")
+        for subscription in subscriptions:
+            subscription.await_images(1)
+
+        killed.process.kill()
+
+        for subscription in subscriptions:
+            subscription.await_images(0)
+        await_true(
+            lambda: all(record.type_id != 1080 for record in ours.aeron.counters_reader),
+            "the release of the counter",
+        )
+    finally:
+        ours.close()
+        killed.process.kill()
+        killed.process.wait()
+
+
+@pytest.mark.compatible("a party dies", "Java driver killed, our driver and our client")
+def test_our_driver_and_our_client_detect_a_killed_java_driver(
+    further_drivers, tmp_path, free_port, stream_id
+):
+    ours = OurClient(further_drivers.start_ours(tmp_path / "ours", **QUICK))
+    there, here = (f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for _ in range(2))
+    killed = JavaPeer()
+    try:
+        killed.call("driver", tmp_path / "java")
+        java = JavaClient(killed, tmp_path / "java")
+        settings = aeron_core.ClientSettings(driver_timeout_ms=2000)
+        watching = aeron_core.connect(tmp_path / "java", settings, error_handler=lambda error: None)
+        java.subscription(there, stream_id)
+        java.publication(here, stream_id)
+        publication = ours.publication(there, stream_id)
+        subscription = ours.subscription(here, stream_id)
+        publication.await_connected()
+        subscription.await_images(1)
+
+        killed.process.kill()
+
+        subscription.await_images(0)
+        await_true(lambda: not publication.is_connected, "the disconnection of the publication")
+        await_true(lambda: watching.is_closed, "our client to close itself")
+    finally:
+        ours.close()
+        killed.process.kill()
+        killed.process.wait()
+
+
+@pytest.mark.compatible("tools of Java, of a live driver", "our driver")
+def test_java_tools_read_the_files_of_our_driver(at, java, shared_drivers, udp_channel, stream_id):
+    client = at("java/ours")
+    subscription = client.subscription(udp_channel, stream_id)
+    publication = client.publication(udp_channel, stream_id)
+    subscription.await_images(1)
+    with pytest.raises(JavaError, match="mtu"):
+        client.publication("aeron:udp?endpoint=127.0.0.1:1|mtu=70000")
+
+    streams, backlogs, errors, losses = (
+        java.call("tool", name, shared_drivers.directory("ours"))
+        for name in ("StreamStat", "BacklogStat", "ErrorStat", "LossStat")
+    )
+
+    assert f"streamId={stream_id}" in streams
+    assert str(publication.session_id) in streams
+    assert str(publication.session_id) in backlogs
+    assert "mtu" in errors
+    assert losses.startswith("#OBSERVATION_COUNT")
+
+
+@pytest.fixture
+def recorded(start, at, shared_drivers, udp_channel, stream_id, tmp_path):
+    """Record a stream of a Java client at our driver and return the archive's folder."""
+
+    def record(medium):
+        channel = "aeron:ipc" if medium == "ipc" else udp_channel
+        folder = tmp_path / "archive"
+        start(
+            sys.executable, "-m", "aeron_core", "record", channel, stream_id,
+            "--to", folder, "-d", shared_drivers.directory("ours"),
+        )  # fmt: skip
+        publication = at("java/ours").publication(channel, stream_id, "exclusive")
+        assert publication.send(COUNT).result(120) == str(COUNT)
+        publication.close()
+        await_true(lambda: has_ended(folder), "the end of the recording")
+        return folder
+
+    return record
+
+
+def has_ended(folder) -> bool:
+    try:
+        recordings = Archive.open(folder).recordings()
+    except RecordingError:
+        return False
+    return any(recording.descriptor.is_end_of_stream for recording in recordings)
+
+
+@pytest.mark.compatible(
+    "recording, {medium}, exclusive publication", "Java client → our driver → our recorder"
+)
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+def test_a_stream_of_a_java_client_is_recorded_byte_by_byte(recorded, medium):
+    (recording,) = Archive.open(recorded(medium)).recordings()
+
+    found = [found.payload for found in messages(recording, recording.start_position, recording.position)]
+    assert found == [message(index) for index in range(COUNT)]
+
+
+@pytest.mark.compatible("replay of a recording, IPC", "our replay → our driver → Java client")
+def test_a_java_client_receives_a_replay_as_it_sent_the_stream(
+    recorded, start, at, shared_drivers, stream_id
+):
+    folder = recorded("ipc")
+    received = at("java/ours").subscription("aeron:ipc?alias=replay", stream_id + 10_000).receive(COUNT)
+
+    start(
+        sys.executable, "-m", "aeron_core", "replay", 0, "--from", folder,
+        "--to", "aeron:ipc?alias=replay", "--stream-id", stream_id + 10_000,
+        "-d", shared_drivers.directory("ours"),
+    )  # fmt: skip
+
+    assert received.result(120) == expected_checksum(COUNT)

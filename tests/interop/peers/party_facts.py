@@ -1,0 +1,54 @@
+"""What our and the Java client show of their objects, in one form, and waiting for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+DEADLINE_S = 30
+
+
+def await_true(condition: Callable[[], object], what: str) -> None:
+    """Wait until a condition is true; fail after 30 s."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"timeout while waiting for {what}"
+        # Yield the CPU to the other processes.
+        time.sleep(0.0001)
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Notification of a publisher that a receiver has rejected its image."""
+
+    registration_id: int
+    stream_id: int
+    error_code: int
+    host: str
+    destination_id: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ImageFacts:
+    """Parameters of an image, as its client shows them."""
+
+    session_id: int
+    correlation_id: int
+    mtu: int
+    initial_term_id: int
+    join_position: int
+    term_length: int
+    position: int
+
+
+@dataclass(frozen=True)
+class CounterFacts:
+    """A counter, as a client shows it."""
+
+    counter_id: int
+    type_id: int
+    value: int
+    owner_id: int
+    registration_id: int
