@@ -164,9 +164,9 @@ class Conductor:
         self._context.to_driver.consumer_heartbeat_ms = -1
 
     def dispose(self) -> None:
-        """Break the reference cycles of the conductor's parts, so that mapped memory goes with its last user.
+        """Break the reference cycles of the conductor's parts, so that mapped memory is freed with its last user.
 
-        Only after everything is closed. Otherwise the memory would stay until the cycle collector runs.
+        Call after everything is closed. Without it, the memory would stay until the cycle collector runs.
         """
         resources = self.resources
         for part in (
@@ -176,5 +176,8 @@ class Conductor:
             resources.images,
             resources.receive_destinations,
             self.clients,
+            # What waits for an answer of an agent, such as a new subscriber of an image.
+            self._context.sender,
+            self._context.receiver,
         ):
             vars(part).clear()
