@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ CHANNELS = ("aeron:ipc", "aeron:udp?endpoint=127.0.0.1:20121", "aeron-spy:aeron:
 # The client runs in another process, because its mappings would be counted with those of the driver.
 CLIENT = """
 import sys
+import weakref
 from aeron_core import connect
 with connect(sys.argv[1]) as client:
     kept = client.add_subscription(sys.argv[2], 1)
@@ -114,3 +116,17 @@ def test_memory_that_a_program_still_looks_into_stays_mapped_after_close(memory_
     assert bytes(view) == written
     view.release()
     assert mappings_of(memory_path) == []
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_driver_that_closes_before_an_agent_answered_is_freed(lone):
+    lone.client.add_subscription_async("aeron:ipc", 1)
+    lone.client.add_publication_async("aeron:ipc", 1)
+    for _ in range(3):
+        lone.driver.media_driver._assembly.conductor.do_work()
+    assert not lone.driver.media_driver._assembly.context.sender.is_idle
+    context = weakref.ref(lone.driver.media_driver._assembly.context)
+
+    lone.driver.media_driver.close()
+
+    assert context() is None

@@ -177,9 +177,9 @@ class Conductor:
         self._context.to_driver.consumer_heartbeat_ms = -1
 
     def dispose(self) -> None:
-        """Break the reference cycles of the conductor's parts, so that mapped memory goes with its last user.
+        """Break the reference cycles of the conductor's parts, so that mapped memory is freed with its last user.
 
-        Only after everything is closed. Otherwise the memory would stay until the cycle collector runs.
+        Call after everything is closed. Without it, the memory would stay until the cycle collector runs.
         """
         registrars = self.registrars
         for part in (

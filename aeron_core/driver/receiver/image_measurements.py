@@ -39,10 +39,8 @@ class ImageMeasurements:
         self._rttm.session_id = params.session_id
         self._rttm.stream_id = params.stream_id
 
-    def measure_if_due(self, now_ns: int) -> int:
-        """Start a round-trip measurement if the congestion control asks for one; return the frames sent."""
-        if not self._congestion_control.should_measure_rtt(now_ns):
-            return 0
+    def measure(self, now_ns: int) -> int:
+        """Start a round-trip measurement; return 1."""
         self._rttm.flags = wire.RTTM_FLAG_REPLY
         self._rttm.echo_timestamp = now_ns
         self._rttm.reception_delta = 0

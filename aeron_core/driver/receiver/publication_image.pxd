@@ -75,7 +75,7 @@ cdef class PublicationImage:
         ceiling=int64_t, lowest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t
     )
     cdef int32_t track_rebuild(self, int64_t now_ns) except -1 nogil
-    @cython.locals(session=int64_t)
+    @cython.locals(session=int64_t, work=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int32_t)
     cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil

@@ -252,7 +252,9 @@ class PublicationImage:
         """Send the status message, error or measurement that is due; return the frames sent."""
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
-        work = self.measurements.measure_if_due(now_ns)
+        work = 0
+        if self._congestion_control.should_measure_rtt(now_ns):
+            work = self.measurements.measure(now_ns)
         session = self._response_session.get_acquire()
         if session != self._last_response_session:
             self._last_response_session = session
