@@ -58,7 +58,7 @@ def test_an_event_of_beats_yields_time_and_message(payloads):
 def arrow_stream(**columns):
     batch = pa.RecordBatch.from_pydict(columns)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_connection(sink, batch.schema) as writer:
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
         writer.write_batch(batch)
     return sink.getvalue().to_pybytes()
