@@ -9,15 +9,23 @@ registers the format explicitly.
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Without pyspark the format cannot be used.
-with contextlib.suppress(ImportError):
     from pyspark_aeron.source import AeronDataSource as DefaultSource
+
+
+def __getattr__(name: str) -> object:
+    # Lazy: every driver imports this package for its plugin, and pyspark takes a quarter of a second.
+    if name != "DefaultSource":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - see above
+    except ImportError as error:
+        raise AttributeError(f"{__name__}.{name} needs pyspark: {error}") from error
+    return AeronDataSource
 
 
 def register(spark: SparkSession) -> None:
