@@ -207,7 +207,7 @@ def counters_page() -> Iterator[str]:
     yield "\n## Streams, channels and clients\n\n| type | label prefix | value |\n|---|---|---|"
     for name, (label, meaning) in STREAM_COUNTERS.items():
         yield f"| {getattr(counter_types, name)} | `{label}` | {meaning} |"
-    yield "\n## Of name resolvers\n\n| type | label begins with | value |\n|---|---|---|"
+    yield "\n## Name resolvers\n\n| type | label prefix | value |\n|---|---|---|"
     for type_id, (label, meaning) in RESOLVER_COUNTERS.items():
         yield f"| {type_id} | `{label}` | {meaning} |"
     yield ""
