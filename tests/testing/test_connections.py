@@ -3,7 +3,7 @@ import errno
 import pytest
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 from aeron_core.testing.connections import SimulatedConnections
 
@@ -16,7 +16,7 @@ def streams():
 
 
 def test_a_peer_connects_to_a_listener(streams):
-    listener = streams.listen(StreamOptions(ADDRESS))
+    listener = streams.listen(ListenOptions(ADDRESS))
     peer = streams.dial(ADDRESS)
     probe, source = accept(listener)
     assert source == peer.address
@@ -74,8 +74,8 @@ def test_a_connection_without_a_listener_is_refused(streams):
 
 
 def test_an_address_has_one_listener(streams):
-    listener = streams.listen(StreamOptions(ADDRESS))
+    listener = streams.listen(ListenOptions(ADDRESS))
     with pytest.raises(OSError, match="in use by another simulated listener"):
-        streams.listen(StreamOptions(ADDRESS))
+        streams.listen(ListenOptions(ADDRESS))
     listener.close()
-    streams.listen(StreamOptions(ADDRESS))
+    streams.listen(ListenOptions(ADDRESS))

@@ -76,6 +76,6 @@ def test_dialing_a_socket_that_is_not_sp_is_reported(ours, tmp_path):
         connection, _ = listener.accept()
         with connection:
             connection.sendall(b"HTTP/1.1")
-            our.until(lambda: any("no greeting of SP" in text for text in our.errors()))
+            our.until(lambda: any("not a greeting of SP" in text for text in our.errors()))
 
     assert our.counted("malformed") >= 1

@@ -8,8 +8,8 @@ from aeron_media.sp._native import phases, wire
 
 _TEXTS: Final = {
     phases.NOT_SP: "the first bytes are not a greeting of SP version 0",
-    phases.SILENT: "no complete greeting within handshake-timeout=",
-    phases.NOT_CONNECTED: "not connected within handshake-timeout=",
+    phases.SILENT: "no complete greeting within handshake-timeout",
+    phases.NOT_CONNECTED: "not connected within handshake-timeout",
     phases.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true accepts several",
     phases.REFUSED_BY_PEER: "the peer closed right after the greeting: it has another peer, or refuses this one",
     phases.TOO_LONG: "message of {value} bytes: at most {limit}; max-message= sets it",

@@ -174,7 +174,7 @@ def test_the_first_reason_is_kept(pair, rejecting):
 
 
 def test_the_longest_reason_is_1023_bytes(pair, rejecting):
-    with pytest.raises(RegistrationError, match="reason of 1024 bytes: must be at most 1023 bytes") as raised:
+    with pytest.raises(RegistrationError, match="must be 1023 bytes or less: it has 1024 bytes") as raised:
         rejecting.reject("é" * 512)
     assert raised.value.code is ErrorCode.GENERIC_ERROR
 

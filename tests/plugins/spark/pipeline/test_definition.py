@@ -162,7 +162,7 @@ def test_a_live_source_needs_no_archive_yet_and_feeds_one_query(write, whole, tm
     assert check_file(write(one)) == []
     problems = check_file(write(none))
     assert problems[0].startswith("source log: ")
-    assert "'ipc'" in problems[0]
+    assert "invalid URI scheme or transport: ipc" in problems[0]
     assert problems[1].startswith("source log: live: must feed one query, not per_minute, copy: ")
 
 

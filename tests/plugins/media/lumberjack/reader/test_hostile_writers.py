@@ -40,7 +40,7 @@ class Target(Simulation):
 
     def serves(self):
         """Return whether a well-behaved writer still gets acknowledgements."""
-        writer = self.streams.dial(ADDRESS)
+        writer = self.connections.dial(ADDRESS)
         writer.send(window(2) + compressed(json_event(1, b"{}") + json_event(2, b"{}")))
         self.run(200 * MS)
         answer = writer.received()
@@ -101,7 +101,7 @@ def test_a_driver_survives_hostile_writers(target):
     chance = random.Random(5)
     for _ in range(SESSIONS):
         data = mutated(a_session(chance), chance)
-        writer = target.streams.dial(ADDRESS)
+        writer = target.connections.dial(ADDRESS)
         while data and not writer.failure:
             step = chance.choice((1, 7, 100, 5000, 70_000))
             try:
@@ -125,7 +125,7 @@ def test_compression_bombs_cost_at_most_one_piece(target):
     # 150 MB of one byte, in 146 kB.
     event = json_event(1, b'"' + bytes(150_000_000) + b'"')
     bomb = window(1) + envelope(zlib.compress(event, 9))
-    writer = target.streams.dial(ADDRESS)
+    writer = target.connections.dial(ADDRESS)
     while bomb and not writer.failure:
         try:
             bomb = bomb[writer.send(bomb) :]
@@ -145,7 +145,7 @@ def test_a_nested_compression_bomb_costs_less_than_a_mebibyte(tmp_path, nesting)
         twice = envelope(zlib.compress(once, 9))
         thrice = window(1) + envelope(zlib.compress(twice, 9))
         assert len(thrice) < 600
-        writer = target.streams.dial(ADDRESS)
+        writer = target.connections.dial(ADDRESS)
         writer.send(thrice)
         target.run(5 * S)
         assert target.counted("rejects-limit") == 1
@@ -156,7 +156,7 @@ def test_a_nested_compression_bomb_costs_less_than_a_mebibyte(tmp_path, nesting)
 def test_announced_lengths_of_hostile_writers_cost_no_memory(tmp_path):
     with Target(tmp_path, "|term-length=8m|max-memory=4m") as target:
         # Each announces an event of 500 kB and sends only its first bytes.
-        writers = [target.streams.dial(ADDRESS) for _ in range(20)]
+        writers = [target.connections.dial(ADDRESS) for _ in range(20)]
         for writer in writers:
             writer.send(window(1) + b"2J\0\0\0\1\0\7\xa1\x20" + b"x")
         target.run(1 * S)
@@ -167,7 +167,7 @@ def test_announced_lengths_of_hostile_writers_cost_no_memory(tmp_path):
 def test_a_frame_larger_than_the_budget_is_refused(tmp_path):
     with Target(tmp_path, "|max-memory=512k|term-length=8m") as target:
         data = window(1) + json_event(1, b'"' + b"x" * 900_000 + b'"')
-        writer = target.streams.dial(ADDRESS)
+        writer = target.connections.dial(ADDRESS)
         try:
             while data:
                 data = data[writer.send(data) :]
@@ -188,7 +188,7 @@ def test_a_compressed_event_larger_than_the_budget_is_refused(tmp_path, length):
     with Target(tmp_path, "|max-memory=512k|term-length=8m") as target:
         chance = random.Random(3)
         data = window(1) + compressed(json_event(1, b'"%s"' % chance.randbytes(length // 2).hex().encode()))
-        writer = target.streams.dial(ADDRESS)
+        writer = target.connections.dial(ADDRESS)
         try:
             while data:
                 data = data[writer.send(data) :]
@@ -203,7 +203,7 @@ def test_a_compressed_event_larger_than_the_budget_is_refused(tmp_path, length):
 
 def test_many_hostile_writers_share_one_budget(target):
     # Each declares 16 MiB and sends some of it.
-    writers = [target.streams.dial(ADDRESS) for _ in range(150)]
+    writers = [target.connections.dial(ADDRESS) for _ in range(150)]
     frame = window(1) + b"2J\0\0\0\1\0\0\x7f\xff" + b"x" * 32_000
     for writer in writers:
         writer.send(frame)
