@@ -16,6 +16,7 @@ import pytest
 import aeron_core
 from aeron_core import CLOSED
 from aeron_core.errors import AeronError, ClosedError
+from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.writing.image_recorder import RECORDING_POSITION_TYPE_ID
@@ -130,12 +131,21 @@ class Commands:
                 "-Daeron.publication.unblock.timeout=40s",
                 stderr=subprocess.PIPE,
             )
-            line = self.driver.stderr.readline()
-            if "active media driver" not in line:
-                assert str(self._aeron_dir) in line, line
+            while self.driver.poll() is None and not self._is_of_driver():
+                assert time.monotonic() < deadline_s
+                time.sleep(PAUSE_S)
+            if self.driver.poll() is None:
                 return
-            self.driver.communicate()
+            _, errors = self.driver.communicate()
+            assert "active media driver" in errors, errors
             assert time.monotonic() < deadline_s
+
+    def _is_of_driver(self):
+        """Return whether the directory belongs to the driver that was started last: it is ready then."""
+        try:
+            return CncFile.open(self._aeron_dir / "cnc.dat", read_only=True).pid == self.driver.pid
+        except AeronError:
+            return False
 
     def start_recorder(self):
         arguments = (self._channel, STREAM_ID, "--to", self._archive_dir, "-d", self._aeron_dir)
