@@ -54,6 +54,7 @@ from aeron_core.spi.name_resolver import (
     NameResolver,
     NameResolverContext,
     NameResolverParams,
+    PromptNameResolver,
     WorkingNameResolver,
 )
 
@@ -76,6 +77,7 @@ __all__ = [
     "NameResolver",
     "NameResolverContext",
     "NameResolverParams",
+    "PromptNameResolver",
     "RebuildState",
     "ReceiveChannelEndpoint",
     "ReceiveDispatcher",

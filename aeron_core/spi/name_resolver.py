@@ -95,6 +95,17 @@ class NameResolver(Protocol):
 
 
 @runtime_checkable
+class PromptNameResolver(NameResolver, Protocol):
+    """A resolver that knows some hosts without a network; its `lookup` returns the name unchanged.
+
+    A command with such a host needs no helper thread, which would cost more than the rest of the command.
+    """
+
+    def resolve_promptly(self, host: str) -> str | None:
+        """Return what `resolve` would return, or None if that could block; called on the conductor's thread."""
+
+
+@runtime_checkable
 class WorkingNameResolver(NameResolver, Protocol):
     """A resolver with counters or work of its own; these methods run on the conductor and must not block."""
 

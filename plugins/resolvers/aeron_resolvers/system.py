@@ -6,6 +6,7 @@ import socket
 from typing import Final
 
 from aeron_core.spi.name_resolver import NameResolverParams
+from aeron_resolvers.hosts_file import HostsFile
 
 #: IPv4 before IPv6, as the reference.
 FAMILIES: Final = (socket.AF_INET, socket.AF_INET6)
@@ -26,8 +27,9 @@ def find_address(host: str, families: tuple[int, ...] = FAMILIES) -> str | None:
 class SystemNameResolver:
     """Resolves hosts only; prefers IPv4, as the reference does."""
 
-    def __init__(self, params: NameResolverParams) -> None:
+    def __init__(self, params: NameResolverParams, hosts: HostsFile | None = None) -> None:
         self._params = params
+        self._hosts = hosts or HostsFile()
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
         """Return `name` unchanged: only `host:port` is supported."""
@@ -36,3 +38,7 @@ class SystemNameResolver:
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
         """Return a numeric address, or None if the host is unknown; may block on DNS."""
         return find_address(host)
+
+    def resolve_promptly(self, host: str) -> str | None:
+        """Return the address of `host` in the hosts file, None if it has no entry, or several."""
+        return self._hosts.find(host)

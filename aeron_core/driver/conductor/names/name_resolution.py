@@ -1,7 +1,8 @@
 """Resolution of the names in channels to addresses.
 
-Literal addresses are resolved at once. A name is resolved on a helper thread, which may block: meanwhile the conductor
-delays only the commands of the client that sent the name.
+Literal addresses are resolved at once, and so are hosts that the resolver knows without a network, such as those of
+the hosts file. Other names are resolved on a helper thread, which may block: meanwhile the conductor delays only the
+commands of the client that sent the name.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver import events
 from aeron_core.errors import AeronError, ChannelUriError, ConfigurationError, ErrorCode
-from aeron_core.spi.name_resolver import WorkingNameResolver
+from aeron_core.spi.name_resolver import PromptNameResolver, WorkingNameResolver
 from aeron_core.uri.addresses import HostPort, parse_address
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class NameResolution:
     ) -> None:
         self._resolver = resolver
         self._working = resolver if isinstance(resolver, WorkingNameResolver) else None
+        self._prompt = resolver if isinstance(resolver, PromptNameResolver) else None
         self._start_lookup = start_lookup
         self._clock = clock
         self._counters = counters
@@ -83,7 +85,7 @@ class NameResolution:
         done: Future[Channel] = Future()
         try:
             done.set_result(
-                transport.resolve_channel(uri, self._resolve_literal, is_publication=is_publication)
+                transport.resolve_channel(uri, self._resolve_at_once, is_publication=is_publication)
             )
         except _NameNeedsHelperError:
             return self._submit(
@@ -121,6 +123,28 @@ class NameResolution:
         if address is None:
             raise _NameNeedsHelperError
         return address
+
+    def _resolve_at_once(self, text: str, uri_key: str) -> SocketAddress:
+        try:
+            return self._resolve_literal(text, uri_key)
+        except _NameNeedsHelperError:
+            if self._prompt is None:
+                raise
+        started_ns = self._clock.nano_time()
+        try:
+            address = parse_address(text)
+        except ValueError:
+            # The helper reports it.
+            raise _NameNeedsHelperError from None
+        host = self._prompt.resolve_promptly(address.host)
+        if host is None:
+            raise _NameNeedsHelperError
+        self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=False, found=text)
+        self._events.note(
+            events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=False, address=host
+        )
+        self._measure(self._clock.nano_time() - started_ns)
+        return SocketAddress.of(host, address.port)
 
     def _resolve_name(self, text: str, uri_key: str, *, again: bool = False) -> SocketAddress:
         started_ns = self._clock.nano_time()
