@@ -19,13 +19,14 @@ ROOTS := aeron_core plugins
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
-.PHONY: help demo test check format build dist-check coverage bench fuzz clean
+.PHONY: help demo test test-fast check format build dist-check coverage bench fuzz clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
 	@echo "             if Spark is installed, record it, follow it with Spark, and compare the table;"
 	@echo "             make demo INPUT=/path/to/log sends that one"
 	@echo "make test    check, then run all tests"
+	@echo "make test-fast  run the tests that need no process, peer, network namespace or Spark"
 	@echo "make check   lint, formatting, types, and which package may import which"
 	@echo "make format  format the sources"
 	@echo "make bench   measure"
@@ -72,6 +73,9 @@ check: $(VENV)/.built $(VENV)/.developing
 # Two at a time: many tests wait for processes that start.
 test: check
 	$(PYTHON) -m pytest -n 2 --dist loadfile
+
+test-fast: $(VENV)/.built $(VENV)/.developing
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m 'not system and not interop and not netns and not spark'
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix

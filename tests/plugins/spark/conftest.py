@@ -19,6 +19,13 @@ SINKS = ("parquet", "aeron")
 MESSAGES_OF_TERM = 409  # of 100 bytes
 
 
+def pytest_collection_modifyitems(items):
+    """Mark the tests of this folder."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+
+
 @pytest.fixture
 def written(tmp_path):
     return RecordingUnderTest.begin(tmp_path / "archive")
