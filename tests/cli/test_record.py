@@ -342,8 +342,8 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
     until((tmp_path / "a" / "recorder.json").exists)
     process.popen.send_signal(signal.SIGTERM)
-    said = iter(recorder.popen.stderr.readline, "")
-    assert any("has shut down" in line for line in said)
+    stderr = iter(recorder.popen.stderr.readline, "")
+    assert any("has shut down" in line for line in stderr)
 
     recorder.popen.send_signal(signal.SIGTERM)
 

@@ -26,7 +26,7 @@ cdef class ImageMeasurements:
     cdef int64_t _answered_ns       # when the last one of them with a reply was sent
 
     cdef int32_t measure(self, int64_t now_ns) except -1 nogil
-    @cython.locals(asked_ns=int64_t)
+    @cython.locals(request_ns=int64_t)
     cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
     cdef int32_t _on_one_way(self, Rttm rttm) except -1 nogil
     cdef int32_t _reply(self, Rttm rttm, int64_t now_ns) except -1 nogil

@@ -59,19 +59,19 @@ class ImageMeasurements:
         if rttm.receiver_id == 0:
             # Looks like a reply, but measures the one-way latency from the sender to all its receivers.
             return self._on_one_way(rttm)
-        asked_ns = rttm.echo_timestamp
+        request_ns = rttm.echo_timestamp
         if (
             not self._has_measured
-            or asked_ns > self._last_sent_ns
-            or not 0 <= rttm.reception_delta <= now_ns - asked_ns
+            or request_ns > self._last_sent_ns
+            or not 0 <= rttm.reception_delta <= now_ns - request_ns
         ):
             self._invalid_packets.get_and_add(1)
             return 0
-        if asked_ns <= self._answered_ns:
+        if request_ns <= self._answered_ns:
             # Duplicated by the network, or overtaken by the reply to a later measurement.
             return 0
-        self._answered_ns = asked_ns
-        return self._congestion_control.on_rtt_measurement(now_ns, now_ns - asked_ns - rttm.reception_delta)
+        self._answered_ns = request_ns
+        return self._congestion_control.on_rtt_measurement(now_ns, now_ns - request_ns - rttm.reception_delta)
 
     def _on_one_way(self, rttm: Rttm) -> int:
         if self._measures_one_way and not self._one_way.on_measurement(

@@ -35,9 +35,9 @@ class LogMessage:
         self.payload_length = length - wire.DATA_HEADER_LENGTH
         self.reserved_value = log.buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
         self.is_message = True
-        return flags & wire.DATA_FLAG_END != 0 or self._look_further(log)
+        return flags & wire.DATA_FLAG_END != 0 or self._scan_fragments(log)
 
-    def _look_further(self, log: LogBuffer) -> bool:
+    def _scan_fragments(self, log: LogBuffer) -> bool:
         # All fragments of a message are in one term.
         while True:
             offset = self.offset + self.step

@@ -173,8 +173,8 @@ class RelayThread:
 
     def _take_requests(self, now: float) -> None:
         try:
-            while (asked := take_over(self._control.fileno())) is not None:
-                descriptor, peer, inode = asked
+            while (requested := take_over(self._control.fileno())) is not None:
+                descriptor, peer, inode = requested
                 if descriptor >= 0:
                     self._dial(socket.socket(fileno=descriptor), peer, inode, now)
                 elif inode in self._by_agent:
