@@ -17,11 +17,11 @@ cdef class ImageMeasurements:
     cdef CongestionControl _congestion_control
     cdef Clock _clock
     cdef AtomicCounter _invalid_packets
-    cdef Rttm _rttm
-    cdef ReplyBudget _replies
+    cdef Rttm _rttm                 # frame to send; both measurements and replies use it
+    cdef ReplyBudget _replies       # limits the replies to the sender
     cdef bint _measures_one_way
     cdef OneWayEstimate _one_way    # None unless it measures
-    cdef bint _has_measured
+    cdef bint _has_measured         # at least once: a reply may come
     cdef int64_t _last_sent_ns      # when the last measurement of this receiver was sent
     cdef int64_t _answered_ns       # when the last one of them with a reply was sent
 
