@@ -19,6 +19,7 @@ class LogMessage:
     def look(self, log: LogBuffer, position: int) -> bool:
         """Examine the frames at `position`; return whether a complete message or padding is there."""
         offset = log.frame_offset(position)
+        # Acquire: pairs with the release of the publisher that completes the frame.
         length = log.buffer.get_i32_acquire(offset)
         self.is_message = False
         if length <= 0:
