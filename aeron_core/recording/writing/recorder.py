@@ -27,9 +27,9 @@ from aeron_core.recording.writing.image_recorder import (
     RECORDING_POSITION_TYPE_ID,
     RETRY_NS,
     ImageRecorder,
-    gist,
     recording_key,
     recording_label,
+    stable_text,
 )
 from aeron_core.recording.writing.recording_writer import RecordingWriter
 from aeron_core.recording.writing.recovery import Resumption
@@ -218,8 +218,8 @@ class Recorder:
         except AeronError as error:
             # The image is not read until the retry, so its stream waits.
             self._refused[key] = subscription, image
-            if gist(error) not in self._reported:
-                self._reported.add(gist(error))
+            if stable_text(error) not in self._reported:
+                self._reported.add(stable_text(error))
                 self._on_error(error)
             return
         counter = self._aeron.add_counter_async(

@@ -51,7 +51,7 @@ spark.streams.addListener(listener)
 stream(spark, "parquet", ["position", "text"], f"{out}/table", maxBytesPerTrigger="64k")
 assert is_reported.wait(TIMEOUT_S)
 spark.streams.removeListener(listener)
-seen["heard"] = reports
+seen["reports"] = reports
 seen["table"] = (
     spark.read.parquet(f"{out}/table").selectExpr("count(*)", "count(distinct position)").first()[:]
 )
