@@ -9,7 +9,8 @@ with `ack=received`). Events beyond their window, as from v1 writers that send W
 same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
 that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
 
-Back pressure: while an image has no space, or MAX_OWED windows are unacknowledged, nothing is read from the socket.
+Back pressure: while an image has no space, or MAX_PENDING_ACKS windows are unacknowledged, nothing is read from the
+socket.
 
 Not here: frames (`frame_parser`), and the set of connections (`receive_endpoint`).
 """
