@@ -140,7 +140,7 @@ class PublishingHandler(logging.Handler):
 
     def _begin(self) -> tuple[RecordQueue, RecordPublisher]:
         queue = RecordQueue(self._capacity, self._when_full, self._block_timeout)
-        return queue, RecordPublisher(queue, self._open_link, self._report_of, _say_error)
+        return queue, RecordPublisher(queue, self._open_link, self._report_of, _report_error)
 
     def _event_of(self, record: logging.LogRecord) -> bytes:
         return self.format(record).encode(errors="replace") if self._is_raw else self._events(record)
@@ -164,7 +164,7 @@ class PublishingHandler(logging.Handler):
                 if aeron_dir is not None:
                     settings["aeron_dir"] = aeron_dir
                 aeron_dir = stack.enter_context(MediaDriver.launch_embedded(settings)).aeron_dir
-                self._driver_errors = DriverErrors(aeron_dir, _say)
+                self._driver_errors = DriverErrors(aeron_dir, _print_stderr)
             aeron = stack.enter_context(connect(aeron_dir))
             publication = aeron.add_exclusive_publication(self._channel, self._stream_id)
             return PublicationLink(publication, confirmed_position(aeron, publication), stack.pop_all().close)
@@ -192,11 +192,11 @@ class PublishingHandler(logging.Handler):
             self._driver_errors.look()
 
 
-def _say_error(error: Exception) -> None:
-    _say(f"records wait: {error}")
+def _report_error(error: Exception) -> None:
+    _print_stderr(f"records wait: {error}")
 
 
-def _say(text: str) -> None:
+def _print_stderr(text: str) -> None:
     # As `logging` reports its own errors.
     if logging.raiseExceptions and sys.stderr is not None:
         print(f"{__name__}: {' '.join(text.split())}", file=sys.stderr)

@@ -102,10 +102,10 @@ def address_of(peer: subprocess.Popen[str]) -> str:
     return peer.stdout.readline().split()[1]
 
 
-def told(*command: object) -> dict[str, float]:
+def run_json(*command: object) -> dict[str, float]:
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
-    said: dict[str, float] = json.loads(done.stdout)
-    return said
+    report: dict[str, float] = json.loads(done.stdout)
+    return report
 
 
 class Ours:
@@ -152,9 +152,9 @@ def reader_runs(
                 if not len(batch):
                     time.sleep(0.0001)
             assert writer.stdout is not None
-            said = json.loads(writer.stdout.read())
-        assert received == said["events"], (received, said)
-        return Result(received, said["seconds"], processor_of(ours.driver.pid) + own_processor() - before)
+            report = json.loads(writer.stdout.read())
+        assert received == report["events"], (received, report)
+        return Result(received, report["seconds"], processor_of(ours.driver.pid) + own_processor() - before)
 
     def peer(*command: object) -> Callable[[], Result]:
         server = stack.enter_context(process(*command))
@@ -162,8 +162,8 @@ def reader_runs(
 
         def run() -> Result:
             before = processor_of(server.pid)
-            said = told(*replay(to))
-            return Result(int(said["events"]), said["seconds"], processor_of(server.pid) - before)
+            report = run_json(*replay(to))
+            return Result(int(report["events"]), report["seconds"], processor_of(server.pid) - before)
 
         return run
 
@@ -205,13 +205,13 @@ def writer_runs(ours: Ours, go: Path, lines: Path, seconds: float, stack: ExitSt
         return Result(events, lasted, processor_of(ours.driver.pid) + own_processor() - before)
 
     def run_golumber() -> Result:
-        said = told(go, "flood", address, lines, LEVEL, IN_FLIGHT, f"{seconds}s")
-        return Result(int(said["events"]), said["seconds"], said["processor"])
+        report = run_json(go, "flood", address, lines, LEVEL, IN_FLIGHT, f"{seconds}s")
+        return Result(int(report["events"]), report["seconds"], report["processor"])
 
     def run_pylogbeat() -> Result:
         port = address.rpartition(":")[2]
-        said = told(lumberjack_peers.make_python(), "-c", PYLOGBEAT, port, lines, seconds)
-        return Result(int(said["events"]), said["seconds"], said["processor"])
+        report = run_json(lumberjack_peers.make_python(), "-c", PYLOGBEAT, port, lines, seconds)
+        return Result(int(report["events"]), report["seconds"], report["processor"])
 
     return {"ours": run_ours, "go-lumber": run_golumber, "pylogbeat": run_pylogbeat}
 

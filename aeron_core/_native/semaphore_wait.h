@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define AC_SECOND_NS 1000000000
-#define AC_LOOK_INTERVAL_NS 1000000
+  #define AC_CHECK_INTERVAL_NS 1000000
 
 #ifndef AC_WITHOUT_SEM_CLOCKWAIT
 extern int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *deadline) __attribute__((weak));
@@ -46,7 +46,7 @@ static inline int ac_semaphore_wait(sem_t *semaphore, int64_t timeout_ns)
             return 0;
         }
         const struct timespec step = {
-            .tv_sec = 0, .tv_nsec = left_ns < AC_LOOK_INTERVAL_NS ? left_ns : AC_LOOK_INTERVAL_NS
+            .tv_sec = 0, .tv_nsec = left_ns < AC_CHECK_INTERVAL_NS ? left_ns : AC_CHECK_INTERVAL_NS
         };
         nanosleep(&step, 0);
     }

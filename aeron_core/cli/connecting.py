@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.options import directory_of, is_terminal
-from aeron_core.cli.outcome import exit_code_of, message_of, say
+from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
@@ -28,7 +28,7 @@ from aeron_core.settings import load_client_settings
 
 # Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
-_LOOK_INTERVAL_S: Final = 0.02
+_CHECK_INTERVAL_S: Final = 0.02
 
 
 def connect_to_driver(aeron_dir: Path | None) -> Aeron:
@@ -41,8 +41,8 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
     while (problem := _problem(directory)) is not None:
         if time.monotonic() >= deadline_s:
             raise DriverTimeoutError(problem)
-        time.sleep(_LOOK_INTERVAL_S)
-    return connect(directory, error_handler=_say_error)
+        time.sleep(_CHECK_INTERVAL_S)
+    return connect(directory, error_handler=_report_error)
 
 
 def connect_to_next_driver(directory: Path) -> Aeron | None:
@@ -52,7 +52,7 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
         age_ms = DriverFiles.open(directory).heartbeat_age_ms
         if age_ms is None or age_ms > timeout_ms:
             return None
-        return connect(directory, error_handler=_say_error)
+        return connect(directory, error_handler=_report_error)
     except (
         CncNotReadyError,
         DriverTimeoutError,
@@ -77,12 +77,12 @@ def checked_channels(*channels: str) -> Iterator[None]:
         raise
 
 
-def _say_error(error: Exception) -> None:
+def _report_error(error: Exception) -> None:
     # Only a warning: the command continues, or fails with an error of its own. A bug shows its traceback.
     if exit_code_of(error) is None:
         log_error(error)
     else:
-        say(f"warning: {message_of(error)}")
+        print_stderr(f"warning: {message_of(error)}")
 
 
 def _problem(directory: Path) -> str | None:
@@ -100,7 +100,7 @@ def await_other_side(
 ) -> None:
     """Wait until a peer is connected; raise NotConnectedError after `timeout` seconds, None for no limit."""
     if not stream.is_connected and is_terminal():
-        say(f"waiting for a peer on {stream.channel} stream {stream.stream_id}")
+        print_stderr(f"waiting for a peer on {stream.channel} stream {stream.stream_id}")
     try:
         stream.await_connected(timeout)
     except NotConnectedError:

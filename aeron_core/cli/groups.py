@@ -16,7 +16,7 @@ from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.conversion import replace_conversions
 from aeron_core.cli.index import DISTRIBUTION, PLUGIN_COMMANDS, IndexEntry
-from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, message_of, say
+from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, message_of, print_stderr
 from aeron_core.errors import PluginError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class ProgramGroup(LazyGroup):
                 Registry.load().add_commands(app)
             except PluginError as error:
                 # The other commands stay usable, to repair the installation.
-                say(f"warning: without the commands of plugins: {message_of(error)}")
+                print_stderr(f"warning: without the commands of plugins: {message_of(error)}")
             self._found = commands_of(app)
         return self._found
 

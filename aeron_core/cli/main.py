@@ -20,7 +20,7 @@ import typer
 
 from aeron_core.cli.groups import ProgramGroup, make_app, make_lazy_group
 from aeron_core.cli.index import COMMANDS
-from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, exit_code_of, is_help, message_of, say
+from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, exit_code_of, is_help, message_of, print_stderr
 from aeron_core.version import VERSION
 
 PROGRAM = "aeron-core"
@@ -61,11 +61,11 @@ def _exit_at_once(code: int) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     with warnings.catch_warnings():
-        warnings.showwarning = _say_warning
+        warnings.showwarning = _show_warning
         return _run(arguments)
 
 
-def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
+def _show_warning(  # noqa: PLR0913 - as `warnings.showwarning`
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -75,7 +75,7 @@ def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
 ) -> None:
     # A UserWarning of this package or of a plugin is for users; others are for developers and keep their location.
     if category is UserWarning and file is None:
-        say(f"warning: {message}")
+        print_stderr(f"warning: {message}")
     else:
         text = warnings.formatwarning(message, category, filename, lineno, line)
         print(text, end="", file=file or sys.stderr)
@@ -93,7 +93,7 @@ def _run(arguments: Sequence[str]) -> int:
         code = exit_code_of(error)
         if code is None:
             raise
-        say(f"error: {message_of(error)}")
+        print_stderr(f"error: {message_of(error)}")
         return code
     return result if isinstance(result, int) else EXIT_OK
 
@@ -103,8 +103,8 @@ def make_core_app() -> typer.Typer:
     return make_app(COMMANDS)
 
 
-def _show_version(is_asked: bool) -> None:
-    if is_asked:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"{PROGRAM} {VERSION}")
         raise ended(EXIT_OK)
 

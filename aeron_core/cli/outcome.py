@@ -23,10 +23,10 @@ EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 
 #: Error codes of a driver for usage errors.
-_ASKED_WRONGLY: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
+_USAGE_ERRORS: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
 
 
-def say(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print a message for the user, apart from the command's output."""
     print(f"aeron-core: {text}", file=sys.stderr)
 
@@ -38,7 +38,7 @@ def ended(code: int) -> typer.Exit:
 
 def failed(text: str) -> typer.Exit:
     """Print why the command failed, and return the exception that ends it."""
-    say(f"error: {text}")
+    print_stderr(f"error: {text}")
     return typer.Exit(EXIT_FAILURE)
 
 
@@ -53,7 +53,7 @@ def exit_code_of(error: BaseException) -> int | None:
     if isinstance(error, ConfigurationError | PluginError):
         return EXIT_USAGE
     if isinstance(error, RegistrationError):
-        return EXIT_USAGE if error.code in _ASKED_WRONGLY else EXIT_FAILURE
+        return EXIT_USAGE if error.code in _USAGE_ERRORS else EXIT_FAILURE
     if isinstance(error, AeronError | OSError):
         return EXIT_FAILURE
     if isinstance(error, typer.Abort):

@@ -59,7 +59,7 @@ class ChannelPeers:
             self._slots = PointerList()
 
     @property
-    def are_told_apart(self) -> bool:
+    def are_distinguished(self) -> bool:
         """Whether the medium distinguishes peers, so that a message can be addressed to one."""
         return len(self._counters) > 0
 

@@ -53,12 +53,14 @@ class BroadcastReceiver:
         LAPPED means that messages were lost: the next call continues with the latest one. Raises ProtocolError for an
         impossible record, and skips everything sent so far. One thread only.
         """
+        # Acquire: pairs with the release of the tail, which is stored after the record.
         tail = read_position(self._buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
         if tail <= self._next:
             return 0
         try:
             copied = self._copy(self._next, tail)
         except ProtocolError:
+            # The bytes are impossible: either they were overwritten during the read, or the transmitter is faulty.
             if self._is_intact(self._next):
                 self._next = tail
                 raise

@@ -150,6 +150,7 @@ class CountersReader:
             state = self.state(counter_id)
             if state == wire.COUNTER_STATE_ALLOCATED:
                 yield counter_id
+            # Ids are handed out in order: behind an unused record there is none in use.
             elif state == wire.COUNTER_STATE_UNUSED:
                 return
 
@@ -261,6 +262,7 @@ class CountersManager(CountersReader):
         self.values.put_i64(self._value_at(counter_id) + wire.COUNTER_REFERENCE_ID_OFFSET, reference_id)
 
     def _next_id(self, label: str) -> int:
+        # Reuse freed ids first: readers stop at the first unused record, so a short list makes their scans cheap.
         if self._free:
             now_ms = self._clock.epoch_ms()
             for index, (counter_id, deadline_ms) in enumerate(self._free):

@@ -95,6 +95,7 @@ def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord
     """
     offset = 0
     while offset + wire.ERROR_LOG_HEADER_LENGTH <= buffer.capacity:
+        # Acquire: pairs with the release in `_append`.
         length = buffer.get_i32_acquire(offset + wire.ERROR_LOG_LENGTH_OFFSET)
         if length == 0:
             return

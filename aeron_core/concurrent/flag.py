@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 #: Maximum delay of a signal that did not wake the waiting thread. Invented: short for people, rare for processors.
-_LOOK_INTERVAL_S: Final = 0.5
+_CHECK_INTERVAL_S: Final = 0.5
 
 
 class Flag:
@@ -38,7 +38,7 @@ class Flag:
         """Wait until the flag is set, at most `timeout` seconds; return whether it is."""
         end_s = None if timeout is None else time.monotonic() + timeout
         while not self._is_set:
-            left_s = _LOOK_INTERVAL_S if end_s is None else min(end_s - time.monotonic(), _LOOK_INTERVAL_S)
+            left_s = _CHECK_INTERVAL_S if end_s is None else min(end_s - time.monotonic(), _CHECK_INTERVAL_S)
             try:
                 self._tokens.get(timeout=max(left_s, 0))
             except Empty:

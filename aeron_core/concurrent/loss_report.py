@@ -42,6 +42,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
     """
     offset = 0
     while offset + wire.LOSS_CHANNEL_OFFSET <= buffer.capacity:
+        # Acquire: pairs with the release in `LossReport.append`.
         observation_count = buffer.get_i64_acquire(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET)
         if observation_count <= 0:
             return

@@ -49,6 +49,7 @@ def map_new_file(fd: int, path: Path, length: int, *, sparse: bool) -> AtomicBuf
         if sparse:
             os.ftruncate(fd, length)
         else:
+            # Fails now if the space is not there, instead of with SIGBUS at some later write.
             os.posix_fallocate(fd, 0, length)
         return map_fd(fd, length, populate=not sparse)
     except OSError as error:

@@ -83,6 +83,7 @@ class ManyToOneRingBuffer:
         index = self._claim(length)
         if index < 0:
             return False
+        # Negative while being written: if this process dies now, `unblock` knows how much to skip.
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -length)
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
         self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, type_id)
@@ -132,6 +133,7 @@ class ManyToOneRingBuffer:
         An aborted message is not counted.
         """
         released = position = read_position(self.buffer, self._head_offset)
+        # At most to the end of the buffer, so that `_release` clears one contiguous range.
         end = position + self.capacity - (position & self._mask)
         messages = 0
         try:
@@ -181,6 +183,7 @@ class ManyToOneRingBuffer:
         length = self.buffer.get_i32_acquire(index + wire.RECORD_LENGTH_OFFSET)
         if length < 0:
             claimed = -length
+            # A length that no producer stores: skip everything that may belong to it.
             if claimed < wire.RECORD_HEADER_LENGTH or align_record(claimed) > block:
                 claimed = block
             return self._pad(index, claimed)
@@ -238,6 +241,7 @@ class ManyToOneRingBuffer:
             padding = 0
             # A record never wraps: if it does not fit before the end, padding fills the rest and it starts at index 0.
             if required > self.capacity - index:
+                # After the padding the record starts at index 0: it must fit before the head.
                 if required > head & self._mask:
                     head = read_position(self.buffer, self._head_offset)
                     if required > head & self._mask:
@@ -259,6 +263,7 @@ class ManyToOneRingBuffer:
         if not 0 <= index < self.capacity or index % wire.RECORD_ALIGNMENT:
             raise ConfigurationError(f"offset={offset}: no message of this ring starts there")
         length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
+        # Not negative: `unblock` has turned the claim into padding, which the consumer may have passed.
         if not -self.capacity <= length < 0:
             return False
         if aborted:
@@ -267,6 +272,7 @@ class ManyToOneRingBuffer:
         return True
 
     def _pad(self, index: int, length: int) -> bool:
+        # Type first: the length, with release, makes the padding visible.
         self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, wire.RECORD_PADDING_TYPE)
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, length)
         return True

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.client.subscriptions.image import Image
     from aeron_core.client.subscriptions.subscription import Subscription
 
-_GONE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
+_UNREACHABLE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Ties:
         tied = ties.get(session)
         if tied is not None and tied in there:
             return tied
-        for gone in [each for each in ties if each not in here]:
-            del ties[gone]
+        for removed in [each for each in ties if each not in here]:
+            del ties[removed]
         if not there:
             return None
         users = list(ties.values())
@@ -171,7 +171,7 @@ class _Direction:
             if session is None:
                 return
             self._chosen[key] = session
-        if forwarder.forward(self._target.is_polyamorous, session) in _GONE:
+        if forwarder.forward(self._target.is_polyamorous, session) in _UNREACHABLE:
             del self._chosen[key]
 
     def _choose(self, session: int) -> int | None:

@@ -39,7 +39,7 @@ def prepare_directory(settings: DriverSettings) -> None:
             print(f"WARNING: {path} exists", file=sys.stderr)
         _check_is_ours(path)
         if not settings.dir_delete_on_start:
-            _check_no_active_driver(path, settings.driver_timeout_ms, tells_age=settings.dir_warn_if_exists)
+            _check_no_active_driver(path, settings.driver_timeout_ms, prints_age=settings.dir_warn_if_exists)
             _save_errors(path)
         try:
             shutil.rmtree(path)
@@ -69,7 +69,7 @@ def _check_is_ours(path: Path) -> None:
         )
 
 
-def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = False) -> None:
+def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = False) -> None:
     deadline = time.monotonic() + timeout_ms / 1000
     while True:
         try:
@@ -83,7 +83,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = Fa
         except CncIncompatibleError:
             return
     age_ms = int(time.time() * 1000) - ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
-    if tells_age:
+    if prints_age:
         print(f"INFO: Aeron driver heartbeat is {age_ms} ms old", file=sys.stderr)
     if age_ms <= timeout_ms:
         # As in the reference, only the age decides: the driver may run in another pid namespace (container).
@@ -94,7 +94,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = Fa
 
 
 def _advice(pid: int, left_ms: int) -> str:
-    if not has_gone(pid):
+    if not has_exited(pid):
         return "stop it, or choose another directory with AERON_DIR"
     return (
         f"no process here has that pid: if it was killed, the directory is free in {left_ms / 1000:.1f} s, or at "
@@ -102,7 +102,7 @@ def _advice(pid: int, left_ms: int) -> str:
     )
 
 
-def has_gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     """Return whether no process of this pid namespace has that id; False for an invalid id."""
     if pid <= 0:
         return False

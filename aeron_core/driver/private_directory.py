@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from aeron_core.driver.directory import delete_dead_directory, has_gone
+from aeron_core.driver.directory import delete_dead_directory, has_exited
 from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
@@ -32,13 +32,13 @@ def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:
     return [
         path
         for path in default.parent.glob(f"{glob.escape(default.name)}-*-*")
-        if _is_forsaken(path, default.name) and _is_deleted(path, timeout_ms)
+        if _is_orphaned(path, default.name) and _is_deleted(path, timeout_ms)
     ]
 
 
-def _is_forsaken(path: Path, prefix: str) -> bool:
+def _is_orphaned(path: Path, prefix: str) -> bool:
     match = _SUFFIX.fullmatch(path.name, len(prefix))
-    if match is None or not has_gone(int(match[1])):
+    if match is None or not has_exited(int(match[1])):
         return False
     # Every user may create entries in /dev/shm, and their owners may delete them at any time.
     with suppress(OSError):

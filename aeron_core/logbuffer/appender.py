@@ -201,11 +201,13 @@ class ConcurrentAppender(Appender):
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
         """Append as many messages as fit one claim: return how many, a negative result, or 0 to retry."""
+        # In the order of `_claim_range`: limit, count, tail.
         limit = self._limit.get_i64_acquire(0)
         term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
+        # Count and tail were loaded around a rotation: retry, see the invariant of `descriptor`.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
@@ -239,6 +241,7 @@ class ConcurrentAppender(Appender):
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
+        # As above: a rotation came between the two loads.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
@@ -277,6 +280,7 @@ class ConcurrentAppender(Appender):
         return wire.RESULT_ADMIN_ACTION
 
     def _refuse(self, position: int, required: int) -> int:
+        # Before back pressure, which a caller retries: positions do not become free again.
         if position + required >= self._max_possible_position:
             return wire.RESULT_MAX_POSITION_EXCEEDED
         return wire.RESULT_BACK_PRESSURED if self.log.is_connected() else wire.RESULT_NOT_CONNECTED

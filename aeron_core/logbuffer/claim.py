@@ -47,6 +47,7 @@ class BufferClaim:
         if self.frame_offset < 0:
             return False
         offset = self.frame_offset
+        # Closed before the store: from then on the frame belongs to readers, and this object must not touch it.
         self.frame_offset = -1
         # Release: a reader that sees the length also sees the payload.
         self.log_buffer.put_i32_release(offset, self.length + wire.DATA_HEADER_LENGTH)
@@ -56,6 +57,7 @@ class BufferClaim:
         """Turn the claim into padding, which readers skip; return False if no claim is open."""
         if self.frame_offset < 0:
             return False
+        # The type before the length, which `commit` stores with release.
         self.set_header_type(wire.TYPE_PAD)
         return self.commit()
 

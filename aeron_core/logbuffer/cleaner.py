@@ -21,6 +21,7 @@ def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int
     left_in_term = log.term_length - (clean_position & log.term_length_mask)
     length = min(target_position - clean_position, left_in_term)
     offset = log.frame_offset(clean_position)
+    # The first 8 bytes hold the first frame length. They are left for last.
     log.buffer.set_memory(offset + 8, length - 8, 0)
     # Release: the first length becomes zero last. A thread that finds it zero finds only zeros after it, and a scan
     # that reaches this point never mistakes the remains of an old frame for a new one.

@@ -68,6 +68,8 @@ class LogBuffer:
     def producer_position(self) -> int:
         """Return the position up to which publishers have claimed; the log of an image has none."""
         index = positions.index_by_term_count(self.active_term_count_acquire())
+        # The tail has its own term id: a rotation after the load of the count gives an older position, not a wrong
+        # one.
         raw_tail = self.raw_tail_acquire(index)
         return positions.compute_position(
             positions.raw_tail_term_id(raw_tail),
@@ -95,6 +97,7 @@ class LogBuffer:
                 tail_offset, raw_tail, positions.pack_raw_tail(next_term_id, 0)
             ):
                 break
+        # Fails if another publisher has rotated the log already, so that the count grows by one only.
         return self.buffer.compare_and_set_i32(
             self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, current_term_count, next_term_count
         )

@@ -238,6 +238,7 @@ class ExclusiveAppender(Appender):
         )
 
     def _move_tail(self, length: int) -> int:
+        # A plain add: no other publisher moves this tail.
         self.term_offset += length
         # Release: the tail is visible before any byte of the frames that it covers is complete.
         return self._buffer.put_i64_release(
@@ -274,6 +275,7 @@ class ExclusiveAppender(Appender):
         self.term_offset = 0
         self._term_begin_position += self._term_length
         term_count = positions.compute_term_count(self.term_id, self.log.initial_term_id)
+        # Term ids wrap, so partitions are chosen by the number of terms since the initial one.
         index = positions.index_by_term_count(term_count)
         self._tail_offset = self.log.metadata_offset + index * 8
         self._term_begin_offset = index * self._term_length

@@ -119,6 +119,7 @@ class FrameWriter:
         """Write one padding frame of `length` bytes, header included."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -length, wire.DATA_FLAGS_UNFRAGMENTED, 0)
+        # Before the length: a reader that sees a complete frame must not take it for data.
         self._buffer.put_u16(frame + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
         return self._buffer.put_i32_release(frame, length)
 

@@ -16,6 +16,7 @@ def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int)
     """
     index = positions.index_by_term(log.initial_term_id, term_id)
     begin = positions.partition_offset(index, log.term_length) + gap_offset
+    # Frames may start at any multiple of 32: the gap is open only if no length was stored at any of them.
     offset = begin + gap_length - wire.FRAME_ALIGNMENT
     while offset >= begin:
         if log.buffer.get_i32(offset) != 0:

@@ -225,6 +225,7 @@ def _write_flags(buffer: AtomicBuffer, offset: int, params: StreamDescription) -
 def _write_default_header(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
     header = offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
     buffer.put_i32(offset + wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET, wire.DATA_HEADER_LENGTH)
+    # The frame length stays 0: each frame stores its own, last.
     buffer.put_u8(header + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
     buffer.put_u8(header + wire.FRAME_FLAGS_OFFSET, wire.DATA_FLAGS_UNFRAGMENTED)
     buffer.put_u16(header + wire.FRAME_TYPE_OFFSET, wire.TYPE_DATA)

@@ -182,6 +182,7 @@ class TermReader:
         """Return a packed pair of frame and message bytes from `position` on, 0 unless all frames are present."""
         begin = self._offset_of(position)
         left = self._left_in_term(position)
+        # A message never spans two terms: publishers pad the rest of a term.
         reach = min(left, limit_position - position)
         measured = 0
         payload_length = 0
@@ -213,6 +214,7 @@ class TermReader:
             return 0
         copied = 0
         while copied < measured:
+            # Loaded again: another process can write to the log, and the copy must stay within what was measured.
             frame_length = self._length_at(begin + copied, measured - copied)
             if frame_length == 0:
                 break

@@ -27,6 +27,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     `blocked_position` is the position of the slowest consumer. One thread at a time calls it for a log.
     """
     bits = log.position_bits_to_shift
+    # With 0 as the initial term id, the result is the number of terms.
     blocked_term_count = positions.compute_term_id(blocked_position, bits, 0)
     blocked_index = positions.index_by_term_count(blocked_term_count)
     active_term_count = log.active_term_count_acquire()
@@ -45,6 +46,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     length = unblock_term(log, begin, blocked_offset, tail_offset, term_id)
     if length == 0:
         return False
+    # The padding ends the term: its publisher would have rotated the log.
     if blocked_offset + length == log.term_length:
         log.rotate(blocked_term_count, term_id)
     return True
@@ -57,6 +59,7 @@ def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
     raw_tail = log.raw_tail_acquire(index)
     tail_offset = positions.raw_tail_term_offset(raw_tail, log.term_length)
     blocked_offset = positions.compute_term_offset(blocked_position, bits)
+    # No publisher is left to complete anything before the tail.
     length = tail_offset - blocked_offset
     if length <= 0 or log.buffer.get_i32_acquire(log.frame_offset(blocked_position)) > 0:
         return False
@@ -90,6 +93,8 @@ def unblock_term(
     if length > 0:
         return 0
     if length < 0:
+        # Not `-length`: the lowest int32 has no positive counterpart. It stays negative and is treated as corrupt
+        # below.
         length = positions.subtract_wrap(0, length)
     else:
         length = _find_hole(

@@ -167,6 +167,7 @@ class CncFile:
                 f"must be at most {_MAX_LENGTH}"
             )
         buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
+        # Plain stores: while the version is 0, no other process reads the header.
         for name, offset in _LENGTH_OFFSETS.items():
             buffer.put_i32(offset, getattr(layout, name))
         buffer.put_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET, client_liveness_timeout_ns)
@@ -212,6 +213,7 @@ class CncFile:
 
     def publish(self) -> None:
         """Mark the file as complete: clients open it from now on. For its driver, once."""
+        # Release: pairs with the acquire in `decode`; a client that sees the version sees the whole header.
         self.buffer.put_i32_release(wire.CNC_VERSION_OFFSET, wire.CNC_VERSION)
         synchronize(self.buffer)
 
@@ -255,6 +257,7 @@ def _check_version(path: Path | str, version: int) -> None:
     if version == 0:
         raise CncNotReadyError(f"the media driver of {path} has not finished its start")
     text = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
+    # As in the reference, later minor versions and patches are compatible, other major versions are not.
     if version >> 16 != wire.CNC_VERSION >> 16:
         raise CncIncompatibleError(f"{path} has version {text}: must be 0.2.0 or a later 0.x")
     if version < wire.CNC_VERSION:

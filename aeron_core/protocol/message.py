@@ -98,6 +98,7 @@ class _Blob(Kind[bytes]):
         if length > remaining - _LENGTH_OF_LENGTH:
             raise _too_short(_LENGTH_OF_LENGTH + length, remaining)
         content = buffer.get_bytes(offset + _LENGTH_OF_LENGTH, length)
+        # -n % a is the distance from n to the next multiple of a.
         return content, _LENGTH_OF_LENGTH + length + -length % self._alignment
 
     def packed(self, value: bytes) -> bytes:
@@ -153,6 +154,7 @@ class ControlMessage:
                 raise ProtocolError(
                     f"{cls.__name__} of {length} bytes: {name} at {position} {error}"
                 ) from None
+            # The dataclass takes its fields in the same order, so they are passed by position.
             values.append(value)
             position += used
         return cast(Callable[..., Self], cls)(*values)
@@ -182,6 +184,7 @@ _LAYOUTS: dict[type[ControlMessage], tuple[tuple[str, Kind[Any]], ...]] = {}
 def _layout(message: type[ControlMessage]) -> tuple[tuple[str, Kind[Any]], ...]:
     layout = _LAYOUTS.get(message)
     if layout is None:
+        # Once per class: resolving the hints takes far longer than encoding a message.
         hints = get_type_hints(message, include_extras=True)
         layout = tuple((field.name, hints[field.name].__metadata__[0]) for field in fields(message))
         _LAYOUTS[message] = layout

@@ -78,7 +78,7 @@ class DriverRecorder:
     def _do_work(self) -> int:
         try:
             work = self._recorder.do_work()
-            if work == 0 and self._is_shut_out():
+            if work == 0 and self._is_client_closed():
                 self._opened.close()
                 self._open()
             return work
@@ -87,7 +87,7 @@ class DriverRecorder:
             self._is_closing.wait(1.0)
             return 0
 
-    def _is_shut_out(self) -> bool:
+    def _is_client_closed(self) -> bool:
         """Return whether the client is closed but not the driver, as after the process was suspended for long."""
         return not self._is_closing.is_set() and any(
             subscription.is_closed for subscription in self._subscriptions

@@ -16,18 +16,18 @@ _INTERVAL_S: Final = 1.0
 class DriverErrors:
     """Reports each distinct error of a driver once."""
 
-    def __init__(self, aeron_dir: Path, say: Callable[[str], object]) -> None:
+    def __init__(self, aeron_dir: Path, report: Callable[[str], object]) -> None:
         self._error_log = CncFile.open(aeron_dir / CNC_FILE, read_only=True).error_log
-        self._say = say
-        self._told: set[str] = set()
-        self._look_s = time.monotonic()
+        self._report = report
+        self._reported: set[str] = set()
+        self._next_check_s = time.monotonic()
 
     def look(self) -> None:
         """Report new errors if the interval has passed; cheap enough for every duty cycle."""
-        if time.monotonic() < self._look_s:
+        if time.monotonic() < self._next_check_s:
             return
-        self._look_s = time.monotonic() + _INTERVAL_S
+        self._next_check_s = time.monotonic() + _INTERVAL_S
         for record in read_errors(self._error_log):
-            if record.text not in self._told:
-                self._told.add(record.text)
-                self._say(record.text)
+            if record.text not in self._reported:
+                self._reported.add(record.text)
+                self._report(record.text)

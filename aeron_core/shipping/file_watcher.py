@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Final
 
-from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, end_of_last_line, stands_before
+from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, bytes_before, end_of_last_line
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 _NS_PER_S: Final = 1_000_000_000
@@ -47,7 +47,7 @@ class FileWatcher:
         self._from_end = from_end
         self._max_line_length = max_line_length
         self._on_error = on_error
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._rewritten: list[tuple[int, Progress]] = []  # with the time of truncation
         self._is_first = True
 
@@ -76,10 +76,10 @@ class FileWatcher:
         """Search for a copy of a truncated file in the next scans."""
         self._rewritten.append((now_ns, progress))
 
-    def tell(self, path: str, error: OSError) -> None:
+    def report(self, path: str, error: OSError) -> None:
         """Report an error of a file, once until the file can be opened again."""
-        if path not in self._told:
-            self._told.add(path)
+        if path not in self._reported:
+            self._reported.add(path)
             self._on_error(OSError(error.errno, error.strerror, path))
 
     def is_over(self, file: FollowedFile, now_ns: int) -> bool:
@@ -123,10 +123,10 @@ class FileWatcher:
             except OSError:
                 continue
             for name in names:
-                if name.inode() == key.inode and self._stands(entry, name.path):
+                if name.inode() == key.inode and self._is_at(entry, name.path):
                     yield key, name.path
 
-    def _stands(self, entry: Entry, path: str) -> bool:
+    def _is_at(self, entry: Entry, path: str) -> bool:
         try:
             status = os.stat(path)
             return (
@@ -144,9 +144,9 @@ class FileWatcher:
                 return 0
             file = FollowedFile(path, progress, self._max_line_length)
         except OSError as error:
-            self.tell(path, error)
+            self.report(path, error)
             return 0
-        self._told.discard(path)
+        self._reported.discard(path)
         self.files[file.key] = file
         return 1
 
@@ -184,7 +184,7 @@ class FileWatcher:
 
 def _same_place(progress: Progress, path: str) -> Progress | None:
     length = len(progress.tail)
-    if length < _COPY_TAIL_LENGTH or stands_before(path, progress.offset, length) != progress.tail:
+    if length < _COPY_TAIL_LENGTH or bytes_before(path, progress.offset, length) != progress.tail:
         return None
     return Progress(path, progress.offset, progress.tail)
 

@@ -77,7 +77,7 @@ class FollowedFile:
         before = len(self._before)
         data = os.pread(self._fd, before + max_length, self._read_offset - before)
         if size < self._read_offset or data[:before] != self._before:
-            return self._begin_anew()
+            return self._restart()
         data = data[before:]
         if not data:
             return None
@@ -95,7 +95,7 @@ class FollowedFile:
             os.close(self._fd)
             self._fd = -1
 
-    def _begin_anew(self) -> list[Line]:
+    def _restart(self) -> list[Line]:
         # The rest of an incomplete line was lost with the old content.
         lines = self._splitter.finish()
         self.progress = Progress(self.path)
@@ -105,7 +105,7 @@ class FollowedFile:
         return lines
 
 
-def stands_before(path: str, offset: int, tail_length: int) -> bytes:
+def bytes_before(path: str, offset: int, tail_length: int) -> bytes:
     """Return the `tail_length` bytes of a file before `offset`, fewer if the file is shorter; raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -117,8 +117,8 @@ def stands_before(path: str, offset: int, tail_length: int) -> bytes:
 def end_of_last_line(path: str) -> Progress:
     """Return the progress after the last complete line of a file; raises OSError."""
     size = os.stat(path).st_size
-    searched = stands_before(path, size, min(size, _LAST_LINE_SEARCH))
+    searched = bytes_before(path, size, min(size, _LAST_LINE_SEARCH))
     offset = size - len(searched) + searched.rfind(b"\n") + 1 if b"\n" in searched else size
     if size <= _LAST_LINE_SEARCH and b"\n" not in searched:
         offset = 0
-    return Progress(path, offset, stands_before(path, offset, min(offset, TAIL_LENGTH)))
+    return Progress(path, offset, bytes_before(path, offset, min(offset, TAIL_LENGTH)))

@@ -52,7 +52,7 @@ class RecordPublisher:
         self._retry_ns: int | None = None
         self._message: bytes | None = None  # next message to publish
         self._is_report = False  # `_message` reports dropped messages
-        self._has_told = False
+        self._has_reported = False
 
     @property
     def is_idle(self) -> bool:
@@ -101,11 +101,11 @@ class RecordPublisher:
         try:
             self._link = self._open_link()
         except Exception as error:  # an error must not reach the program that logs; retry later
-            if not self._has_told:
-                self._has_told = True
+            if not self._has_reported:
+                self._has_reported = True
                 self._on_error(error)
             return False
-        self._has_told = False
+        self._has_reported = False
         return True
 
     def _publish(self, now_ns: int) -> bool:

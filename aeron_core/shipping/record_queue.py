@@ -30,7 +30,7 @@ class RecordQueue:
         self._messages: deque[bytes] = deque()
         self._condition = threading.Condition()
         self._unreported = 0
-        self._has_waited_in_vain = False
+        self._has_timed_out = False
         self._is_closed = False
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class RecordQueue:
         with self._condition:
             if not self._messages:
                 return None
-            self._has_waited_in_vain = False
+            self._has_timed_out = False
             message = self._messages.popleft()
             if len(self._messages) == self.capacity - 1:
                 self._condition.notify_all()
@@ -94,9 +94,9 @@ class RecordQueue:
             self._count_dropped()
             return True
         # After one thread timed out, others do not wait until a message is taken: they would time out one by one.
-        if self._when_full is WhenFull.BLOCK and not self._has_waited_in_vain:
+        if self._when_full is WhenFull.BLOCK and not self._has_timed_out:
             self._condition.wait_for(lambda: self._has_room() or self._is_closed, self._block_timeout)
-            self._has_waited_in_vain = not self._has_room()
+            self._has_timed_out = not self._has_room()
         return self._has_room() and not self._is_closed
 
     def _count_dropped(self) -> None:

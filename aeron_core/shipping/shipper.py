@@ -55,7 +55,7 @@ class ShipperParams:
     )  # an invented number; longer lines, such as stack traces in one line, are split
     window_length: int = 1024 * 1024  # an invented number: some thousand lines can be shipped twice
     read_length: int = 64 * 1024  # of one file, before the next file is read
-    look_interval_ns: int = 1000 * _NS_PER_MS  # between scans for new files
+    scan_interval_ns: int = 1000 * _NS_PER_MS  # between scans for new files
     read_interval_ns: int = 100 * _NS_PER_MS  # between reads of files without new data
     save_interval_ns: int = 500 * _NS_PER_MS
     on_error: Callable[[OSError], object] = _ignore
@@ -107,7 +107,7 @@ class Shipper:
         self._saved_position = publication.position
         self._confirmed = self._saved_position
         self._is_dirty = False
-        self._look_ns: int | None = None
+        self._next_scan_ns: int | None = None
         self._read_ns: int | None = None
         self._saved_ns = 0
         self._is_read_to_end = False
@@ -136,8 +136,8 @@ class Shipper:
     def do_work(self, now_ns: int) -> int:
         """Run one duty cycle without waiting; return the work count. Raises ClosedError, OSError."""
         work = self._take_confirmations(now_ns)
-        if self._look_ns is None or (self._params.follows and now_ns >= self._look_ns):
-            self._look_ns = now_ns + self._params.look_interval_ns
+        if self._next_scan_ns is None or (self._params.follows and now_ns >= self._next_scan_ns):
+            self._next_scan_ns = now_ns + self._params.scan_interval_ns
             changes = self._watcher.look(now_ns)
             self._is_dirty = self._is_dirty or changes > 0
             work += changes
@@ -198,7 +198,7 @@ class Shipper:
                 lines = file.read(self._params.read_length)
             except OSError as error:
                 # The next cycle tries again; the other files are not delayed.
-                self._watcher.tell(file.path, error)
+                self._watcher.report(file.path, error)
                 continue
             if file.progress is not progress:
                 self._watcher.note_rewritten(progress, now_ns)

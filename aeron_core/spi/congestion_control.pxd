@@ -40,8 +40,8 @@ cdef class PythonCongestionControl(CongestionControl):
     cdef int64_t _interval_ns             # minimum interval of timed calls
     cdef int64_t _rebuild_deadline_ns     # of the next call of `on_track_rebuild`
     cdef int64_t _measure_deadline_ns     # of the next call of `should_measure_rtt`
-    cdef int64_t _untold_since            # start of what `on_track_rebuild` was not called for; -1: none
-    cdef bint _has_untold_loss
+    cdef int64_t _unreported_since        # start of what `on_track_rebuild` was not called for; -1: none
+    cdef bint _has_unreported_loss
     cdef object _fail(self, error)
 
 

@@ -177,8 +177,8 @@ class PythonCongestionControl(CongestionControl):
         self._interval_ns = PYTHON_CALL_INTERVAL_NS
         self._rebuild_deadline_ns = 0
         self._measure_deadline_ns = 0
-        self._untold_since = -1
-        self._has_untold_loss = False
+        self._unreported_since = -1
+        self._has_unreported_loss = False
         # Called once: neither value may change or fail later.
         initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
         self._window = self._native.initial_window_length() if initial is None else initial()
@@ -192,17 +192,17 @@ class PythonCongestionControl(CongestionControl):
         if self._on_track_rebuild is None:
             self._window = self._native.on_track_rebuild(state)
             return self._window
-        if self._untold_since < 0:
-            self._untold_since = state.rebuild_position_before
+        if self._unreported_since < 0:
+            self._unreported_since = state.rebuild_position_before
         if state.loss_occurred:
-            self._has_untold_loss = True
+            self._has_unreported_loss = True
         if state.now_ns < self._rebuild_deadline_ns:
             return self._window
         self._rebuild_deadline_ns = state.now_ns + self._interval_ns
-        state.rebuild_position_before = self._untold_since
-        state.loss_occurred = self._has_untold_loss
-        self._untold_since = -1
-        self._has_untold_loss = False
+        state.rebuild_position_before = self._unreported_since
+        state.loss_occurred = self._has_unreported_loss
+        self._unreported_since = -1
+        self._has_unreported_loss = False
         with cython.gil:
             try:
                 self._window = self._on_track_rebuild(state)

@@ -280,7 +280,7 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
         """Send the session id of the responses; return the bytes sent."""
         return 0
 
-    def last_heard_ns(self) -> int | None:
+    def last_received_ns(self) -> int | None:
         """Return when the last valid packet was received, or the endpoint opened, in nanoseconds; on the conductor.
 
         None if unknown: the names of its peers are then not resolved again.

@@ -129,8 +129,8 @@ class ChannelUri:
     def fault(self, key: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
         """Return an error, for the caller to raise, with `key`, its value, this URI and what is `allowed`."""
         value = self.get(key)
-        said = f"no {key}" if value is None else f"{key}={value}"
-        return ChannelUriError(f"{said} in {str(self)!r}: {allowed}", code)
+        actual = f"no {key}" if value is None else f"{key}={value}"
+        return ChannelUriError(f"{actual} in {str(self)!r}: {allowed}", code)
 
     def error(self, text: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
         """Return an error, for the caller to raise, that starts with the reference's `text` and names this URI."""

@@ -126,12 +126,12 @@ def test_closing_twice_closes_the_agent_once(scripted, await_event):
 
 
 def test_an_agent_may_close_its_own_runner(scripted, await_event):
-    class Suicidal(scripted):
+    class ClosingItself(scripted):
         def do_work(self):
             self.runner.close()
             return super().do_work()
 
-    agent = Suicidal()
+    agent = ClosingItself()
     agent.runner = AgentRunner(PythonAgent(agent), YieldIdleStrategy(), print)
     agent.runner.start()
     await_event(agent.done)

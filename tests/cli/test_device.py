@@ -89,8 +89,8 @@ def test_a_device_reports_why_its_driver_refused_a_peer(start, listener):
     with connection:
         connection.sendall(b"\0SP\0\0\x10\0\0")
         assert "joined" in process.popen.stderr.readline()
-        assert "warning: " in (told := process.popen.stderr.readline())
-    assert "the peer speaks PAIR0 (16), this end PAIR1 (17)" in told
+        assert "warning: " in (line := process.popen.stderr.readline())
+    assert "the peer speaks PAIR0 (16), this end PAIR1 (17)" in line
     process.popen.send_signal(signal.SIGINT)
     assert process.ended().code == 0
 

@@ -318,11 +318,11 @@ def test_a_driver_killed_before_its_first_answer_is_replaced_by_the_next(start, 
     driver.popen.send_signal(signal.SIGSTOP)
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
 
-    def is_asked():
+    def has_command():
         ring.consumer_heartbeat_ms = time.time_ns() // 1_000_000  # alive, and slow to answer
         return ring.producer_position > ring.consumer_position
 
-    until(is_asked)
+    until(has_command)
     driver.popen.kill()
     driver.popen.wait(DEADLINE_S)
     start_driver()
@@ -342,8 +342,8 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
     until((tmp_path / "a" / "recorder.json").exists)
     process.popen.send_signal(signal.SIGTERM)
-    said = iter(recorder.popen.stderr.readline, "")
-    assert any("has shut down" in line for line in said)
+    stderr = iter(recorder.popen.stderr.readline, "")
+    assert any("has shut down" in line for line in stderr)
 
     recorder.popen.send_signal(signal.SIGTERM)
 

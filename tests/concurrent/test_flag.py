@@ -86,13 +86,13 @@ def test_a_signal_ends_the_wait_even_if_it_does_not_wake_the_thread():
     flag = Flag()
     waiting = threading.get_ident()
 
-    def take_the_signal():
+    def interrupt_wait():
         while sys._current_frames()[waiting].f_code.co_filename != module.__file__:
             pass
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
 
     before = signal.signal(signal.SIGUSR1, lambda number, frame: flag.set())
-    thread = threading.Thread(target=take_the_signal)
+    thread = threading.Thread(target=interrupt_wait)
     try:
         started = time.monotonic()
         thread.start()

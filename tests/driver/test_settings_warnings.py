@@ -15,30 +15,30 @@ def test_a_setting_without_effect_warns_the_caller_that_starts_a_driver(tmp_path
         "dynamic_libraries": ["x.so"],
     }
 
-    with pytest.warns(UserWarning, match="AERON_DRIVER_DYNAMIC_LIBRARIES.*without effect") as heard:
+    with pytest.warns(UserWarning, match="AERON_DRIVER_DYNAMIC_LIBRARIES.*without effect") as caught:
         aeron_core.MediaDriver.launch(settings).close()
 
-    assert heard[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_an_invalid_variable_warns_a_client(tmp_path, monkeypatch):
     settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
     with aeron_core.MediaDriver.launch(settings) as driver:
         monkeypatch.setenv("AERON_CLIENT_PRE_TOUCH_MAPPED_MEMORY", "maybe")
-        with pytest.warns(UserWarning, match="AERON_CLIENT_PRE_TOUCH_MAPPED_MEMORY=maybe") as heard:
+        with pytest.warns(UserWarning, match="AERON_CLIENT_PRE_TOUCH_MAPPED_MEMORY=maybe") as caught:
             aeron_core.connect(driver.aeron_dir).close()
 
-    assert heard[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_valid_settings_cause_no_warning(tmp_path):
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         aeron_core.MediaDriver.launch(
             {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
         ).close()
 
-    assert heard == []
+    assert caught == []
 
 
 @pytest.mark.parametrize(

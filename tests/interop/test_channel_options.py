@@ -138,14 +138,14 @@ def test_gaps_of_an_unreliable_stream_are_skipped(connected, udp_channel, sender
     subscription.await_connected(timeout=PATIENCE_S)
     sent, received = 0, []
 
-    def goes_on():
+    def has_message_1000():
         nonlocal sent
         if publication.offer(sent.to_bytes(8, "little").ljust(700, b".")) > 0:
             sent += 1
         subscription.poll(lambda data, header: received.append(int.from_bytes(data[:8], "little")), 50)
         return bool(received) and received[-1] >= 1000
 
-    await_true(goes_on, "message 1000")
+    await_true(has_message_1000, "message 1000")
     assert received == sorted(set(received))
     assert len(received) < received[-1]
 

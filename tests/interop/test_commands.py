@@ -208,7 +208,7 @@ class RawClient:
         if isinstance(answer, responses.OnNextAvailableSessionId) and answer.correlation_id < 0:
             self._is_behind_fence = answer.correlation_id == self._fence
         else:
-            self._answers.append(essence(answer))
+            self._answers.append(comparable(answer))
 
     def ask(self, command, count):
         """Return the responses when there are `count` of them and all earlier commands were read."""
@@ -232,7 +232,7 @@ class RawClient:
                 pass
 
 
-def essence(answer):
+def comparable(answer):
     """Return the responses in a form that must be equal for both drivers."""
     match answer:
         case responses.OnError():

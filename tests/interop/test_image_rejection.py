@@ -16,8 +16,8 @@ pytestmark = pytest.mark.interop
 
 def refuse(send_dir, receive_dir, channel, reason):
     """Return the rejection that a publisher at one driver receives, and whether it is still connected."""
-    heard: queue.Queue = queue.Queue()
-    handlers = aeron_core.ClientHandlers(on_publication_error=heard.put)
+    error_frames: queue.Queue = queue.Queue()
+    handlers = aeron_core.ClientHandlers(on_publication_error=error_frames.put)
     with (
         aeron_core.connect(send_dir, handlers=handlers) as publisher,
         aeron_core.connect(receive_dir) as subscriber,
@@ -27,7 +27,7 @@ def refuse(send_dir, receive_dir, channel, reason):
         publication.await_connected(timeout=30)
         subscription.await_connected(timeout=30)
         subscription.images[0].reject(reason)
-        frame = heard.get(timeout=30)
+        frame = error_frames.get(timeout=30)
         assert (frame.registration_id, frame.stream_id) == (publication.registration_id, 1001)
         return frame
 
@@ -74,8 +74,8 @@ def test_a_publisher_is_notified_which_destination_has_rejected(
     our_driver, foreign_driver, udp_channels, sender
 ):
     drivers = {"ours": our_driver(), "theirs": foreign_driver()}
-    heard: queue.Queue = queue.Queue()
-    handlers = aeron_core.ClientHandlers(on_publication_error=heard.put)
+    error_frames: queue.Queue = queue.Queue()
+    handlers = aeron_core.ClientHandlers(on_publication_error=error_frames.put)
     with (
         aeron_core.connect(drivers.pop(sender), handlers=handlers) as publisher,
         aeron_core.connect(*drivers.values()) as subscriber,
@@ -88,4 +88,4 @@ def test_a_publisher_is_notified_which_destination_has_rejected(
 
         subscriptions[1].images[0].reject("not wanted")
 
-        assert heard.get(timeout=30).destination_registration_id == ids[1]
+        assert error_frames.get(timeout=30).destination_registration_id == ids[1]

@@ -24,7 +24,7 @@ def tool(name, *arguments, directory=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def said(name, *arguments, directory=None):
+def json_output(name, *arguments, directory=None):
     outcome = tool(name, *arguments, "--json", directory=directory)
     assert outcome.returncode == 0, outcome.stderr
     return json.loads(outcome.stdout)
@@ -49,12 +49,12 @@ def work(directory, channel):
 def check(directory, publication):
     """Return the output of all tools; they only read."""
     session, end = publication.session_id, publication.position
-    counters = said("stat", "--session", session, "--type", "sub-pos", directory=directory)["counters"]
-    (stream,) = said("streams", "--stream", 1001, directory=directory)
-    backlogs = said("backlog", "--session", session, directory=directory)
-    errors = said("errors", directory=directory)
+    counters = json_output("stat", "--session", session, "--type", "sub-pos", directory=directory)["counters"]
+    (stream,) = json_output("streams", "--stream", 1001, directory=directory)
+    backlogs = json_output("backlog", "--session", session, directory=directory)
+    errors = json_output("errors", directory=directory)
     (log,) = (directory / "publications").glob("*.logbuffer")
-    frames = said("log-inspect", log, "--term", 0)
+    frames = json_output("log-inspect", log, "--term", 0)
     metrics = tool("stat", "--format", "prometheus", directory=directory).stdout
 
     assert [counter["value"] for counter in counters] == [end]
@@ -62,7 +62,7 @@ def check(directory, publication):
     assert stream["publications"][0]["position"] == end
     assert backlogs
     assert any("mtu" in error["text"] for error in errors)
-    assert said("loss", directory=directory) == []
+    assert json_output("loss", directory=directory) == []
     assert (frames["session_id"], frames["stream_id"], frames["mtu_length"]) == (session, 1001, 1408)
     assert f'session_id="{session}"' in metrics
 

@@ -71,7 +71,7 @@ class Process:
             self._has_ended = True
             self._grown.notify_all()
 
-    def await_said(self, timeout: float = 60, **wanted: object) -> dict[str, Any]:
+    def await_output(self, timeout: float = 60, **wanted: object) -> dict[str, Any]:
         """Wait for a line of output with these items (None for any value) and return it."""
 
         def found() -> dict[str, Any] | None:

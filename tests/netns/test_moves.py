@@ -30,7 +30,7 @@ def receive_at(machines, start, index, settings):
     """Start a receiver on a machine, at that machine's address."""
     channel = f"aeron:udp?endpoint={machines.address(index)}:20141"
     receiver = start(index, "receive", channel, COUNT, RATE, **settings)
-    receiver.await_said(ready=True)
+    receiver.await_output(ready=True)
     return receiver
 
 
@@ -47,13 +47,13 @@ def hosts(machines):
 def test_gossip_finds_a_node_that_restarts_with_a_new_address(machines, start):
     sender = start(0, "send", CHANNEL, COUNT, 0, **gossip(machines, 0, "sender"))
     first = receive_at(machines, start, 1, gossip(machines, 1, "node"))
-    first.await_said(began=True)
+    first.await_output(began=True)
 
     first.kill()
     second = receive_at(machines, start, 2, gossip(machines, 2, "node"))
 
-    found = second.await_said(last=None)
-    sender.await_said(sent=COUNT)
+    found = second.await_output(last=None)
+    sender.await_output(sent=COUNT)
     assert (found["last"], found["is_in_order"]) == (COUNT - 1, True)
 
 
@@ -61,12 +61,12 @@ def test_re_resolution_by_the_operating_system_finds_a_node_with_a_new_address(m
     hosts.write_text(f"{machines.address(1)} node\n")
     first = receive_at(machines, start, 1, TIMEOUTS)
     sender = start(0, "send", CHANNEL, COUNT, 0, **TIMEOUTS)
-    first.await_said(began=True)
+    first.await_output(began=True)
 
     first.kill()
     second = receive_at(machines, start, 2, TIMEOUTS)
     hosts.write_text(f"{machines.address(2)} node\n")
 
-    found = second.await_said(last=None)
-    sender.await_said(sent=COUNT)
+    found = second.await_output(last=None)
+    sender.await_output(sent=COUNT)
     assert (found["last"], found["is_in_order"]) == (COUNT - 1, True)

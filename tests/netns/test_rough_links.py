@@ -45,13 +45,13 @@ def manual(machines, index=None):
 def test_everything_arrives_once_and_in_order(machines, start, channel_of, indices):
     receivers = [start(index, "receive", channel_of(machines, index), COUNT, 0) for index in indices]
     for receiver in receivers:
-        receiver.await_said(ready=True)
+        receiver.await_output(ready=True)
 
     awaited = len(receivers) if len(receivers) > 1 else 0
     sender = start(0, "send", channel_of(machines), COUNT, awaited)
 
-    sent = sender.await_said(sent=COUNT, timeout=120)
-    found = [receiver.await_said(last=None, timeout=120) for receiver in receivers]
+    sent = sender.await_output(sent=COUNT, timeout=120)
+    found = [receiver.await_output(last=None, timeout=120) for receiver in receivers]
     everything = {"first": 0, "last": COUNT - 1, "is_in_order": True, "sha256": sent["sha256"]}
     assert [{key: result[key] for key in everything} for result in found] == [everything] * len(receivers)
     # A round trip takes 40 ms and transfers at most a window of 32 kB: a faster run had unimpaired links.

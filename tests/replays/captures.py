@@ -83,7 +83,7 @@ class Datagram(NamedTuple):
     """One datagram of a capture, or one that our driver sent."""
 
     time_ns: int
-    who: str
+    sender: str
     to: tuple[str, ...]
     source: tuple[str, int]
     destination: tuple[str, int]
@@ -131,8 +131,8 @@ class Capture:
                         length = min(end - at, header.frame_length)
                         yield datagram._replace(data=data_of(header, at, length))
 
-    def sent_by(self, who: str) -> list[Datagram]:
-        return [datagram for datagram in self.datagrams if datagram.who == who]
+    def sent_by(self, sender: str) -> list[Datagram]:
+        return [datagram for datagram in self.datagrams if datagram.sender == sender]
 
     def holes(self, session_id: int) -> list[tuple[int, int, int]]:
         """Return (term id, from, to) of the ranges that are missing from a shortened stream."""
@@ -150,9 +150,9 @@ class Capture:
             if term == next_term and at + room < following
         ]
 
-    def setup_of(self, who: str) -> Setup:
+    def setup_of(self, sender: str) -> Setup:
         """Return a sender's description of its stream."""
-        return next(f.header for d in self.sent_by(who) for f in d.frames if isinstance(f.header, Setup))
+        return next(f.header for d in self.sent_by(sender) for f in d.frames if isinstance(f.header, Setup))
 
 
 def was_lost(capture: Capture, datagram: Datagram) -> bool:
@@ -163,8 +163,10 @@ def was_lost(capture: Capture, datagram: Datagram) -> bool:
     later = [one for one in capture.datagrams if one.time_ns > datagram.time_ns]
     first = datagram.frames[0].header
     if isinstance(first, Setup):
-        following = next((one for one in later if one.who in datagram.to or one.data == datagram.data), None)
-        return following is not None and following.who == datagram.who
+        following = next(
+            (one for one in later if one.sender in datagram.to or one.data == datagram.data), None
+        )
+        return following is not None and following.sender == datagram.sender
     if not datagram.frames[0].is_data:
         return False
     answers = [frame.header for one in later for frame in one.frames]

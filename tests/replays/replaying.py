@@ -43,7 +43,7 @@ class Replay:
         # Bind the ports of the other parties before the driver can choose one of them.
         self._others: dict[tuple[str, int], DatagramProbe] = {}
         for datagram in capture.datagrams:
-            if datagram.who != party and datagram.source not in self._others:
+            if datagram.sender != party and datagram.source not in self._others:
                 options = DatagramOptions(SocketAddress.of(*datagram.source))
                 self._others[datagram.source] = DatagramProbe(self._host.open(options))
         self.driver = self.simulation.add_driver(**settings)
@@ -71,7 +71,7 @@ class Replay:
         """The decisions of our driver so far."""
         return Decisions(self.sent)
 
-    def said_by_capture(self) -> Decisions:
+    def captured_decisions(self) -> Decisions:
         """Return the decisions of the real driver."""
         return Decisions(self.capture.sent_by(self.party))
 
@@ -118,11 +118,11 @@ class Replay:
             if not begin_ns <= datagram.time_ns < end_ns:
                 continue
             self.run_until(datagram.time_ns)
-            if datagram.who == self.party:
+            if datagram.sender == self.party:
                 on_own(datagram)
             elif self.party in datagram.to and not self._is_lost(self.capture, datagram):
                 self._await_naks(datagram)
-                self.say(datagram)
+                self.send_captured(datagram)
         self.run_until(min(self.capture.datagrams[-1].time_ns + 10 * STEP_NS, end_ns))
 
     def _await_naks(self, datagram: Datagram) -> None:
@@ -137,7 +137,7 @@ class Replay:
                 return
             self.step()
 
-    def say(self, datagram: Datagram) -> None:
+    def send_captured(self, datagram: Datagram) -> None:
         """Send a datagram of another party to the current address of our driver."""
         self._collect()
         destination = self._place_of(datagram)

@@ -12,10 +12,10 @@ from aeron_core.testing.pair import MS, US
 MTU = 1408
 
 
-def frames_by(capture, who, kind):
+def frames_by(capture, party, kind):
     return [
         (datagram.time_ns, frame.header)
-        for datagram in capture.sent_by(who)
+        for datagram in capture.sent_by(party)
         for frame in datagram.frames
         if isinstance(frame.header, kind)
     ]
@@ -30,7 +30,7 @@ def test_05_a_sender_replies_to_each_measurement_as_the_real_one(start_replay):
 
     replay.run(Publisher(replay, "aeron:udp?endpoint=127.0.0.1:24041|term-length=64k").on_own)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     assert ours.of(Rttm, *Rttm().names()) == theirs.of(Rttm, *Rttm().names())
     assert ours.data == theirs.data
 
@@ -49,15 +49,15 @@ def test_05_a_receiver_measures_the_rtt_and_opens_its_window_as_the_real_one(sta
             request = datagram.frames[0].header
             if isinstance(request, Rttm):
                 reply = encode_frame(Rttm(**fields_of(request) | {"flags": 0}))
-                replay.say(capture.datagrams[0]._replace(data=reply, source=sender))
+                replay.send_captured(capture.datagrams[0]._replace(data=reply, source=sender))
 
     for datagram in capture.sent_by("pub"):
         while replay.now_ns < datagram.time_ns:
             answer()
         if not is_rttm(capture, datagram):
-            replay.say(datagram)
+            replay.send_captured(datagram)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     assert ours.windows[0] == theirs.windows[0]
     windows = [window for *_, window, _, _ in ours.windows]
     captured = [window for *_, window, _, _ in theirs.windows]
@@ -142,7 +142,7 @@ def test_07a_each_destination_receives_the_same_as_from_the_real_sender(start_re
 
     replay.run(on_own)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     assert ours.destinations == theirs.destinations
     assert ours.data == theirs.data
     assert ours.setups[0] == theirs.setups[0]
@@ -177,7 +177,7 @@ def test_08_one_image_of_two_senders_and_a_second_of_another_session(start_repla
     replay.simulation.result(subscription.remove_destination_async(first))
     replay.run(begin_ns=removed)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     assert image_count == capture.facts["images_while_same_session"]
     assert ours.windows == theirs.windows
     assert ours.naks == theirs.naks == []
@@ -223,7 +223,7 @@ def test_13_a_receiver_whose_client_rejects_an_image_sends_an_error(start_replay
     reject(replay, subscription.images[0], capture.facts["reason"])
     replay.run(begin_ns=data[-1] + MS)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     assert ours.errors == theirs.errors
     assert ours.windows == theirs.windows
 
@@ -257,7 +257,7 @@ def test_14c_gaps_are_filled_as_by_the_real_receiver_and_no_nak_is_sent(start_re
 
     assert len(replay.received) == capture.facts["received_count"]
     assert [position for _, position, _ in replay.received] == sorted(arrived)
-    assert replay.decided.naks == replay.said_by_capture().naks == []
+    assert replay.decided.naks == replay.captured_decisions().naks == []
 
 
 # 17b: channel timestamps
@@ -272,7 +272,7 @@ def test_17b_a_sender_stores_timestamps_at_the_same_offset_as_the_real_one(start
 
     replay.run(publisher.on_own)
 
-    ours, theirs = replay.decided.data, replay.said_by_capture().data
+    ours, theirs = replay.decided.data, replay.captured_decisions().data
     without_time = [(*fields[:6], payload) for *fields, payload in ours]
     assert without_time == [(*fields[:6], payload) for *fields, payload in theirs]
     epoch_ns = replay.simulation.clock.epoch_ns() - replay.now_ns

@@ -86,7 +86,7 @@ def test_our_receiver_makes_the_same_decisions_as_the_real_one(start_replay, sce
     # After this time, timers have fired.
     replay.run_until(replay.now_ns + TIMER_NS + 300 * MS)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     holes = capture.holes(setup.session_id)
     assert [nak for nak in ours.naks if not is_within(nak, holes)] == theirs.naks
     assert ours.elicitations == theirs.elicitations

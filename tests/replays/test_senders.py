@@ -66,7 +66,7 @@ def test_our_sender_makes_the_same_decisions_as_the_real_one(start_replay, scena
 
     replay.run(publisher.on_own)
 
-    ours, theirs = replay.decided, replay.said_by_capture()
+    ours, theirs = replay.decided, replay.captured_decisions()
     assert ours.setups == theirs.setups
     assert ours.data == theirs.data
     assert ours.repeated == theirs.repeated

@@ -272,12 +272,16 @@ def test_misspelt_variables_are_reported_except_those_of_other_programs():
     )
 
 
-@pytest.mark.parametrize(("text", "is_told"), [("max_resend = 5\n", True), ("[client]\n", False), ("", True)])
-def test_a_toml_file_without_a_known_table_is_a_warning(write, text, is_told):
+@pytest.mark.parametrize(
+    ("text", "is_reported"), [("max_resend = 5\n", True), ("[client]\n", False), ("", True)]
+)
+def test_a_toml_file_without_a_known_table_is_a_warning(write, text, is_reported):
     loaded = load_driver_settings(files=[write("d.toml", text)], environ={})
 
     assert loaded.warnings == (
-        ("file d.toml: nothing is taken from it: must have a table [driver] or [client]",) if is_told else ()
+        ("file d.toml: nothing is taken from it: must have a table [driver] or [client]",)
+        if is_reported
+        else ()
     )
 
 

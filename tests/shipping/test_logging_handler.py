@@ -24,7 +24,7 @@ class Listener:
         self.subscription = aeron.add_subscription("aeron:ipc", 1)
         self.messages = []
 
-    def heard(self, count):
+    def await_messages(self, count):
         deadline_s = time.monotonic() + DEADLINE_S
         while len(self.messages) < count:
             assert time.monotonic() < deadline_s
@@ -53,7 +53,7 @@ def test_records_are_published(listener, logger):
 
     logger.warning("hello %s", "world", extra={"user": 7})
 
-    (event,) = listener.heard(1)
+    (event,) = listener.await_messages(1)
     assert (event["message"], event["log"]["level"], event["extra"]) == (
         "hello world",
         "warning",
@@ -85,7 +85,7 @@ def test_the_handler_can_be_configured_by_dict_config(listener, logger):
     logger.debug("too little")
     logger.info("hello")
 
-    assert listener.heard(1) == [{"text": "hello"}]
+    assert listener.await_messages(1) == [{"text": "hello"}]
 
 
 def test_closing_waits_for_queued_records(listener, logger):
@@ -97,7 +97,9 @@ def test_closing_waits_for_queued_records(listener, logger):
     handler.close()
     logger.warning("too late")
 
-    assert [event["message"] for event in listener.heard(1000)] == [str(number) for number in range(1000)]
+    assert [event["message"] for event in listener.await_messages(1000)] == [
+        str(number) for number in range(1000)
+    ]
     assert handler.dropped == 1
 
 
@@ -151,7 +153,7 @@ def test_the_end_of_a_program_loses_no_records(listener, how, messages):
         env=os.environ,
     )
 
-    assert [event["message"] for event in listener.heard(len(messages))] == messages
+    assert [event["message"] for event in listener.await_messages(len(messages))] == messages
 
 
 @pytest.mark.system
@@ -168,21 +170,21 @@ def test_an_embedded_driver_can_log_to_lumberjack(listener, logger):
         except KeyError:
             logger.exception("not there")
 
-        (event,) = listener.heard(1)
+        (event,) = listener.await_messages(1)
     assert (event["message"], event["error"]["type"]) == ("not there", "KeyError")
 
 
 @pytest.mark.system
 def test_errors_of_an_embedded_driver_are_printed(logger, capfd):
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        channel = f"aeron:lumberjack?endpoint=127.0.0.1:{nobody.getsockname()[1]}|backoff-init=10ms"
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        channel = f"aeron:lumberjack?endpoint=127.0.0.1:{unused.getsockname()[1]}|backoff-init=10ms"
         logger.addHandler(PublishingHandler(channel, embedded=True, close_timeout=0))
         logger.warning("hello")
-        said = ""
+        output = ""
         deadline_s = time.monotonic() + DEADLINE_S
-        while "Connection refused" not in said:
+        while "Connection refused" not in output:
             assert time.monotonic() < deadline_s
-            said += capfd.readouterr().err
+            output += capfd.readouterr().err
             time.sleep(0.01)
-    assert "aeron_core.logging_handler: " in said
+    assert "aeron_core.logging_handler: " in output

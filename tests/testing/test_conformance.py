@@ -112,27 +112,27 @@ def test_every_medium_runs_its_suite():
 # -- the suites themselves --
 
 
-class Forgetful(PlainFlowControl):
+class LoweringLimit(PlainFlowControl):
     def on_status_message(self, sm, position, limit, now_ns):
         return position + sm.receiver_window
 
 
-class Deaf(PlainFlowControl):
+class IgnoringStatusMessages(PlainFlowControl):
     def on_status_message(self, sm, position, limit, now_ns):
         return limit
 
 
-class Reckless(PlainFlowControl):
+class IgnoringWindow(PlainFlowControl):
     def on_status_message(self, sm, position, limit, now_ns):
         return max(limit, position + 65536)
 
 
-class Narrow(PlainFlowControl):
+class TruncatingPositions(PlainFlowControl):
     def on_status_message(self, sm, position, limit, now_ns):
         return max(limit, (position + sm.receiver_window) & 0xFFFFFFFF)
 
 
-class Hoarder(PlainFlowControl):
+class KeepingFrames(PlainFlowControl):
     def __init__(self):
         self.frames = []
 
@@ -141,28 +141,28 @@ class Hoarder(PlainFlowControl):
         return max(limit, *(at + frame.receiver_window for frame, at in self.frames[-2:]), limit)
 
 
-class Strict(PlainFlowControl):
+class RaisingOnError(PlainFlowControl):
     def on_error(self, error, now_ns):
         raise KeyError(error.receiver_id)
 
 
-class Moody(PlainFlowControl):
+class Nondeterministic(PlainFlowControl):
     times = itertools.count()
 
     def on_status_message(self, sm, position, limit, now_ns):
         return max(limit, position + sm.receiver_window) + (next(self.times) if sm.receiver_window else 0)
 
 
-class Stingy(PlainFlowControl):
+class WithoutRetransmits(PlainFlowControl):
     retransmit_window_multiple = 0
 
 
-class Jealous(PlainFlowControl):
+class ClosingOnIdle(PlainFlowControl):
     def on_idle(self, limit, sender_position, is_end_of_stream, now_ns):
         return 0
 
 
-class Closing(PlainFlowControl):
+class ClosingOnSetup(PlainFlowControl):
     def on_setup(self, setup, limit, now_ns):
         return 0
 
@@ -170,17 +170,17 @@ class Closing(PlainFlowControl):
 @pytest.mark.parametrize(
     ("strategy", "test"),
     [
-        (Forgetful, "test_a_status_message_never_lowers_the_limit"),
-        (Deaf, "test_a_receiver_that_makes_progress_advances_the_limit"),
-        (Reckless, "test_a_receiver_without_a_window_does_not_advance_the_limit"),
-        (Narrow, "test_positions_beyond_32_bits_work"),
-        (Hoarder, "test_frames_are_not_kept"),
-        (Strict, "test_unknown_receivers_may_send_error_frames"),
-        (Moody, "test_equal_calls_have_equal_results"),
-        (Stingy, "test_retransmits_are_possible"),
-        (Jealous, "test_the_limit_does_not_change_without_a_receiver"),
-        (Jealous, "test_receivers_may_time_out"),
-        (Closing, "test_setup_frames_do_not_lower_the_limit"),
+        (LoweringLimit, "test_a_status_message_never_lowers_the_limit"),
+        (IgnoringStatusMessages, "test_a_receiver_that_makes_progress_advances_the_limit"),
+        (IgnoringWindow, "test_a_receiver_without_a_window_does_not_advance_the_limit"),
+        (TruncatingPositions, "test_positions_beyond_32_bits_work"),
+        (KeepingFrames, "test_frames_are_not_kept"),
+        (RaisingOnError, "test_unknown_receivers_may_send_error_frames"),
+        (Nondeterministic, "test_equal_calls_have_equal_results"),
+        (WithoutRetransmits, "test_retransmits_are_possible"),
+        (ClosingOnIdle, "test_the_limit_does_not_change_without_a_receiver"),
+        (ClosingOnIdle, "test_receivers_may_time_out"),
+        (ClosingOnSetup, "test_setup_frames_do_not_lower_the_limit"),
     ],
 )
 def test_a_wrong_flow_control_fails_the_suite(strategy, test):
@@ -237,12 +237,12 @@ class Raising:
         raise OSError(host)
 
 
-class Wordy(Raising):
+class NotNumeric(Raising):
     def resolve(self, host, uri_key, is_re_resolution):
         return "somewhere"
 
 
-class Greedy(Raising):
+class ResolvingUnknown(Raising):
     def lookup(self, name, uri_key, is_re_lookup):
         return "127.0.0.1:1"
 
@@ -251,8 +251,8 @@ class Greedy(Raising):
     ("resolver", "test", "error"),
     [
         (Raising, "test_an_unknown_host_resolves_to_none", OSError),
-        (Wordy, "test_a_known_name_resolves_to_a_numeric_address_and_a_port", ValueError),
-        (Greedy, "test_lookup_returns_an_unknown_host_and_port_unchanged", AssertionError),
+        (NotNumeric, "test_a_known_name_resolves_to_a_numeric_address_and_a_port", ValueError),
+        (ResolvingUnknown, "test_lookup_returns_an_unknown_host_and_port_unchanged", AssertionError),
     ],
 )
 def test_a_wrong_name_resolver_fails_the_suite(resolver, test, error):

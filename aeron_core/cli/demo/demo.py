@@ -12,7 +12,7 @@ from rich.table import Table
 
 from aeron_core.cli.demo.demo_run import DemoResult, DemoRun
 from aeron_core.cli.options import Json, positive, print_json
-from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.errors import ConfigurationError
 
@@ -74,7 +74,7 @@ def demo(  # noqa: PLR0913 - the options of the command
     else:
         Console().print(_table(name, loss, result))
     if result.fault:
-        say(f"error: {result.fault}")
+        print_stderr(f"error: {result.fault}")
         raise ended(EXIT_FAILURE)
 
 

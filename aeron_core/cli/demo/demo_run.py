@@ -153,14 +153,14 @@ class DemoRun:
     ) -> None:
         lines = itertools.chain.from_iterable(itertools.repeat(self._log_lines, self._times))
         pending = next(lines, None)
-        heard_s = time.monotonic()
+        last_received_s = time.monotonic()
         while self._result.lines_received < self.lines:
             pending, offered = self._offer(publication, pending, lines)
             batch = subscription.poll_batch(_BATCH)
             if len(batch):
                 self._take(batch, display)
-                heard_s = time.monotonic()
-            elif time.monotonic() - heard_s > self._timeout:
+                last_received_s = time.monotonic()
+            elif time.monotonic() - last_received_s > self._timeout:
                 return
             elif not offered:
                 time.sleep(_PAUSE_S)

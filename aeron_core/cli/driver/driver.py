@@ -15,7 +15,7 @@ import typer
 
 from aeron_core.cli.driver.configuration import lines_of
 from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
-from aeron_core.cli.outcome import EXIT_OK, ended, say
+from aeron_core.cli.outcome import EXIT_OK, ended, print_stderr
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
@@ -71,7 +71,7 @@ def driver(
         for name, model in models.items()
     }
     for warning in (*loaded.printed, *(text for section in sections.values() for text in section.printed)):
-        say(f"warning: {warning}")
+        print_stderr(f"warning: {warning}")
     if loaded.settings.print_configuration:
         print(*lines_of(loaded.settings), sep="\n", flush=True)
     program = _Program(
@@ -181,7 +181,7 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
     def serve(running: MediaDriver) -> None:
         files.append(DriverFiles.open(running.aeron_dir))
-        say(f"metrics at {server.url}")
+        print_stderr(f"metrics at {server.url}")
 
     with MetricsServer(metrics, lambda: files[0].counters if files else ()) as server:
         yield serve

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.registry import Registry
 from aeron_core.settings import (
     DriverSettings,
@@ -36,7 +36,7 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
     ]
     for _, loaded in found:
         for warning in loaded.warnings:
-            say(f"warning: {warning}")
+            print_stderr(f"warning: {warning}")
     if json:
         documents = [
             _document(prefix, loaded, name)

@@ -13,7 +13,7 @@ import typer
 from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, int32, print_json
-from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.rate import RateDisplay, counted
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
@@ -25,7 +25,7 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _STREAM: Final = 1001
 # After this many polls without a message, the thread sleeps between two polls. Both numbers are invented.
-_BUSY_LOOKS: Final = 200
+_BUSY_POLLS: Final = 200
 _PAUSE_S: Final = 0.0002
 # Interval between two reads of the error log. Invented.
 _ERRORS_INTERVAL_S: Final = 0.5
@@ -82,10 +82,10 @@ def device(  # noqa: PLR0913 - the options of the command
         with checked_channels(first, second):
             joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
-            say("joined; interrupt to stop")
+            print_stderr("joined; interrupt to stop")
             _run(joined, display, interrupt, errors)
             is_settled = _settle(joined, linger)
-        errors.tell()
+        errors.report()
         _report(joined, display, json=json)
         if not is_settled:
             raise failed(f"some received messages were not forwarded within {linger:g} s")
@@ -96,25 +96,25 @@ class _Errors:
 
     def __init__(self) -> None:
         self._cnc: CncFile | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._next_s = 0.0
 
     def watch(self, driver: MediaDriver) -> None:
         """Read the error log of that driver."""
         self._cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
 
-    def tell_if_due(self) -> None:
+    def report_if_due(self) -> None:
         """Print new errors if the interval has passed."""
         if time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + _ERRORS_INTERVAL_S
-            self.tell()
+            self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Print new errors, each one once."""
         for record in read_errors(self._cnc.error_log) if self._cnc is not None else ():
-            if record.text not in self._told:
-                self._told.add(record.text)
-                say(f"warning: {record.text}")
+            if record.text not in self._reported:
+                self._reported.add(record.text)
+                print_stderr(f"warning: {record.text}")
 
 
 def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aeron:
@@ -126,18 +126,18 @@ def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aer
 
 
 def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Errors) -> None:
-    idle_looks = 0
+    idle_polls = 0
     while not interrupt:
         if joined.is_closed:
             raise ClosedError("the media driver has shut down")
         if joined.do_work():
-            idle_looks = 0
+            idle_polls = 0
             _show(joined, display)
             continue
-        idle_looks += 1
-        if idle_looks > _BUSY_LOOKS:
+        idle_polls += 1
+        if idle_polls > _BUSY_POLLS:
             _show(joined, display)
-            errors.tell_if_due()
+            errors.report_if_due()
             interrupt.wait(_PAUSE_S)
         else:
             # With fewer processors than spinning threads, let the driver's thread run now.
@@ -176,11 +176,11 @@ def _report(joined: Device, display: RateDisplay, *, json: bool) -> None:
     if json:
         print_json({**display.summary(), "directions": directions})
         return
-    say(display.sentence("joined"))
+    print_stderr(display.sentence("joined"))
     for channel, each in zip(joined.channels, joined.traffic, strict=True):
         lost = (
             f", and {each.too_long} lost, too long for term-length= of the other channel"
             if each.too_long
             else ""
         )
-        say(f"from {channel}: {counted(each.messages, 'message')}{lost}")
+        print_stderr(f"from {channel}: {counted(each.messages, 'message')}{lost}")

@@ -21,7 +21,7 @@ from aeron_core.cli.messages.ping_pong import (
     PongStream,
 )
 from aeron_core.cli.options import AeronDir, Json, print_json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -30,9 +30,9 @@ from aeron_core.errors import ClosedError, NotConnectedError
 _LIMIT: Final = 10
 # After this many polls without a message, the thread sleeps between two polls: an idle pong should not occupy a
 # processor, and a sleep must not disturb a measurement. Both numbers are invented.
-_BUSY_LOOKS: Final = 50_000
+_BUSY_POLLS: Final = 50_000
 _PAUSE_S: Final = 0.001
-_GONE_S: Final = 1.0
+_OFFER_TIMEOUT_S: Final = 1.0
 
 
 def pong(  # noqa: PLR0913 - the options of the command
@@ -55,13 +55,13 @@ def pong(  # noqa: PLR0913 - the options of the command
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(pong_channel, pong_stream))
             )
-        offerer = Offerer(publication, _GONE_S)
+        offerer = Offerer(publication, _OFFER_TIMEOUT_S)
         with Interrupt() as interrupt:
             _answer(subscription, offerer, interrupt, once=once)
     if json:
         print_json({"messages": offerer.messages, "bytes": offerer.bytes})
     else:
-        say(f"returned {offerer.messages:,} messages")
+        print_stderr(f"returned {offerer.messages:,} messages")
 
 
 def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, *, once: bool) -> None:
@@ -72,17 +72,17 @@ def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, 
             # The ping disconnected before its answer; wait for the next one.
             return
 
-    idle_looks = 0
+    idle_polls = 0
     while not interrupt:
         if subscription.is_closed:
             raise ClosedError("the media driver has shut down")
         if subscription.poll(on_fragment, _LIMIT):
-            idle_looks = 0
+            idle_polls = 0
             continue
         if once and offerer.messages and not subscription.is_connected:
             return
-        idle_looks += 1
-        if idle_looks > _BUSY_LOOKS:
+        idle_polls += 1
+        if idle_polls > _BUSY_POLLS:
             interrupt.wait(_PAUSE_S)
         else:
             # With fewer processors than spinning threads, let the driver's thread run now.

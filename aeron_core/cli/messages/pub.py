@@ -15,7 +15,7 @@ import typer
 
 from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.errors import ConfigurationError
@@ -81,7 +81,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         extra = {"back_pressured": offerer.back_pressured, "position": position}
         print_json({**display.summary(), **extra})
     else:
-        say(display.sentence("sent"))
+        print_stderr(display.sentence("sent"))
 
 
 def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> None:

@@ -14,7 +14,7 @@ import typer
 from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
-from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.rate import RateDisplay, counted
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError
@@ -72,15 +72,15 @@ class _Receiver:
 
     def receive(self, count: int | None, timeout: float | None) -> bool:
         """Write messages until --count or the interrupt; return False if --timeout expired."""
-        heard_s = time.monotonic()
+        last_received_s = time.monotonic()
         while not self.interrupt and (count is None or self.display.messages < count):
             if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):
-                heard_s = time.monotonic()
+                last_received_s = time.monotonic()
             elif self.subscription.is_closed:
                 raise ClosedError(
                     f"the media driver shut down after {counted(self.display.messages, 'message')}"
                 )
-            elif timeout is not None and time.monotonic() - heard_s >= timeout:
+            elif timeout is not None and time.monotonic() - last_received_s >= timeout:
                 return False
             else:
                 self.interrupt.wait(_PAUSE_S)
@@ -103,4 +103,4 @@ def _sum_up(display: RateDisplay, *, json: bool, to_stdout: bool) -> None:
 
         print(encoder.dumps(display.summary()), file=sys.stdout if to_stdout else sys.stderr)
     else:
-        say(display.sentence("received"))
+        print_stderr(display.sentence("received"))

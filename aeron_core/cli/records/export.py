@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.options import Json, print_json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.records.selection import ArchivePlace, RecordingId, progress
 from aeron_core.errors import ConfigurationError
@@ -75,7 +75,9 @@ def export_recording(  # noqa: PLR0913 - the options of the command
         document = {"recording_id": recording_id, "begin": first, "end": last, "messages": count}
         print_json(document) if output is not None else print(document, file=sys.stderr)
     else:
-        say(f"exported {count:,} messages of recording {recording_id} from position {first} to {last}")
+        print_stderr(
+            f"exported {count:,} messages of recording {recording_id} from position {first} to {last}"
+        )
 
 
 def range_of(

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aeron_core.cli.options import Json, print_json
-from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.quantities import time_text
 from aeron_core.cli.records.selection import ArchivePlace
 from aeron_core.errors import RecordingError
@@ -41,7 +41,7 @@ def list_recordings(
             documents.append(_document(recording, leases, now_ns))
         except RecordingError as error:
             is_sound = False
-            say(f"error: {error}")
+            print_stderr(f"error: {error}")
     if json:
         print_json(documents)
     else:

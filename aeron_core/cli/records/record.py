@@ -9,7 +9,7 @@ import typer
 
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, int32, positive, print_json
-from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
@@ -107,7 +107,7 @@ def record(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     streams = RecordedStreams()
     params = RecorderParams(
-        on_error=lambda error: say(f"error: {error}"),
+        on_error=lambda error: print_stderr(f"error: {error}"),
         on_recording=streams.add,
         segment_length=_segment_length_of(segment_length),
         durability=Durability(durability, duration_ns_of("--interval", interval)),
@@ -126,7 +126,7 @@ def record(  # noqa: PLR0913 - the options of the command
     if json:
         print_json(documents)
     else:
-        say(streams.sentence())
+        print_stderr(streams.sentence())
     if not in_time and run.recorded_length == 0:
         raise failed(f"no message received from {channel} for {timeout:g} s")
 

@@ -26,7 +26,7 @@ class RecordedStreams:
         self._shown: dict[int, int] = {}  # position when last shown
         self._rates: dict[int, float] = {}
         self._start_s = self._shown_s = time.monotonic()
-        self._going_on = False
+        self._was_active = False
         self._live = (
             Live(console=Console(stderr=True), auto_refresh=False, transient=True) if is_terminal() else None
         )
@@ -39,13 +39,13 @@ class RecordedStreams:
 
     def note_end(self) -> None:
         """Store whether any stream is still active when its recorder stops."""
-        self._going_on = any(
+        self._was_active = any(
             not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
         )
 
-    def go_on(self) -> bool:
+    def was_active(self) -> bool:
         """Return whether a stream was still active when its recorder stopped."""
-        return self._going_on
+        return self._was_active
 
     def show(self) -> None:
         """Update the display if it is due; cheap enough for every duty cycle."""

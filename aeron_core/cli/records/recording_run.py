@@ -16,7 +16,7 @@ from typing import Final
 
 from aeron_core.cli.connecting import checked_channels, connect_to_driver, connect_to_next_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -26,13 +26,13 @@ from aeron_core.recording.place import RecordingPlace
 from aeron_core.recording.writing.recorder import Recorder
 
 # Interval between two checks for a driver. Invented: a driver restarts within seconds.
-_LOOK_S: Final = 0.05
+_CHECK_INTERVAL_S: Final = 0.05
 
 
 class _End(Enum):
     INTERRUPT = auto()
     SILENCE = auto()
-    DRIVER_GONE = auto()
+    DRIVER_CLOSED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RecordingRun:
     timeout: float | None  # seconds without a message, None for no limit
 
     recorded_length: int = 0
-    _heard_s: float = field(default_factory=time.monotonic)
+    _last_received_s: float = field(default_factory=time.monotonic)
 
     def run(self, *, releases: bool, ends_with_driver: bool) -> bool:
         """Record until the interrupt; return False if the timeout expired.
@@ -64,11 +64,11 @@ class RecordingRun:
         driver shuts down.
         """
         aeron = connect_to_driver(self.wanted.aeron_dir)
-        self._heard_s = time.monotonic()
-        while (end := self._record(aeron, releases=releases)) is _End.DRIVER_GONE:
+        self._last_received_s = time.monotonic()
+        while (end := self._record(aeron, releases=releases)) is _End.DRIVER_CLOSED:
             if ends_with_driver:
                 raise ClosedError("the media driver has shut down; everything that it delivered is recorded")
-            say(
+            print_stderr(
                 f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is recorded; "
                 "waiting for the next one"
             )
@@ -77,7 +77,7 @@ class RecordingRun:
                 end = following
                 break
             aeron = following
-            say(f"a media driver runs in {self.wanted.aeron_dir} again")
+            print_stderr(f"a media driver runs in {self.wanted.aeron_dir} again")
         return end is not _End.SILENCE
 
     def _record(self, aeron: Aeron, *, releases: bool) -> _End:
@@ -91,14 +91,14 @@ class RecordingRun:
             except (ClosedError, DriverTimeoutError):
                 if not aeron.is_closed:  # a driver that is alive but does not answer
                     raise
-                return _End.DRIVER_GONE
+                return _End.DRIVER_CLOSED
             recorder = Recorder(aeron, self.place.archive, subscriptions, self.place.params)
             before, leaves = self.recorded_length, False
             try:
                 return self._record_until_end(recorder, subscriptions, before)
             finally:
                 self.streams.note_end()
-                leaves = self.streams.go_on() and not releases
+                leaves = self.streams.was_active() and not releases
                 recorder.on_close(leaves=leaves)
                 if leaves:
                     aeron.leave()
@@ -109,12 +109,12 @@ class RecordingRun:
             try:
                 pause_s = pace.pause_after(recorder.do_work())
             except ClosedError:  # between listing the images and using one
-                return _End.DRIVER_GONE
+                return _End.DRIVER_CLOSED
             self.recorded_length = before + recorder.recorded_length
             if pause_s == 0:
-                self._heard_s = time.monotonic()
+                self._last_received_s = time.monotonic()
             elif any(subscription.is_closed for subscription in subscriptions):
-                return _End.DRIVER_GONE
+                return _End.DRIVER_CLOSED
             elif self._is_silent():
                 return _End.SILENCE
             else:
@@ -124,7 +124,7 @@ class RecordingRun:
 
     def _await_driver(self) -> Aeron | _End:
         """Return a client of the next driver, or the reason to stop waiting."""
-        while not self.interrupt.wait(_LOOK_S):
+        while not self.interrupt.wait(_CHECK_INTERVAL_S):
             if self._is_silent():
                 return _End.SILENCE
             if (aeron := connect_to_next_driver(self.wanted.aeron_dir)) is not None:
@@ -133,4 +133,4 @@ class RecordingRun:
         return _End.INTERRUPT
 
     def _is_silent(self) -> bool:
-        return self.timeout is not None and time.monotonic() - self._heard_s >= self.timeout
+        return self.timeout is not None and time.monotonic() - self._last_received_s >= self.timeout

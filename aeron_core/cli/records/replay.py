@@ -14,7 +14,7 @@ from aeron_core._native import wire
 from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
 from aeron_core.cli.records.selection import RecordingId, progress
@@ -98,7 +98,7 @@ def replay(  # noqa: PLR0913 - the options of the command
         )
     else:
         speed = length / _MEGABYTE / max(seconds, 1e-9)
-        say(
+        print_stderr(
             f"replayed {length:,} bytes up to position {running.position} in {seconds:.3f} s: {speed:,.1f} MB/s"
         )
 
@@ -113,7 +113,7 @@ class _Player:
 
     def play(self) -> None:
         begin, start_s = self.replay.position, time.monotonic()
-        heard_s = start_s
+        last_received_s = start_s
         while not self.replay.is_done and not self.interrupt:
             if self.bytes_per_s is not None:
                 due_s = start_s + (self.replay.position - begin) / self.bytes_per_s
@@ -129,8 +129,8 @@ class _Player:
             elif result != wire.RESULT_ADMIN_ACTION:
                 time.sleep(_PAUSE_S)
             if result != wire.RESULT_NOT_CONNECTED:
-                heard_s = time.monotonic()
-            elif self.timeout is not None and time.monotonic() - heard_s >= self.timeout:
+                last_received_s = time.monotonic()
+            elif self.timeout is not None and time.monotonic() - last_received_s >= self.timeout:
                 raise NotConnectedError(
                     f"no subscriber was connected for {self.timeout:g} s at position {self.replay.position}"
                 )

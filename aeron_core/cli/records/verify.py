@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from aeron_core.cli.options import Json, print_json
-from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, progress, selected
 from aeron_core.errors import RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
@@ -33,10 +33,10 @@ def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, j
     if json:
         print_json([_document(result) for result in found])
     for fault in faults:
-        say(f"error: {fault}")
+        print_stderr(f"error: {fault}")
     length = sum(result.end - result.begin for result in found)
     covered = sum(result.covered_length for result in found)
-    say(
+    print_stderr(
         f"verified {len(found)} recordings, {length:,} bytes, {sum(result.frame_count for result in found):,} "
         f"frames, {covered:,} bytes covered by checksums: {len(faults)} faults"
     )

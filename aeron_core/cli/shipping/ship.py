@@ -12,7 +12,7 @@ import typer
 from aeron_core.cli.connecting import connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
-from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.cli.shipping.shipping_run import ShippingRun
@@ -113,13 +113,13 @@ def ship(  # noqa: PLR0913 - the options of the command
         follows=not once,
         max_line_length=_length_of("--max-line", max_line),
         window_length=_length_of("--window", window),
-        on_error=lambda error: say(f"warning: {error.filename}: {error.strerror}"),
+        on_error=lambda error: print_stderr(f"warning: {error.filename}: {error.strerror}"),
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
         run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain)
         if embedded:
             aeron = _embedded(aeron_dir, stack)
-            run.driver_errors = DriverErrors(aeron.aeron_dir, lambda text: say(f"warning: {text}"))
+            run.driver_errors = DriverErrors(aeron.aeron_dir, lambda text: print_stderr(f"warning: {text}"))
         else:
             aeron = connect_to_driver(aeron_dir)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
@@ -132,9 +132,9 @@ def _report(shown: ShippedFiles, *, json: bool) -> None:
     if json:
         print_json(shown.document())
     else:
-        say(shown.sentence())
+        print_stderr(shown.sentence())
     if shown.in_flight:
-        say(
+        print_stderr(
             f"{shown.in_flight:,} messages were not confirmed in time: the next start sends their lines again"
         )
 

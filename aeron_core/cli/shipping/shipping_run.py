@@ -13,7 +13,7 @@ from typing import Final
 
 from aeron_core.cli.connecting import checked_channels, connect_to_next_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
@@ -24,7 +24,7 @@ from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_positi
 #: Pause while there is no work. Invented: short for a user, and negligible load for a processor.
 _PAUSE_S: Final = 0.01
 #: Interval between two checks for the next driver.
-_LOOK_S: Final = 0.2
+_CHECK_INTERVAL_S: Final = 0.2
 
 
 @dataclass
@@ -53,7 +53,7 @@ class ShippingRun:
             except ClosedError:
                 if directory is None:
                     raise
-                say(f"the media driver of {directory} has shut down; waiting for the next one")
+                print_stderr(f"the media driver of {directory} has shut down; waiting for the next one")
                 aeron = self._next_driver(directory)
             else:
                 return
@@ -79,9 +79,9 @@ class ShippingRun:
 
     def _next_driver(self, directory: Path) -> Aeron | None:
         """Return a client of the next driver, or None if a signal arrived first."""
-        while not self.interrupt.wait(_LOOK_S):
+        while not self.interrupt.wait(_CHECK_INTERVAL_S):
             if (aeron := connect_to_next_driver(directory)) is not None:
-                say(f"a media driver runs in {directory} again")
+                print_stderr(f"a media driver runs in {directory} again")
                 return aeron
             self._check_silence()
         return None

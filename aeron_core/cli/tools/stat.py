@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.tools.driver_files import DriverFiles, date_of
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
@@ -67,7 +67,7 @@ def stat(  # noqa: PLR0913 - the options of the command
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
     if next(selection.of(files), None) is None:
-        say("warning: no counter matches: " + selection.reason(files))
+        print_stderr("warning: no counter matches: " + selection.reason(files))
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
     elif output is CounterFormat.PROMETHEUS:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core.cli.options import AeronDir, directory_of, positive
-from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.conductor.driver_proxy import DriverProxy
 from aeron_core.concurrent import wake_up
@@ -18,7 +18,7 @@ from aeron_core.errors import CncNotReadyError, ConfigurationError
 from aeron_core.protocol import commands
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
-_LOOK_INTERVAL_S: Final = 0.02
+_CHECK_INTERVAL_S: Final = 0.02
 
 
 def terminate(
@@ -67,8 +67,8 @@ def terminate(
                 f"the media driver of {directory}, pid {pid}, has not shut down within {timeout:g} s: does "
                 "AERON_DRIVER_TERMINATION_VALIDATOR allow it?"
             )
-        time.sleep(_LOOK_INTERVAL_S)
-    say(f"the media driver of {directory}, pid {pid}, has shut down")
+        time.sleep(_CHECK_INTERVAL_S)
+    print_stderr(f"the media driver of {directory}, pid {pid}, has shut down")
 
 
 def _token(token: str | None, file: Path | None) -> bytes:

@@ -66,14 +66,14 @@ class LogBuffers:
 
     def sweep(self, now_ns: int) -> int:
         """Drop logs that were unused for the linger time; return how many."""
-        gone = [
+        expired = [
             registration_id
             for registration_id, entry in self._entries.items()
             if entry.users <= 0 and now_ns - entry.unused_since_ns >= self._linger_ns
         ]
-        for registration_id in gone:
+        for registration_id in expired:
             del self._entries[registration_id]
-        return len(gone)
+        return len(expired)
 
     def clear(self) -> None:
         """Drop all."""

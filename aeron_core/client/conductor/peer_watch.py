@@ -68,16 +68,16 @@ class PeerWatch:
     def look(self, callbacks: Callbacks) -> int:
         """Report changes since the last poll; return how many. For the client's conductor."""
         before, self._peers = self._peers, {peer.session_id: peer for peer in self.resource.peers}
-        gone = [peer for session, peer in before.items() if session not in self._peers]
-        come = [peer for session, peer in self._peers.items() if session not in before]
+        removed = [peer for session, peer in before.items() if session not in self._peers]
+        added = [peer for session, peer in self._peers.items() if session not in before]
         refused = self._newly_refused()
-        for peer in gone:
+        for peer in removed:
             self._notify(callbacks, self._handlers.on_removed, peer)
-        for peer in come:
+        for peer in added:
             self._notify(callbacks, self._handlers.on_added, peer)
         for refusal in refused:
             self._notify(callbacks, self._handlers.on_refused, refusal)
-        return len(gone) + len(come) + len(refused)
+        return len(removed) + len(added) + len(refused)
 
     def _notify(self, callbacks: Callbacks, handler: Callable[..., object] | None, what: object) -> None:
         # A handler may have closed the watch.

@@ -145,7 +145,7 @@ class PublicationBase(PublicationState):
 
     def _addressable(self, peer: int) -> ChannelPeers:
         channel_peers = self.channel_peers()
-        if not channel_peers.are_told_apart:
+        if not channel_peers.are_distinguished:
             raise ValueError(f"peer={peer}: the medium of {self.channel} does not distinguish peers")
         return channel_peers
 

@@ -11,7 +11,7 @@ from aeron_core.driver._native cimport operations
 @cython.final
 cdef class Answers:
     cdef CommandRing _conductor     # shared with the other events of the agent
-    cdef Command _answer
+    cdef Command _answer            # reused, so that the duty cycle does not allocate
     cdef bint _is_waiting           # for space in the ring
 
     cdef bint are_sent(self) noexcept nogil
@@ -19,8 +19,8 @@ cdef class Answers:
 
 
 cdef class DataAgent(Agent):
-    cdef Clock _clock
-    cdef DutyCycleTracker _duty_cycle
+    cdef Clock _clock               # read once per duty cycle; parts that are called get the time as an argument
+    cdef DutyCycleTracker _duty_cycle  # counters of the longest and of too long cycles
     cdef CommandRing _commands      # from the conductor
     cdef Answers _answers           # to the conductor
     cdef Command _command           # that is being executed

@@ -51,6 +51,7 @@ class Answers:
     def give(self, command: Command, code: int, value: int) -> int:
         """Answer a command now, or when the ring has space; call at most once per command."""
         self._answer.begin(code, command.target_pointer())
+        # The conductor finds what it waits for by operation, target and subject.
         self._answer.set_number(0, command.operation())
         self._answer.set_subject(command.subject_pointer())
         self._answer.set_value(0, value)
@@ -71,6 +72,8 @@ class DataAgent(Agent):
 
     def _drain_commands(self) -> int:
         work = 0
+        # A bounded number per duty cycle, so that a burst of commands does not delay the streams. An unsent answer
+        # stops the loop: it must not be overwritten by the next one.
         while (
             work < operations.COMMAND_DRAIN_LIMIT
             and self._answers.are_sent()

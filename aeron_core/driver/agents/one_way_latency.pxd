@@ -11,22 +11,22 @@ cdef double _NS_OF_SECOND
 
 @cython.final
 cdef class OneWaySchedule:
-    cdef int64_t _interval_ns
+    cdef int64_t _interval_ns      # after the burst; 0: never measure
     cdef int32_t _sent             # up to BURST
-    cdef int64_t _deadline_ns
+    cdef int64_t _deadline_ns      # of the next measurement
 
     cpdef bint is_due(self, int64_t now_ns) noexcept nogil
 
 
 @cython.final
 cdef class OneWayEstimate:
-    cdef AtomicCounter _latency
-    cdef AtomicCounter _drift
+    cdef AtomicCounter _latency    # of the last measurement; written by the receiver only
+    cdef AtomicCounter _drift      # written by the receiver only
     cdef int32_t _count            # measurements since the last comparison
     cdef int64_t _shortest_ns      # the lowest latency of them
     cdef bint _has_first
     cdef int64_t _first_ns         # when the first eight were complete
-    cdef int64_t _first_shortest_ns
+    cdef int64_t _first_shortest_ns  # the lowest latency of those eight: what growth is compared with
 
     @cython.locals(latency_ns=int64_t)
     cpdef bint on_measurement(self, int64_t sent_ns, int64_t received_ns) except -1 nogil

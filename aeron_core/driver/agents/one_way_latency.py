@@ -39,8 +39,10 @@ class OneWaySchedule:
 
     def is_due(self, now_ns: int) -> bool:
         """Return whether to measure now, and count the measurement as done."""
+        # The first is due at once: the caller asks only while there is a receiver.
         if self._interval_ns == 0 or (self._sent > 0 and now_ns < self._deadline_ns):
             return False
+        # Stops at BURST: from then on one measurement per interval.
         self._sent = min(self._sent + 1, BURST)
         self._deadline_ns = now_ns + (BURST_INTERVAL_NS if self._sent < BURST else self._interval_ns)
         return True
@@ -60,6 +62,8 @@ class OneWayEstimate:
 
     def on_measurement(self, sent_ns: int, received_ns: int) -> bool:
         """Add a measurement; return False and ignore it if the clocks differ by more than a day."""
+        # The peer chose `sent_ns`, so the difference of the two could overflow; the bounds around our own clock
+        # cannot.
         if sent_ns < received_ns - LONGEST_NS or sent_ns > received_ns + LONGEST_NS:
             return False
         latency_ns = received_ns - sent_ns
@@ -72,12 +76,14 @@ class OneWayEstimate:
         return True
 
     def _compare(self, now_ns: int) -> int:
+        # The drift is relative to the first group, which therefore yields none.
         if not self._has_first:
             self._has_first = True
             self._first_ns = now_ns
             self._first_shortest_ns = self._shortest_ns
             return 0
         elapsed_s = (now_ns - self._first_ns) / _NS_OF_SECOND
+        # A wall clock can be set back.
         if elapsed_s > 0:
             grown_ns = self._shortest_ns - self._first_shortest_ns
             self._drift.set_release(cython.cast(cython.longlong, grown_ns / elapsed_s))

@@ -10,11 +10,11 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, SendChannelEndpoin
 
 
 cdef class PolledEndpoints:
-    cdef PointerList _all
+    cdef PointerList _all           # of borrowed endpoints
     cdef PointerList _unwatched     # endpoints that the kernel cannot watch
     cdef ReadinessSet _watched      # endpoints that it watches
     cdef int32_t _next              # next index of a walk: 0, except after an endpoint that raised
-    cdef int32_t _next_ready
+    cdef int32_t _next_ready        # next index of the list of ready endpoints: 0, except after one that raised
     cdef int32_t _ready_count       # watched endpoints that had data at the last check
 
     @cython.locals(descriptor=int32_t)

@@ -32,6 +32,7 @@ class PolledEndpoints:
 
     def append(self, endpoint: object) -> int:
         """Add an endpoint; return the number of endpoints."""
+        # Kept in `_all` too, which is polled while there are few endpoints.
         descriptor = self._descriptor_of(endpoint)
         if descriptor == wire.NO_DESCRIPTOR or not self._watched.add(descriptor, endpoint):
             self._unwatched.append(endpoint)
@@ -54,10 +55,12 @@ class PolledEndpoints:
         if self._all.size <= operations.POLL_ALL_LIMIT:
             return self._walk(self._all, now_ns)
         work = self._walk(self._unwatched, now_ns)
+        # After an endpoint raised, first finish the list of ready endpoints in which it was.
         if self._next_ready == 0:
             self._ready_count = self._watched.wait()
         while self._next_ready < self._ready_count:
             index = self._next_ready
+            # Advance before the poll: if it raises, the next call begins with the endpoint after this one.
             self._next_ready += 1
             work += self._poll_one(self._watched.at(index), now_ns)
         self._next_ready = 0
@@ -67,6 +70,7 @@ class PolledEndpoints:
         work = 0
         while self._next < endpoints.size:
             index = self._next
+            # Advance before the poll, for the same reason as in `poll`.
             self._next += 1
             work += self._poll_one(endpoints.at(index), now_ns)
         self._next = 0

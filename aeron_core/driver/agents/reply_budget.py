@@ -22,6 +22,7 @@ class ReplyBudget:
 
     def take(self, now_ns: int) -> bool:
         """Return whether one more reply may be sent, and count it."""
+        # Fixed intervals are enough: at their border up to twice REPLIES can follow one another, not more.
         if now_ns >= self._end_ns:
             self._left = REPLIES
             self._end_ns = now_ns + INTERVAL_NS

@@ -8,7 +8,7 @@ from aeron_core._native.pointers cimport PointerList
 
 @cython.final
 cdef class SubscriberPosition:
-    cdef readonly AtomicCounter counter
+    cdef readonly AtomicCounter counter  # written by the client; by the agent only to set the join position
     cdef readonly int64_t subscription_id
     cdef readonly int64_t client_id
 

@@ -40,6 +40,7 @@ class SubscriberPositions:
         The agent chooses the position, because only the agent knows which part of the log is still there: until the
         entry is in the list, nothing prevents the log from being cleaned.
         """
+        # Before LINKED is sent: only then the client learns of the stream, and it begins to read at this value.
         position.counter.set_release(join_position)
         self._positions.append(cython.cast(cython.pointer(PyObject), position))
         return join_position
@@ -60,10 +61,14 @@ class SubscriberPositions:
         """Return the highest of `otherwise` and the positions of all subscribers, each capped at `ceiling`."""
         highest = otherwise
         for i in range(self._positions.size):
+            # Clients write their counters: without the ceiling, one of them could move a stream past data that
+            # exists.
             highest = max(highest, min(self._read(i), ceiling))
         return highest
 
     def _read(self, index: int) -> int:
         # Clients write the counters, so any value is possible: round down to the frame alignment.
+        # Acquire: pairs with the release of a subscriber that has read up to here. Its reads of the log come before
+        # the store of zeros that this position permits.
         position = cython.cast(SubscriberPosition, self._positions.at(index)).counter.get_acquire()
         return position - (position & (wire.FRAME_ALIGNMENT - 1))

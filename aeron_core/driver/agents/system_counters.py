@@ -46,20 +46,25 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "heartbeats_sent", "Heartbeats sent"
     yield "heartbeats_received", "Heartbeats received"
     yield "retransmits_sent", "Retransmits sent"
+    # Packets before the consumed position (duplicates, or slower paths), and packets beyond the window.
     yield "flow_control_under_runs", "Flow control under runs"
     yield "flow_control_over_runs", "Flow control over runs"
     yield "invalid_packets", "Invalid packets"
     yield "errors", f"Errors: {version}"
+    # Send calls of which the socket accepted only a part.
     yield "short_sends", "Short sends"
     yield "free_fails", "Failed attempts to free log buffers"
+    # Stops of senders at the limit of their receivers.
     yield "sender_flow_control_limits", "Sender flow control limits, i.e. back-pressure events"
     yield "unblocked_publications", "Unblocked Publications"
     yield "unblocked_commands", "Unblocked Control Commands"
+    # SETUPs of multicast senders with a higher TTL than the receiver has: its answers may not reach them.
     yield "possible_ttl_asymmetry", "Possible TTL Asymmetry"
     yield "controllable_idle_strategy", "ControllableIdleStrategy status"
     yield "loss_gap_fills", "Loss gap fills"
     yield "client_timeouts", "Client liveness timeouts"
     yield "resolution_changes", f"Resolution changes: driverName={labels.driver_name}"
+    # As in the reference, labels show mode and threshold: a tool reads nothing but the counters.
     for role, threshold_ns in (
         ("Conductor", labels.conductor_threshold_ns),
         ("Sender", labels.sender_threshold_ns),
@@ -92,6 +97,7 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
 
 
 def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter:
+    # Tools find a system counter by type and key; its key is its index.
     key = index.to_bytes(4, "little")
     counter_id = manager.allocate(SYSTEM_COUNTER_TYPE_ID, label, key=key, registration_id=index, owner_id=-1)
     return AtomicCounter(manager.values, counter_id)

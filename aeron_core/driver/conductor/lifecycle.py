@@ -165,13 +165,13 @@ class StreamLifecycle(ABC):
 
     def unlink(self, subscription: SubscriptionEntry) -> None:
         """Remove a subscription from the stream; its client, which asked for that, is not notified."""
-        is_away = self._is_away(subscription)
+        is_detached = self._is_detached(subscription)
         self._joining.discard(subscription)
         self._tethers.pop(subscription, None)
         position = self.links.pop(subscription, None)
         if position is None:
             return
-        if not is_away:
+        if not is_detached:
             self._detach(position)
         elif position in self._leaving:
             self._leaving.remove(position)
@@ -196,7 +196,7 @@ class StreamLifecycle(ABC):
         if (
             subscription in self.links
             and subscription not in self._joining
-            and not self._is_away(subscription)
+            and not self._is_detached(subscription)
         ):
             self.context.clients.send(
                 responses.OnUnavailableImage(
@@ -207,17 +207,17 @@ class StreamLifecycle(ABC):
     @property
     def has_readers(self) -> bool:
         """Whether there are subscribers besides untethered ones that linger or rest."""
-        return any(not self._is_away(subscription) for subscription in self.links)
+        return any(not self._is_detached(subscription) for subscription in self.links)
 
     def reader_positions(self) -> list[int]:
         """Return the positions of all subscribers except untethered ones that linger or rest."""
         return [
             position.counter.get_acquire()
             for subscription, position in self.links.items()
-            if not self._is_away(subscription)
+            if not self._is_detached(subscription)
         ]
 
-    def _is_away(self, subscription: SubscriptionEntry) -> bool:
+    def _is_detached(self, subscription: SubscriptionEntry) -> bool:
         tether = self._tethers.get(subscription)
         return tether is not None and tether.state is not TetherState.ACTIVE
 
@@ -266,7 +266,7 @@ class StreamLifecycle(ABC):
         self._joining.add(subscription)
         self._attach(position, partial(self._on_rejoined, subscription, position))
 
-    def _have_all_read(self, position: int) -> bool:
+    def _is_read_by_all(self, position: int) -> bool:
         """Return whether every subscriber has read up to `position`."""
         return not self._joining and all(reader >= position for reader in self.reader_positions())
 

@@ -19,10 +19,10 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
 cdef class Dispatcher(ReceiveDispatcher):
     cdef PointerMap _interests              # stream id -> StreamInterest, borrowed
     cdef SystemCounters _counters
-    cdef CommandRing _conductor
-    cdef Command _event
-    cdef StatusMessage _elicitation
-    cdef int32_t _session_limit
+    cdef CommandRing _conductor             # events to the conductor, shared with the other dispatchers
+    cdef Command _event                     # reused for each event
+    cdef StatusMessage _elicitation         # status message that only requests a SETUP
+    cdef int32_t _session_limit             # images of one stream id
     cdef SocketAddress _no_address          # of a setup request: the endpoint knows its senders
 
     cdef int32_t elicit_setup(

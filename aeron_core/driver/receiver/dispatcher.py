@@ -63,6 +63,8 @@ class Dispatcher(ReceiveDispatcher):
     ) -> int:
         """See `ReceiveDispatcher.on_data`."""
         found = self._interests.get(buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET))
+        # Not subscribed: datagrams of a group or of a shared port may be of any stream. No reply, so that the sender
+        # does not take this host for a receiver.
         if found == cython.NULL:
             return 0
         session_id = buffer.get_i32(offset + wire.DATA_SESSION_ID_OFFSET)
@@ -93,9 +95,12 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
+        # In every state but UNKNOWN the session was handled already: at most one status message in a second requests
+        # a SETUP, not one per data frame.
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
             return 0
+        # Every frame with a new session id would take memory: those beyond the limit are ignored.
         if not interest.has_capacity(now_ns):
             return 0
         if not interest.wants(session_id):
@@ -107,6 +112,8 @@ class Dispatcher(ReceiveDispatcher):
     def _elicit_setup(
         self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int, source: SocketAddress
     ) -> int:
+        # SEND_SETUP is the only flag: the message reports no position and no window, and does not count as a
+        # receiver.
         self._elicitation.session_id = session_id
         self._elicitation.stream_id = stream_id
         if endpoint.send_status_message(self._elicitation, source) > 0:
@@ -129,6 +136,8 @@ class Dispatcher(ReceiveDispatcher):
             # A repeated SETUP, but maybe on another path.
             return cython.cast(PublicationImage, image).connections.track(endpoint, source, now_ns)
         state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
+        # PENDING_SETUP waits for exactly this frame. The other states stand until they expire or the conductor ends
+        # them.
         if (
             state != operations.SESSION_UNKNOWN
             and (state & operations.SESSION_STATE_MASK) != operations.SESSION_PENDING_SETUP
@@ -160,6 +169,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event.set_number(6, setup.mtu)
         self._event.set_number(7, setup.flags)
         self._event.set_value(0, setup.ttl)
+        # Answers go to the control address, here the source; an endpoint with a fixed one uses that instead.
         self._event.source.assign(source)
         self._event.control.assign(source)
         # If the ring is full, keep the state: the sender's next SETUP tries again.
@@ -217,6 +227,7 @@ class Dispatcher(ReceiveDispatcher):
     def subscribe_all(self, interest: StreamInterest) -> int:
         """Subscribe to all sessions of a stream."""
         interest._is_all_sessions = True
+        # With time 0 only sessions in NO_INTEREST are stale: there is a subscription to them now.
         return interest.forget_stale(0)
 
     def unsubscribe_all(self, interest: StreamInterest) -> int:
@@ -225,6 +236,7 @@ class Dispatcher(ReceiveDispatcher):
 
     def subscribe_session(self, interest: StreamInterest, session_id: int) -> int:
         """Subscribe to one session of a stream."""
+        # Only NO_INTEREST is dropped: an image may be in progress for another subscription.
         interest._sessions.put(session_id, 1)
         if interest._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_NO_INTEREST:
             interest.forget(session_id)
@@ -243,6 +255,7 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
+        # INIT_IN_PROGRESS ends here: from now on frames are found by the image.
         cython.cast(StreamInterest, found).forget(image.session_id)
         return cython.cast(StreamInterest, found)._images.put(
             image.session_id, cython.cast(cython.pointer(PyObject), image)
@@ -253,11 +266,14 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
+        # A newer image of the same session may have replaced this one: leave it.
         if cython.cast(StreamInterest, found)._images.get(image.session_id) != cython.cast(
             cython.pointer(PyObject), image
         ):
             return 0
         cython.cast(StreamInterest, found)._images.remove(image.session_id)
+        # The sender may still be active: without a cool-down its next frame would create an image at once, and
+        # subscribers would see the stream end and restart repeatedly.
         if not image.is_end_of_stream.get_acquire():
             cython.cast(StreamInterest, found)._states.put(image.session_id, operations.SESSION_COOL_DOWN)
         return 0

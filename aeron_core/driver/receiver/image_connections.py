@@ -80,6 +80,8 @@ class ImageConnections:
 
     def append(self, connection: object) -> int:
         """Add a borrowed ImageConnection; return the number of connections."""
+        # The connection of the SETUP is known from the start; one that is added later is unknown until its first
+        # datagram.
         if cython.cast(ImageConnection, connection)._is_known:
             self._known_count += 1
         return self._all.append(connection)
@@ -99,9 +101,11 @@ class ImageConnections:
 
     def track(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
         """Record that a datagram arrived at `endpoint`; return 0."""
+        # An image has one connection, or one per receive destination: a search is cheaper than a map.
         for i in range(self._all.size):
             item = self._all.at(i)
             if cython.cast(ImageConnection, item).endpoint is endpoint:
+                # The first source address is kept: later datagrams cannot redirect the answers.
                 if not cython.cast(ImageConnection, item)._is_known:
                     cython.cast(ImageConnection, item)._control.assign(source)
                     cython.cast(ImageConnection, item)._is_known = True
@@ -114,6 +118,7 @@ class ImageConnections:
 
     def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
         """Record the end of the stream on `endpoint`; return whether it has ended on all known connections."""
+        # A stream has ended only if it has on every path: one sender of several may stop before the others.
         is_end = True
         for i in range(self._all.size):
             item = self._all.at(i)
@@ -131,6 +136,7 @@ class ImageConnections:
         """Return the highest position at which the stream ended on any connection."""
         position = 0
         for i in range(self._all.size):
+            # The paths may have ended at different positions; what any of them sent is part of the stream.
             position = max(position, cython.cast(ImageConnection, self._all.at(i))._end_position)
         return position
 
@@ -171,6 +177,8 @@ class ImageConnections:
             # Only errors also go to connections that are silent.
             if frame_type != wire.TYPE_ERR and not self._is_answered(connection, now_ns):
                 continue
+            # On every path: each may lead to another sender, and each has flow control and retransmissions of its
+            # own.
             if cython.cast(ImageConnection, connection).send(frame_type, frame) > 0:
                 sent += 1
         return sent

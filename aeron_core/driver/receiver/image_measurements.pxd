@@ -17,16 +17,16 @@ cdef class ImageMeasurements:
     cdef CongestionControl _congestion_control
     cdef Clock _clock
     cdef AtomicCounter _invalid_packets
-    cdef Rttm _rttm
-    cdef ReplyBudget _replies
+    cdef Rttm _rttm                 # frame to send; both measurements and replies use it
+    cdef ReplyBudget _replies       # limits the replies to the sender
     cdef bint _measures_one_way
     cdef OneWayEstimate _one_way    # None unless it measures
-    cdef bint _has_measured
+    cdef bint _has_measured         # at least once: a reply may come
     cdef int64_t _last_sent_ns      # when the last measurement of this receiver was sent
     cdef int64_t _answered_ns       # when the last one of them with a reply was sent
 
     cdef int32_t measure(self, int64_t now_ns) except -1 nogil
-    @cython.locals(asked_ns=int64_t)
+    @cython.locals(request_ns=int64_t)
     cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
     cdef int32_t _on_one_way(self, Rttm rttm) except -1 nogil
     cdef int32_t _reply(self, Rttm rttm, int64_t now_ns) except -1 nogil

@@ -42,11 +42,13 @@ class ImageMeasurements:
     def measure(self, now_ns: int) -> int:
         """Start a round-trip measurement; return 1."""
         self._rttm.flags = wire.RTTM_FLAG_REPLY
+        # The timestamp is of this host only: the sender returns it unread.
         self._rttm.echo_timestamp = now_ns
         self._rttm.reception_delta = 0
         self._connections.send_rttm(self._rttm, now_ns)
         if not self._has_measured:
             self._has_measured = True
+            # Before this measurement, so that its own reply counts.
             self._answered_ns = now_ns - 1
         self._last_sent_ns = now_ns
         self._congestion_control.on_rtt_measurement_sent(now_ns)
@@ -59,19 +61,21 @@ class ImageMeasurements:
         if rttm.receiver_id == 0:
             # Looks like a reply, but measures the one-way latency from the sender to all its receivers.
             return self._on_one_way(rttm)
-        asked_ns = rttm.echo_timestamp
+        request_ns = rttm.echo_timestamp
         if (
+            # A reply to a measurement that was never sent, or with a turnaround longer than the whole round trip.
             not self._has_measured
-            or asked_ns > self._last_sent_ns
-            or not 0 <= rttm.reception_delta <= now_ns - asked_ns
+            or request_ns > self._last_sent_ns
+            or not 0 <= rttm.reception_delta <= now_ns - request_ns
         ):
             self._invalid_packets.get_and_add(1)
             return 0
-        if asked_ns <= self._answered_ns:
+        if request_ns <= self._answered_ns:
             # Duplicated by the network, or overtaken by the reply to a later measurement.
             return 0
-        self._answered_ns = asked_ns
-        return self._congestion_control.on_rtt_measurement(now_ns, now_ns - asked_ns - rttm.reception_delta)
+        self._answered_ns = request_ns
+        # `reception_delta` is the time that the frame spent at the sender; it is not part of the network.
+        return self._congestion_control.on_rtt_measurement(now_ns, now_ns - request_ns - rttm.reception_delta)
 
     def _on_one_way(self, rttm: Rttm) -> int:
         if self._measures_one_way and not self._one_way.on_measurement(
@@ -84,6 +88,7 @@ class ImageMeasurements:
         if not self._replies.take(now_ns):
             self._invalid_packets.get_and_add(1)
             return 0
+        # No reply flag: a reply must never be answered, or two ends would reply to each other endlessly.
         self._rttm.flags = 0
         self._rttm.echo_timestamp = rttm.echo_timestamp
         self._rttm.reception_delta = 0

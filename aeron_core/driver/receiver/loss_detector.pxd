@@ -10,14 +10,14 @@ from aeron_core.logbuffer.gap_scanner cimport scan_for_gap
 @cython.final
 cdef class LossDetector:
     cdef LogBuffer _log
-    cdef NakDelay _delay
+    cdef NakDelay _delay                    # fixed or random, see `nak_delay`
     cdef readonly bint has_gap              # found by the last scan
     cdef readonly bint is_new_gap           # not found by the scan before
     cdef readonly bint is_due               # request it now
     cdef readonly int32_t gap_term_id       # of the open gap
     cdef readonly int32_t gap_offset
     cdef readonly int32_t gap_length
-    cdef int64_t _expiry_ns
+    cdef int64_t _expiry_ns                 # when the open gap is due
 
     @cython.locals(
         bits=int32_t, rebuild_offset=int32_t, limit_offset=int32_t, gap=int64_t,

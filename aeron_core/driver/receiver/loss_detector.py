@@ -36,6 +36,7 @@ class LossDetector:
         self.has_gap = False
         self.is_new_gap = False
         self.is_due = False
+        # Everything received is contiguous: a gap needs something beyond it.
         if rebuild_position >= hwm_position:
             return rebuild_position
         bits = self._log.position_bits_to_shift
@@ -52,6 +53,8 @@ class LossDetector:
         )
         offset = positions.high_of_pair(gap)
         length = positions.low_of_pair(gap)
+        # A gap ends at the next frame that arrived, or at the limit: a heartbeat shows that data is missing before any
+        # later data arrives.
         if length > 0:
             self.has_gap = True
             term_id = positions.compute_term_id(rebuild_position, bits, self._log.initial_term_id)
@@ -61,7 +64,9 @@ class LossDetector:
                 self.gap_offset = offset
                 self.gap_length = length
                 self.is_new_gap = True
+                # Not at once: frames may only be reordered, and in a group another receiver may request the same gap.
                 self._expiry_ns = now_ns + self._delay.delay_ns(False)
+            # With a delay of 0, as for unreliable streams, a new gap is due in the same call.
             if now_ns >= self._expiry_ns:
                 self.is_due = True
                 self._expiry_ns = now_ns + self._delay.delay_ns(True)

@@ -17,14 +17,14 @@ from aeron_core.protocol.frames.nak cimport Nak
 cdef class LossRecovery:
     cdef readonly LossDetector detector
     cdef LogBuffer _log
-    cdef StreamLosses _losses
+    cdef StreamLosses _losses               # entry of the stream in the loss report
     cdef Clock _clock
     cdef ImageConnections _connections
     cdef SystemCounters _counters
     cdef AtomicCounter _naks_sent
     cdef bint _is_reliable                  # False: gaps are filled with padding, not requested
     cdef int64_t _counted_end               # position up to which lost bytes were recorded
-    cdef Nak _nak
+    cdef Nak _nak                           # frame to send
 
     @cython.locals(start=int64_t, sent=int32_t)
     cdef int32_t recover(self, int64_t now_ns) except -1 nogil

@@ -44,6 +44,8 @@ class LossRecovery:
             self._log.position_bits_to_shift,
             self._log.initial_term_id,
         )
+        # Also called for retries, and for the rest of a gap that was closed in part: only bytes beyond the recorded
+        # position are a new loss.
         self._record(start, start + self.detector.gap_length)
         if not self._is_reliable:
             # Write padding into the gap, so that subscribers can read past it.
@@ -52,6 +54,7 @@ class LossRecovery:
             ):
                 self._counters.loss_gap_fills.increment_release()
             return 1
+        # The NAK names term and offset. Whether the data is still there is up to the sender.
         self._nak.term_id = self.detector.gap_term_id
         self._nak.term_offset = self.detector.gap_offset
         self._nak.length = self.detector.gap_length
@@ -62,6 +65,7 @@ class LossRecovery:
         return 1
 
     def _record(self, start: int, end: int) -> int:
+        # Gaps are found in the order of the stream, so one position is enough to remember what was counted.
         start = max(start, self._counted_end)
         if end > start:
             self._losses.record(end - start, self._clock.epoch_ms())

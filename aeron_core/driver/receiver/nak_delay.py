@@ -43,13 +43,16 @@ class MulticastNakDelay(NakDelay):
     """Random delays from 0 to `max_backoff_ns`, for a group of about `group_size`; `seed` makes them repeatable."""
 
     def __init__(self, group_size: int, max_backoff_ns: int, seed: int) -> None:
+        # lambda of RFC 5401.
         growth = math.log(group_size) + 1
         self._scale = max_backoff_ns / growth
         self._spread = math.exp(growth) - 1
+        # A double has 53 bits of precision: 53 random bits times 2^-53 are uniform in [0, 1).
         self._unit = 1.0 / (1 << 53)
         # Spread small seeds over all bits (the finalizer of splitmix64).
         seed = ((seed ^ seed >> 30) * 0xBF58476D1CE4E5B9) & _STATE_MASK
         seed = ((seed ^ seed >> 27) * 0x94D049BB133111EB) & _STATE_MASK
+        # Zero is the one state from which the generator would never move.
         self._state = (seed ^ seed >> 31) or 1
         self._multiplier = 0x2545F4914F6CDD1D
 

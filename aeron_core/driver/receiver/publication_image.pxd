@@ -28,19 +28,19 @@ cdef class PublicationImage:
     cdef readonly int32_t stream_id
     cdef readonly ReceiveChannelEndpoint endpoint
     cdef readonly LogBuffer log
-    cdef readonly AtomicCounter hwm_position
-    cdef readonly AtomicCounter rebuild_position
-    cdef readonly SubscriberPositions subscribers
+    cdef readonly AtomicCounter hwm_position        # written by the receiver only
+    cdef readonly AtomicCounter rebuild_position    # written by the receiver only
+    cdef readonly SubscriberPositions subscribers   # used by the receiver only
     cdef readonly AtomicLong is_end_of_stream       # 1 once the sender signalled the end
-    cdef readonly AtomicLong time_of_last_packet_ns
+    cdef readonly AtomicLong time_of_last_packet_ns  # compared with the liveness timeout by the conductor
     cdef readonly AtomicLong is_draining            # 1: status messages carry EOS; written by the conductor
     cdef AtomicLong _response_session               # session of the responses, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
     cdef SystemCounters _counters
-    cdef CongestionControl _congestion_control
-    cdef RebuildState _rebuild
-    cdef readonly LossRecovery loss
-    cdef readonly ImageMeasurements measurements
+    cdef CongestionControl _congestion_control      # chosen by the conductor, called by the receiver only
+    cdef RebuildState _rebuild                      # argument and result of the congestion control, reused
+    cdef readonly LossRecovery loss                 # gaps and NAKs
+    cdef readonly ImageMeasurements measurements    # RTTM
     cdef readonly ImageConnections connections      # paths on which the stream arrives
     cdef ErrorFrame _rejection                      # sent while rejected; written before the flag
     cdef StatusMessage _sm
@@ -50,13 +50,13 @@ cdef class PublicationImage:
     cdef readonly int32_t window_length             # of the next status message; the conductor reads it now and then
     cdef int64_t _next_sm_position                  # of the next status message
     cdef int64_t _last_sm_position                  # of the last one sent
-    cdef int64_t _overrun_threshold
+    cdef int64_t _overrun_threshold                 # packets that end beyond it are dropped
     cdef int64_t _clean_position                    # the log is clean up to a term before this position
     cdef int64_t _sm_timeout_ns
-    cdef int64_t _sm_deadline_ns
-    cdef bint _is_sm_due
+    cdef int64_t _sm_deadline_ns                    # of the next periodic status message
+    cdef bint _is_sm_due                            # before the deadline: subscribers advanced or the window changed
     cdef int64_t _last_lowest_position              # of the subscribers at the last call
-    cdef int64_t _last_hwm_position
+    cdef int64_t _last_hwm_position                 # at the last call
 
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     cdef int64_t consumed_position(self) except -1 nogil

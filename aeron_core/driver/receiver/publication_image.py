@@ -54,6 +54,7 @@ class PublicationImage:
         self.rebuild_position = params.rebuild_position
         self.subscribers = SubscriberPositions()
         self.is_end_of_stream = AtomicLong()
+        # Creation counts as a packet, so that the liveness timeout begins with it.
         self.time_of_last_packet_ns = AtomicLong(params.now_ns)
         self.is_draining = AtomicLong()
         self._is_rejected = AtomicLong()
@@ -68,6 +69,7 @@ class PublicationImage:
         self._is_status_message_enabled = True
         self.window_length = self._congestion_control.initial_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
+        # Has passed: the first status message is due at once, since the sender waits for it.
         self._sm_deadline_ns = 0
         self._is_sm_due = False
         self._start_at(params.position)
@@ -76,6 +78,8 @@ class PublicationImage:
     def _start_at(self, position: int) -> None:
         self._next_sm_position = position
         self._last_sm_position = position
+        # Half a term, the largest window, beyond the last status message: the rest of the buffers holds what is not
+        # yet consumed or cleaned.
         self._overrun_threshold = position + (self.log.term_length >> 1)
         self._clean_position = position
         self._last_lowest_position = -1
@@ -139,6 +143,8 @@ class PublicationImage:
     ) -> int:
         """Insert a datagram into the log; return the bytes used, 0 if it is dropped, or a negative `wire.FRAME_…`."""
         if (
+            # Term ids wrap, so the distance to the initial one is a signed 32-bit difference: negative before the
+            # start.
             positions.compute_term_count(term_id, self.log.initial_term_id) < 0
             or self._is_rejected.get_acquire()
         ):
@@ -157,6 +163,7 @@ class PublicationImage:
         if payload_length == 0:
             # A data frame without payload is a heartbeat.
             return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
+        # Underrun: this part was consumed and may have been cleaned. Writing there would bring old frames back.
         if packet_position < self._last_sm_position:
             # Old data is no sign of life: it may be repeated long after its sender has ended.
             self._counters.flow_control_under_runs.increment_release()
@@ -165,9 +172,11 @@ class PublicationImage:
                 self.connections.track(endpoint, source, now_ns)
             return 0
         self.connections.track(endpoint, source, now_ns)
+        # The conductor compares it with the liveness timeout.
         self.time_of_last_packet_ns.set_release(now_ns)
         # Stores the frame length last (release): readers see the whole packet or nothing.
         insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
+        # Release: the conductor compares it with the rebuild position to see whether all data has arrived.
         self.hwm_position.propose_max_release(proposed)
         return length
 
@@ -180,6 +189,7 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
+        # More lenient than for data: a heartbeat is not written to the log, so an old one does no harm.
         bottom = self._last_sm_position - self.log.term_length
         if position < 0 or position < bottom:
             self._counters.flow_control_under_runs.increment_release()
@@ -193,6 +203,7 @@ class PublicationImage:
             and self.connections.end(endpoint, position)
         ):
             self._on_end_of_stream(flags & wire.DATA_FLAG_REVOKED != 0)
+        # The sender has sent up to here: whatever is missing below is a gap, even if nothing more is sent.
         self.hwm_position.propose_max_release(position)
         self._counters.heartbeats_received.increment_release()
         return wire.DATA_HEADER_LENGTH
@@ -201,6 +212,7 @@ class PublicationImage:
         if is_revoked:
             self.log.set_is_revoked(True)
             self._counters.publication_images_revoked.increment_release()
+        # The position is for clients, in the log; the flag is for the conductor.
         self.log.set_end_of_stream_position(self.connections.end_position())
         self.is_end_of_stream.set_release(1)
         return 0
@@ -209,6 +221,7 @@ class PublicationImage:
         """Update the rebuild position and the next status message, and recover gaps; return the frames sent."""
         if self.subscribers.size() == 0 or self.log.is_revoked():
             return 0
+        # Plain reads: only this thread writes the two positions.
         hwm = self.hwm_position.get()
         before = self.rebuild_position.get()
         # Clients write subscriber positions: cap them at a term beyond the last status message, which is more than can
@@ -220,8 +233,10 @@ class PublicationImage:
             return 0
         self._last_lowest_position = lowest
         self._last_hwm_position = hwm
+        # A subscriber may be ahead of the scan: the frames up to its position are complete.
         before = self.subscribers.highest(before, ceiling)
         after = self.loss.detector.scan(before, hwm, now_ns)
+        # For the conductor, tools, and subscribers that join: a subscriber reads until a frame length is zero.
         self.rebuild_position.propose_max_release(after)
         self._rebuild.now_ns = now_ns
         self._rebuild.consumption_position = lowest
@@ -231,6 +246,7 @@ class PublicationImage:
         self._rebuild.rebuild_position_after = after
         self._rebuild.loss_occurred = self.loss.detector.is_new_gap
         self._rebuild.force_status_message = False
+        # Never more than half a term, whatever a strategy returns: the overrun check would drop the rest.
         window = min(self._congestion_control.on_track_rebuild(self._rebuild), self.log.term_length >> 1)
         if (
             self._rebuild.force_status_message
@@ -250,6 +266,7 @@ class PublicationImage:
 
     def send_pending(self, now_ns: int) -> int:
         """Send the status message, error or measurement that is due; return the frames sent."""
+        # Errors replace status messages: without those the sender times this receiver out.
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
         work = 0
@@ -261,6 +278,7 @@ class PublicationImage:
             if session != 0:
                 # Due now: the requester waits for it.
                 self._sm_deadline_ns = now_ns - 1
+        # Due because subscribers advanced, or periodically: the message also shows that this receiver is alive.
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
             if now_ns > self._sm_deadline_ns and session != 0:
                 # The assignment to 32 bits drops the upper half.
@@ -286,12 +304,16 @@ class PublicationImage:
         self._sm.consumption_term_offset = positions.compute_term_offset(
             position, self.log.position_bits_to_shift
         )
+        # The sender may send up to position + window. The position is that of the slowest subscriber: nothing beyond
+        # it is consumed by all.
         self._sm.receiver_window = self.window_length
+        # EOS while draining: the sender forgets this receiver at once, not after its timeout.
         self._sm.flags = wire.SM_FLAG_EOS if self.is_draining.get_acquire() else 0
         sent = self.connections.send_status_message(self._sm, now_ns)
         if sent > 0:
             self._counters.status_messages_sent.get_and_add(sent)
         self.log.set_active_transport_count(self.connections.count_alive(now_ns))
+        # Only after sending: until then the sender acts on the previous message, and so do the checks of packets.
         self._last_sm_position = position
         self._overrun_threshold = position + (self.log.term_length >> 1)
         self._is_sm_due = False

@@ -15,7 +15,7 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 cdef class Receiver(DataAgent):
     cdef PolledReceiveEndpoints _endpoints
     cdef PointerList _images                # of PublicationImage
-    cdef int32_t _next_image
+    cdef int32_t _next_image                # next index of the walk: 0, except after an image that raised
 
     @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t _update_images(self, int64_t now_ns) except -1 nogil

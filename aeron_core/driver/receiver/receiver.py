@@ -41,6 +41,8 @@ class Receiver(DataAgent):
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
+        # Receive before updating: a gap that these packets close is not requested, and their positions are reported
+        # at once.
         work += self._endpoints.poll(now_ns)
         return work + self._update_images(now_ns)
 
@@ -48,6 +50,7 @@ class Receiver(DataAgent):
         work = 0
         while self._next_image < self._images.size:
             index = self._next_image
+            # Advance first: if the image raises, the next call begins with the one after it.
             self._next_image += 1
             work += cython.cast(PublicationImage, self._images.at(index)).track_rebuild(now_ns)
             work += cython.cast(PublicationImage, self._images.at(index)).send_pending(now_ns)
@@ -62,6 +65,7 @@ class Receiver(DataAgent):
         elif operation == operations.REMOVE_RECEIVE_ENDPOINT:
             self._endpoints.remove(target)
             self._release()
+        # Commands on one image skip the dispatcher: it only routes frames to images.
         elif operation in (
             operations.ADD_IMAGE_SUBSCRIBER,
             operations.REMOVE_IMAGE_SUBSCRIBER,
@@ -99,6 +103,8 @@ class Receiver(DataAgent):
             self._images.append(subject)
             cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))
         elif operation == operations.REMOVE_IMAGE:
+            # First from the list, then from the dispatcher, then RELEASED: nothing on this thread refers to the image
+            # any more.
             self._images.remove(subject)
             cython.cast(Dispatcher, dispatcher).remove_image(cython.cast(PublicationImage, subject))
             self._release()
@@ -123,6 +129,7 @@ class Receiver(DataAgent):
             self._release()
         elif operation == operations.ADD_IMAGE_SUBSCRIBER:
             self._link(
+                # LINKED carries the join position to the conductor, which announces the image to the client with it.
                 cython.cast(PublicationImage, image).add_subscriber(cython.cast(SubscriberPosition, position))
             )
         elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:

@@ -14,7 +14,7 @@ cpdef bint is_expired(int64_t state, int64_t now_ns) noexcept nogil
 @cython.final
 cdef class StreamInterest:
     cdef readonly int32_t stream_id
-    cdef bint _is_all_sessions
+    cdef bint _is_all_sessions  # a subscription without a session id
     cdef LongMap _sessions      # session id -> 1 for a session with a subscription of its own
     cdef LongMap _states        # session id -> state of a session without an image
     cdef PointerMap _images     # session id -> PublicationImage, borrowed

@@ -7,7 +7,7 @@ cdef int64_t _MAX_REPORTED
 
 
 cdef class AcknowledgedPublication(SendingPublication):
-    cdef int64_t _window_length
+    cdef int64_t _window_length         # half a term
 
     @cython.locals(position=int64_t, confirmed=int64_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil

@@ -32,12 +32,16 @@ class AcknowledgedPublication(SendingPublication):
 
     def send_pending(self, now_ns: int) -> int:
         """Let the medium send what it can; return the newly confirmed bytes, at most 2**30."""
+        # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
         confirmed = self.endpoint.advance(self, position, now_ns)
+        # The connected peer is the receiver: there are no status messages that could show it alive.
         self.has_receivers.set_release(self.endpoint.has_peer(self))
         if confirmed <= position:
             return 0
+        # What is below it is never sent again: `update_limit` derives from it how far publishers may go.
         self.sender_position.set_release(confirmed)
+        # For monitoring only: the medium decides how much it sends.
         self.sender_limit.set_release(confirmed + self._window_length)
         return min(confirmed - position, _MAX_REPORTED)
 

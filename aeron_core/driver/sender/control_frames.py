@@ -31,10 +31,13 @@ class ControlFrames:
         self.setup.term_length = params.log.term_length
         self.setup.mtu = params.mtu
         self.setup.ttl = params.ttl
+        # With the flag, receivers treat the stream as one of a group, unless their channel sets `group`: they wait for
+        # random times before they send NAKs.
         self.setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
         if params.requests_response:
             self.setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
         self._heartbeat = DataHeader()
+        # Its frame length stays 0. This distinguishes it from a message without payload, whose frame has 32 bytes.
         self._heartbeat.frame_type = wire.TYPE_DATA
         self._rttm = Rttm()
         for frame in (self.setup, self._heartbeat, self._rttm):
@@ -43,6 +46,7 @@ class ControlFrames:
 
     def encode_setup(self, position: int) -> int:
         """Encode a SETUP for a receiver that joins at `position`; return its length."""
+        # Frames carry no positions: a receiver computes one from the initial term id, the active one and the offset.
         self.setup.active_term_id = positions.compute_term_id(
             position, self._position_bits_to_shift, self._initial_term_id
         )

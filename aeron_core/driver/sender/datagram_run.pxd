@@ -10,7 +10,7 @@ from aeron_core.logbuffer.scanner cimport scan_for_availability
 @cython.final
 cdef class DatagramRun:
     cdef LogBuffer _log
-    cdef int32_t _mtu
+    cdef int32_t _mtu                   # length of the longest datagram
     cdef int32_t _max_segments          # 1 without GSO
     cdef readonly int32_t padding       # length of the term's last frame, of which only the header is sent
     cdef readonly bint is_blocked       # the next frame does not fit the window

@@ -40,6 +40,8 @@ class DatagramRun:
         is_closed = False
         while window > 0:
             left = self._log.term_length - offset
+            # Each scan finds the frames of one datagram. Frames are not split: publishers fragment messages to fit
+            # the mtu.
             scan_limit = min(window, self._mtu)
             scan = scan_for_availability(self._log.buffer, base + offset, left, scan_limit)
             available = positions.low_of_pair(scan)
@@ -54,6 +56,7 @@ class DatagramRun:
                 run_start = offset
                 run_length = 0
                 if batch.count == max_entries:
+                    # The padding follows a datagram for which the batch has no entry left.
                     self.padding = 0
                     break
             if run_length == 0:
@@ -62,9 +65,11 @@ class DatagramRun:
             is_closed = available < segment
             segments += 1
             run_length += available
+            # Of padding only the header is sent, but the position skips all of it.
             offset += available + self.padding
             total += available + self.padding
             window -= available + self.padding
+            # The next term is in another buffer: a run of bytes ends here.
             if self.padding > 0 or offset >= self._log.term_length:
                 break
         if run_length > 0:

@@ -17,14 +17,14 @@ cdef class IpcPublication:
     cdef readonly LogBuffer log
     cdef readonly AtomicLong state              # a PUBLICATION_…, written by the conductor
     cdef readonly AtomicLong consumer_position  # of the fastest subscriber so far
-    cdef readonly SubscriberPositions subscribers
-    cdef AtomicCounter _publisher_position
-    cdef AtomicCounter _publisher_limit
+    cdef readonly SubscriberPositions subscribers  # used by the sender only
+    cdef AtomicCounter _publisher_position         # for tools
+    cdef AtomicCounter _publisher_limit            # read by publishers; written by the sender only
     cdef int64_t _window_length
     cdef int64_t _trip_gain                     # bytes that subscribers move before the limit is updated
-    cdef int64_t _trip_limit
-    cdef int64_t _clean_position
-    cdef bint _is_connected
+    cdef int64_t _trip_limit                    # the limit is published when it exceeds this
+    cdef int64_t _clean_position                # consumed data before it is zeroed
+    cdef bint _is_connected                     # as last stored in the log
 
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     @cython.locals(producer_position=int64_t, highest=int64_t, work=int32_t)

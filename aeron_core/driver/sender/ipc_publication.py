@@ -47,15 +47,18 @@ class IpcPublication:
 
     def update_limit(self, now_ns: int) -> int:
         """Publish the position up to which publishers may append; return 1 if it changed."""
+        # Without clients there is nothing to limit: the stream drains.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
         producer_position = self.log.producer_position()
+        # For tools: publishers themselves claim with the tail counters in the log.
         self._publisher_position.set_release(producer_position)
         highest = self.subscribers.highest(self.consumer_position.get_acquire(), producer_position)
         if self.subscribers.size() == 0:
             self._set_connected(False)
             if self._publisher_limit.get() <= highest:
                 return 0
+            # Without subscribers publishers may not pass what was consumed: the next subscriber starts there.
             self._publisher_limit.set_release(highest)
             self._trip_limit = highest
             self._clean_position = clean_step(self.log, self._clean_position, highest)
@@ -71,6 +74,8 @@ class IpcPublication:
         limit = lowest + self._window_length
         if limit <= self._trip_limit:
             return 0
+        # Clean first: the limit lets publishers into the cleaned part, where readers take zeros for "not written
+        # yet".
         self._clean_position = clean_step(self.log, self._clean_position, lowest)
         self._publisher_limit.set_release(limit)
         self._trip_limit = limit + self._trip_gain
@@ -78,6 +83,7 @@ class IpcPublication:
 
     def _set_connected(self, is_connected: bool) -> int:
         if self._is_connected != is_connected:
+            # Clients read the flag in the log: store it only when it changes, so that it stays in their caches.
             self._is_connected = is_connected
             self.log.set_is_connected(is_connected)
         return 0

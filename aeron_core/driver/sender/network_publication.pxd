@@ -25,27 +25,27 @@ from aeron_core.spi.flow_control cimport FlowControl
 
 
 cdef class NetworkPublication(SendingPublication):
-    cdef FlowControl _flow_control
+    cdef FlowControl _flow_control              # chosen by the conductor, called by the sender only
     cdef RetransmitHandler _retransmits
     cdef SystemCounters _counters
-    cdef AtomicCounter _back_pressure_events
+    cdef AtomicCounter _back_pressure_events    # times that the sender stopped at its limit
     cdef AtomicCounter _naks_received
     cdef DatagramRun _run
     cdef SendBatch _batch                       # shared by all publications of the sender
-    cdef ControlFrames _frames
+    cdef ControlFrames _frames                  # SETUP, heartbeat and RTTM of this stream
     cdef ReplyBudget _rttm_replies
     cdef OneWaySchedule _one_way
     cdef Clock _clock
-    cdef LiveReceivers _receivers
-    cdef PublicationEvents _events
+    cdef LiveReceivers _receivers               # those whose last status message is not older than the timeout
+    cdef PublicationEvents _events              # to the conductor
     cdef int32_t _max_entries                   # of one send call
     cdef bint _has_refused_receivers            # reported, and no receiver was forgotten since
-    cdef bint _requests_response
-    cdef bint _is_response
-    cdef bint _is_unicast
-    cdef bint _signals_eos
+    cdef bint _requests_response                # the SETUP requests a response stream
+    cdef bint _is_response                      # the stream answers requests
+    cdef bint _is_unicast                       # one receiver: its EOS ends the stream
+    cdef bint _signals_eos                      # heartbeats carry the end of the stream
     cdef bint _has_initial_connection           # a status message was received
-    cdef bint _is_setup_elicited
+    cdef bint _is_setup_elicited                # a receiver requested a SETUP
     cdef bint _tracks_sender_limits             # count the next back-pressure event
     cdef int64_t _longest_padding               # bytes at the end of a term that are skipped, not sent
     cdef int64_t _time_of_last_setup_ns

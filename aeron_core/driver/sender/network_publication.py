@@ -80,6 +80,8 @@ class NetworkPublication(SendingPublication):
         """Send what is due; return the bytes sent."""
         # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
+        # Without a request, SETUPs are sent only until the first status message: it shows that a receiver has an
+        # image.
         if not self._has_initial_connection or self._is_setup_elicited:
             self._send_setup_if_due(position, now_ns)
         sent = self._send_data(position, now_ns)
@@ -93,6 +95,8 @@ class NetworkPublication(SendingPublication):
         return sent
 
     def _send_data(self, position: int, now_ns: int) -> int:
+        # Plain read: only this thread writes the limit. The window can be negative after padding, of which only the
+        # header was sent.
         window = self.sender_limit.get() - position
         first = self._run.collect(self._batch, position, window, self._max_entries)
         if self._batch.count == 0:
@@ -105,6 +109,7 @@ class NetworkPublication(SendingPublication):
             self._counters.short_sends.get_and_add(1)
             first = self._batch.length_of_first(taken)
         if taken > 0:
+            # Data replaces the heartbeat.
             self._time_of_last_send_ns = now_ns
             self._tracks_sender_limits = True
             # Release: the conductor and clients read the position to see what was sent.
@@ -130,12 +135,15 @@ class NetworkPublication(SendingPublication):
             )
         self._send_frame(length)
         self._time_of_last_setup_ns = now_ns
+        # One SETUP answers the request: a receiver that loses it requests another. Without any receiver, repeat it
+        # until a status message arrives.
         if self.has_receivers.get_acquire():
             self._is_setup_elicited = False
         return 0
 
     def _send_heartbeat_if_due(self, position: int, now_ns: int) -> int:
         if (
+            # Before the first status message there is no image to keep alive.
             not self._has_initial_connection
             or now_ns <= self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS
         ):
@@ -144,6 +152,8 @@ class NetworkPublication(SendingPublication):
         flags = wire.DATA_FLAGS_UNFRAGMENTED
         if self.log.is_revoked():
             flags |= wire.DATA_FLAG_EOS | wire.DATA_FLAG_REVOKED
+        # The end is known only after the last data was sent, hence the flag is in heartbeats. They repeat it, so that
+        # a lost one does no harm.
         elif self._signals_eos and self.is_end_of_stream.get_acquire():
             flags |= wire.DATA_FLAG_EOS
         self._time_of_last_send_ns = now_ns
@@ -190,6 +200,8 @@ class NetworkPublication(SendingPublication):
             if self.is_end_of_stream.get_acquire():
                 # A receiver that joins now would create an image that never receives anything.
                 return 0
+            # The duty cycle sends the SETUP, at most one per SETUP_INTERVAL_NS: many receivers, or forged requests,
+            # cannot make this side send more.
             self._is_setup_elicited = True
             self._flow_control.on_setup_elicited(sm, now_ns)
             return 0
@@ -200,11 +212,15 @@ class NetworkPublication(SendingPublication):
             # The receiver leaves the stream.
             self._receivers.forget(sm.receiver_id)
             if self._is_unicast:
+                # The only receiver needs no retransmission any more: the conductor does not wait for the linger
+                # timeout.
                 self.has_unicast_eos.set_release(1)
         elif not self._receivers.note(sm.receiver_id, now_ns):
             return self._refuse_receiver()
         self._set_has_receivers(self._receivers.count() > 0, now_ns)
         self._has_initial_connection = True
+        # A status message is not answered. The receiver repeats it, so a lost one delays the limit but does not stop
+        # it.
         position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
         self.sender_limit.set_release(limit)
@@ -262,6 +278,7 @@ class NetworkPublication(SendingPublication):
     ) -> int:
         """Handle the error of a receiver that rejects the stream: forget it, and report it to the publishers."""
         self._flow_control.on_error(error, now_ns)
+        # Not tracked: a repeated or forged error. Each rejection is reported once.
         if not self._receivers.forget(error.receiver_id):
             return 0
         if self._receivers.count() == 0:
@@ -270,6 +287,7 @@ class NetworkPublication(SendingPublication):
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Reply to a receiver that measures the round-trip time."""
+        # A reply to nothing: publications send no measurements that are answered.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             return 0
         if not self._rttm_replies.take(now_ns):
@@ -298,6 +316,7 @@ class NetworkPublication(SendingPublication):
         bottom = sender_position - (self.log.term_length >> 1) - self._longest_padding
         if position < bottom or position >= sender_position:
             return 0
+        # Only what was sent once: flow control has not allowed more.
         remaining = min(length, sender_position - position)
         sent = 0
         while remaining > 0:

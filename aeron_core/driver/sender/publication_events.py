@@ -37,6 +37,7 @@ class PublicationEvents:
 
         The conductor would notice by itself, but later.
         """
+        # Each lost status message can make a receiver new again.
         if not self._is_response_due(now_ns):
             return 0
         self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), publication))
@@ -71,10 +72,12 @@ class PublicationEvents:
         """Report the error of a receiver."""
         self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), publication))
         self._event.set_number(0, error.error_code)
+        # 0 is a valid group tag, so its presence is a number of its own.
         self._event.set_number(1, 1 if error.flags & wire.ERR_FLAG_HAS_GROUP_TAG else 0)
         self._event.set_value(0, error.receiver_id)
         self._event.set_value(1, error.group_tag)
         self._event.set_value(2, destination_registration_id)
+        # Copied into the ring: the frame is valid during the call only.
         self._event.set_text(error._text, 0, error.text_length)
         self._event.source.assign(source)
         return self._offer()

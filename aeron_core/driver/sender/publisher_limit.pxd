@@ -10,8 +10,8 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 @cython.final
 cdef class PublisherLimit:
     cdef LogBuffer _log
-    cdef AtomicCounter _counter
-    cdef int64_t _window_length
+    cdef AtomicCounter _counter     # read by publishers; written by the sender only
+    cdef int64_t _window_length     # at most half a term
     cdef int64_t _clean_position    # the log is clean up to a term before this position
 
     cdef int64_t get(self) noexcept nogil

@@ -35,9 +35,11 @@ class PublisherLimit:
         limit = consumer_position + self._window_length
         if limit <= self._counter.get():
             return 0
+        # Clean first, then publish the limit: it lets publishers into the cleaned buffer.
         self._clean_position = clean_step(
             self._log, self._clean_position, consumer_position - self._log.term_length
         )
+        # Otherwise the limit stays; the next call cleans the next term.
         if self._is_clean_for(limit):
             self._counter.set_release(limit)
         return 1
@@ -46,6 +48,7 @@ class PublisherLimit:
         """Lower the limit to `position` while there is no consumer; return 1 if it changed."""
         if self._counter.get() <= position:
             return 0
+        # Nothing is consumed: publishers must not fill the log.
         self._counter.set_release(position)
         self._clean_position = clean_step(self._log, self._clean_position, position - self._log.term_length)
         return 1

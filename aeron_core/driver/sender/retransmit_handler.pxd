@@ -23,11 +23,11 @@ cdef class Resender(SendStream):
 cdef class RetransmitHandler:
     cdef Retransmit _actions[256]   # AERON_MAX_RESEND allows no more
     cdef int32_t _capacity          # usable actions: 1 if there is only one receiver
-    cdef int32_t _active_count
-    cdef bint _is_group
+    cdef int32_t _active_count      # actions that are delayed or lingering
+    cdef bint _is_group             # several receivers: several gaps at a time
     cdef int64_t _delay_ns
     cdef int64_t _linger_ns
-    cdef int32_t _initial_window_length
+    cdef int32_t _initial_window_length  # of a receiver, as configured here
 
     @cython.locals(slot=int32_t, resend_length=int32_t)
     cdef int32_t on_nak(

@@ -64,6 +64,7 @@ class RetransmitHandler:
         self._actions[slot].term_offset = term_offset
         self._actions[slot].length = resend_length
         if self._delay_ns == 0:
+            # Lingering covers the round trip: NAKs that were sent before the data arrived are ignored.
             self._actions[slot].state = operations.RETRANSMIT_LINGERING
             self._actions[slot].expiry_ns = now_ns + self._linger_ns
             resender.resend(term_id, term_offset, resend_length)
@@ -85,6 +86,7 @@ class RetransmitHandler:
                 continue
             work += 1
             if self._actions[i].state == operations.RETRANSMIT_DELAYED:
+                # State first: if the resend raises, the action lingers, instead of being repeated in each duty cycle.
                 self._actions[i].state = operations.RETRANSMIT_LINGERING
                 self._actions[i].expiry_ns = now_ns + self._linger_ns
                 resender.resend(
@@ -109,6 +111,7 @@ class RetransmitHandler:
                 < self._actions[i].term_offset + self._actions[i].length
             ):
                 return -1
+            # A receiver requests one gap at a time. A NAK for another one shows that it has the data of this action.
             elif not self._is_group:
                 available = i
         return available

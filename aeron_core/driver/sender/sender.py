@@ -70,12 +70,15 @@ class Sender(DataAgent):
             index = self._round_robin + self._next_to_send
             if index >= count:
                 index -= count
+            # Advance first: if the stream raises, the next call begins with the one after it.
             self._next_to_send += 1
             sent += cython.cast(SendingPublication, self._publications.at(index)).send_pending(now_ns)
         self._next_to_send = 0
         return sent
 
     def _update_limits(self, now_ns: int) -> int:
+        # The conductor does this in the reference. Here it must not depend on the GIL, which an application thread
+        # can hold for long.
         work = 0
         while self._next_limit < self._publications.size:
             index = self._next_limit
@@ -102,6 +105,7 @@ class Sender(DataAgent):
             cython.cast(SendingPublication, target).endpoint.remove_stream(
                 cython.cast(SendingPublication, target)
             )
+            # RELEASED is sent when no list has the pointer any more: the conductor may free the object at once.
             self._release()
         elif operation == operations.ADD_IPC_PUBLICATION:
             self._ipc_publications.append(target)

@@ -17,12 +17,12 @@ cdef class SendingPublication(Resender):
     cdef readonly AtomicLong is_end_of_stream   # 1 once everything was sent and no more follows; by the conductor
     cdef readonly AtomicLong has_receivers      # 1 while a receiver is alive
     cdef readonly AtomicLong has_unicast_eos    # 1 once the only receiver confirmed the end of the stream
-    cdef readonly AtomicCounter sender_position
-    cdef readonly AtomicCounter sender_limit
-    cdef readonly SubscriberPositions spies
+    cdef readonly AtomicCounter sender_position  # bytes sent, or confirmed by the peer; written by the sender
+    cdef readonly AtomicCounter sender_limit     # position that receivers allow; written by the sender
+    cdef readonly SubscriberPositions spies      # local subscribers of the log; used by the sender only
     cdef bint _simulates_connection             # spies count as receivers
-    cdef bint _is_connected
-    cdef AtomicCounter _publisher_position
+    cdef bint _is_connected                     # as last stored in the log
+    cdef AtomicCounter _publisher_position      # for tools
     cdef PublisherLimit _publisher_limit
 
     cdef int64_t add_spy(self, SubscriberPosition spy) except -1 nogil

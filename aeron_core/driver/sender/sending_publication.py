@@ -54,10 +54,12 @@ class SendingPublication(Resender):
 
     def update_limit(self, now_ns: int) -> int:
         """Publish the position up to which publishers may append; return 1 if it changed."""
+        # Without clients there is nothing to limit: the stream drains.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
         self._publisher_position.set_release(self.log.producer_position())
         if not self.log.is_revoked() and self._has_subscribers(now_ns):
+            # Spies read the same log: the slowest of them and the sender determine how much of it is free.
             work = self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
             # After the limit: a publisher that sees itself connected also sees a limit that lets it publish.
             self._set_connected(True)

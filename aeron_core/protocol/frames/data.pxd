@@ -9,11 +9,11 @@ from aeron_core.protocol.frames.header cimport Frame, put_header, validate
 @cython.final
 cdef class DataHeader(Frame):
     cdef public uint16_t frame_type     # wire.TYPE_DATA or wire.TYPE_PAD
-    cdef public int32_t term_offset
+    cdef public int32_t term_offset     # of the frame in its term
     cdef public int32_t session_id
     cdef public int32_t stream_id
-    cdef public int32_t term_id
-    cdef public int64_t reserved_value
+    cdef public int32_t term_id         # initial term id plus the number of earlier terms; wraps in 32 bits
+    cdef public int64_t reserved_value  # 64 bits for the application; not interpreted
 
     @cython.locals(result=int32_t)
     cpdef int32_t decode(self, AtomicBuffer buffer, int64_t offset, int32_t length) except? -1 nogil

@@ -95,6 +95,7 @@ def validate_data_packet(
         if aligned_length < 0:
             return aligned_length
         end += aligned_length
+    # Only padding may be longer than the packet.
     if end == length or (end > length and _frame_type(buffer, offset + last) == wire.TYPE_PAD):
         return end
     return wire.FRAME_BAD_LENGTH

@@ -69,6 +69,7 @@ class FrameHeader(Frame):
 
 def minimum_length(frame_type: int) -> int:
     """Return the minimum length of a packet that starts with this type, 0 for an unknown type."""
+    # Called for each packet: the frequent types first.
     if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
         return wire.DATA_HEADER_LENGTH
     if frame_type == wire.TYPE_SM:
@@ -111,6 +112,8 @@ def validate(buffer: AtomicBuffer, offset: int, length: int) -> int:
         return wire.FRAME_TOO_SHORT
     frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
     if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
+        # The length in the first header does not bound the packet: it is 0 in a heartbeat, and that of padding counts
+        # bytes that are not sent.
         fits = length & (wire.FRAME_ALIGNMENT - 1) == 0
     else:
         fits = frame_length <= length

@@ -10,7 +10,7 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 cdef class Nak(Frame):
     cdef public int32_t session_id
     cdef public int32_t stream_id
-    cdef public int32_t term_id
+    cdef public int32_t term_id         # a gap across two terms takes two NAKs
     cdef public int32_t term_offset     # start of the gap
     cdef public int32_t length          # of the gap, in bytes
 

@@ -11,10 +11,10 @@ cdef class Setup(Frame):
     cdef public int32_t term_offset         # the sender's offset in its active term
     cdef public int32_t session_id
     cdef public int32_t stream_id
-    cdef public int32_t initial_term_id
-    cdef public int32_t active_term_id
-    cdef public int32_t term_length
-    cdef public int32_t mtu
+    cdef public int32_t initial_term_id     # of position 0: a receiver computes positions relative to it
+    cdef public int32_t active_term_id      # with the offset: the position at which a receiver joins
+    cdef public int32_t term_length         # bytes
+    cdef public int32_t mtu                 # bytes of the longest frame and datagram
     cdef public int32_t ttl                 # of the sender's multicast socket, otherwise 0
 
     @cython.locals(result=int32_t)

@@ -71,6 +71,7 @@ class Setup(Frame):
         """
         return (
             wire.TERM_MIN_LENGTH <= self.term_length <= wire.TERM_MAX_LENGTH
+            # A power of two: positions are split into term and offset by shift and mask.
             and self.term_length & (self.term_length - 1) == 0
             and 0 <= self.term_offset < self.term_length
             and self.term_offset & (wire.FRAME_ALIGNMENT - 1) == 0

@@ -10,11 +10,11 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 cdef class StatusMessage(Frame):
     cdef public int32_t session_id
     cdef public int32_t stream_id
-    cdef public int32_t consumption_term_id
+    cdef public int32_t consumption_term_id  # with the offset: the position that all subscribers have consumed
     cdef public int32_t consumption_term_offset
     cdef public int32_t receiver_window     # bytes after the consumption position that may be sent
-    cdef public int64_t receiver_id
-    cdef public bint has_group_tag
+    cdef public int64_t receiver_id         # identifies the receiver for flow control and liveness
+    cdef public bint has_group_tag          # the frame carries `group_tag`, for tagged flow control
     cdef public int64_t group_tag           # 0 for none
 
     @cython.locals(result=int32_t)

@@ -77,6 +77,7 @@ class StatusMessage(Frame):
         return (
             0 <= self.consumption_term_offset < term_length
             and self.consumption_term_offset & (wire.FRAME_ALIGNMENT - 1) == 0
+            # No window exceeds half a term: receivers keep no more than that beyond their position.
             and 0 <= self.receiver_window <= term_length >> 1
         )
 
@@ -95,5 +96,6 @@ class StatusMessage(Frame):
         Source: aeron_network_publication.c, aeron_network_publication_is_valid_status_message.
         """
         position = self.position(initial_term_id, position_bits_to_shift)
+        # The largest window is half a term, so receiver and sender are at most that far apart, not counting padding.
         half_term_length = (1 << position_bits_to_shift) >> 1
         return sender_position - half_term_length <= position <= sender_position + half_term_length

@@ -85,9 +85,9 @@ class _Verification:
     def _verify_segment(self, base: int, begin: int, end: int) -> None:
         length = self._store.size(self._path(base))
         if length < 0:
-            self._blame(begin, base, "is missing")
+            self._add_fault(begin, base, "is missing")
         elif length < end - base:
-            self._blame(base + length, base, f"ends there: must go on to position {end}")
+            self._add_fault(base + length, base, f"ends there: must go on to position {end}")
         else:
             for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
                 self._verify_piece(base, piece_begin, piece_end, crc32)
@@ -110,13 +110,13 @@ class _Verification:
         scanned = self._scanner.scan(data, offset, end - begin, begin)
         self._result.frame_count += self._scanner.frame_count
         if scanned != end - begin:
-            self._blame(begin + scanned, base, self._scanner.fault_text())
+            self._add_fault(begin + scanned, base, self._scanner.fault_text())
         elif crc32 is not None:
             self._result.check_sum_count += 1
             self._result.covered_length += end - begin
             found = check_sum(self._scanner, data, offset, end - begin, begin)
             if found != crc32:
-                self._blame(
+                self._add_fault(
                     begin, base, f"check sum {found:#010x} of the frames up to {end}: must be {crc32:#010x}"
                 )
 
@@ -133,7 +133,7 @@ class _Verification:
         data, offset = self._data(base, begin, begin + length)
         scanned = self._scanner.scan(data, offset, length, begin)
         if scanned != length:
-            self._blame(
+            self._add_fault(
                 begin + scanned,
                 base,
                 f"{length - scanned} bytes behind the end are no whole frames: {self._scanner.fault_text()}; a "
@@ -159,6 +159,6 @@ class _Verification:
         recording_id = self._recording.recording_id
         return f"{recording_id}/{names.segment_file(recording_id, base)}"
 
-    def _blame(self, position: int, base: int, text: str) -> None:
+    def _add_fault(self, position: int, base: int, text: str) -> None:
         file = names.segment_file(self._recording.recording_id, base)
         self._result.faults.append(RecordingFault(self._recording.recording_id, position, file, text))

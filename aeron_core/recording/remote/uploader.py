@@ -158,9 +158,9 @@ class Uploader:
 
     def _report_once(self, error: AeronError | OSError) -> None:
         text = f"cannot upload to {self._remote.uri}: {error}"
-        gist = text.partition(";")[0]
-        if gist != self._reported:
-            self._reported = gist
+        stable_text = text.partition(";")[0]
+        if stable_text != self._reported:
+            self._reported = stable_text
             self._report(
                 RecordingError(f"{text}; retrying, and keeping the data in {self._spool.uri} until then")
             )

@@ -21,7 +21,7 @@ from aeron_core.recording.storage.index import ENTRY, entries_of
 from aeron_core.recording.storage.recording import Recording
 
 #: Interval of checks. An invented number: a disk does not fill up in that time.
-_LOOK_INTERVAL_NS: Final = 5_000_000_000
+_CHECK_INTERVAL_NS: Final = 5_000_000_000
 
 
 _GROWING: Final = (RecordingState.LIVE, RecordingState.ABANDONED)
@@ -70,17 +70,17 @@ class Retention:
         self._archive = archive
         self._policy = policy
         self._report = report
-        self._look_ns = 0
+        self._next_check_ns = 0
         self._queue: deque[_Segment] = deque()
         self._reported = ""
 
     def do_work(self, now_ns: int) -> int:
         """Delete at most one segment and return its bytes. Times are since the epoch."""
-        if not self._policy.is_limited or (not self._queue and now_ns < self._look_ns):
+        if not self._policy.is_limited or (not self._queue and now_ns < self._next_check_ns):
             return 0
         try:
             if not self._queue:
-                self._look_ns = now_ns + _LOOK_INTERVAL_NS
+                self._next_check_ns = now_ns + _CHECK_INTERVAL_NS
                 self._queue.extend(self._find(now_ns))
             return self._delete(self._queue.popleft(), now_ns) if self._queue else 0
         except (AeronError, OSError) as error:

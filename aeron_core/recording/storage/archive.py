@@ -73,11 +73,11 @@ class Archive:
         )
         for gone in self._recordings.keys() - set(found):
             del self._recordings[gone]
-        return [self._recording(recording_id) for recording_id in found if self._is_there(recording_id)]
+        return [self._recording(recording_id) for recording_id in found if self._exists(recording_id)]
 
     def recording(self, recording_id: int) -> Recording:
         """Return one recording; raises RecordingNotFoundError, which lists the existing ids."""
-        if self._is_there(recording_id):
+        if self._exists(recording_id):
             return self._recording(recording_id)
         known = ", ".join(str(recording.recording_id) for recording in self.recordings()) or "none"
         raise RecordingNotFoundError(
@@ -98,7 +98,7 @@ class Archive:
         with lock(self.store, names.RECORDER_LOCK, is_waiting=False):
             yield
 
-    def _is_there(self, recording_id: int) -> bool:
+    def _exists(self, recording_id: int) -> bool:
         return self.store.size(f"{recording_id}/{names.DESCRIPTOR}") >= 0
 
     def _recording(self, recording_id: int) -> Recording:

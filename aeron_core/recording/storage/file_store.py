@@ -14,7 +14,7 @@ from typing import Final
 
 from aeron_core.errors import RecordingError, RecordingNotFoundError
 
-_NOT_THERE: Final = (FileNotFoundError, NotADirectoryError)
+_NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
@@ -81,7 +81,7 @@ class LocalStore(FileStore):
         """Return the sorted names in a folder; none if it does not exist."""
         try:
             return sorted(os.listdir(self.folder / folder))
-        except _NOT_THERE:
+        except _NOT_FOUND:
             return []
         except PermissionError as error:
             raise _read_failure(self.folder / folder, error) from error
@@ -103,7 +103,7 @@ class LocalStore(FileStore):
                 if offset:
                     file.seek(offset)
                 return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
-        except _NOT_THERE:
+        except _NOT_FOUND:
             raise missing(self.folder / name) from None
         except PermissionError as error:
             raise _read_failure(self.folder / name, error) from error
@@ -119,7 +119,7 @@ class LocalStore(FileStore):
                         break
                     filled += read
                 return filled
-        except _NOT_THERE:
+        except _NOT_FOUND:
             raise missing(self.folder / name) from None
         except PermissionError as error:
             raise _read_failure(self.folder / name, error) from error
@@ -168,7 +168,7 @@ class LocalStore(FileStore):
     def _status(self, name: str) -> os.stat_result | None:
         try:
             return (self.folder / name).stat()
-        except _NOT_THERE:
+        except _NOT_FOUND:
             return None
         except PermissionError as error:
             raise _read_failure(self.folder / name, error) from error

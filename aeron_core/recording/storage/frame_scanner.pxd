@@ -30,4 +30,4 @@ cdef class FrameScanner:
     ) except -1 nogil
     @cython.locals(term_id=int32_t, term_offset=int32_t, session_id=int32_t, stream_id=int32_t)
     cdef int32_t _fault_of_origin(self, AtomicBuffer data, int64_t frame, int64_t position) except -1 nogil
-    cdef int32_t _blame(self, int32_t fault, int32_t found) except -1 nogil
+    cdef int32_t _set_fault(self, int32_t fault, int32_t found) except -1 nogil

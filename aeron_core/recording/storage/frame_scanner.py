@@ -73,7 +73,7 @@ class FrameScanner:
         """Return the fault of one frame, of which `available` bytes are present; for compiled callers."""
         self.fault = faults.NO_FAULT
         if available < wire.DATA_HEADER_LENGTH:
-            return self._blame(faults.CUT_SHORT, available)
+            return self._set_fault(faults.CUT_SHORT, available)
         if self._fault_of_shape(data, frame, position, available) == faults.NO_FAULT:
             self._fault_of_origin(data, frame, position)
         return self.fault
@@ -82,15 +82,15 @@ class FrameScanner:
         frame_length = data.get_i32(frame)
         frame_type = data.get_u16(frame + wire.FRAME_TYPE_OFFSET)
         if frame_length == 0:
-            return self._blame(faults.NO_FRAME, 0)
+            return self._set_fault(faults.NO_FRAME, 0)
         aligned_length = positions.align_frame(frame_length)
         left = self.term_length - (position & (self.term_length - 1))
         if frame_length < wire.DATA_HEADER_LENGTH or aligned_length > left:
-            return self._blame(faults.WRONG_LENGTH, frame_length)
+            return self._set_fault(faults.WRONG_LENGTH, frame_length)
         if frame_type != wire.TYPE_DATA and frame_type != wire.TYPE_PAD:  # noqa: PLR1714 - compiled
-            return self._blame(faults.WRONG_TYPE, frame_type)
+            return self._set_fault(faults.WRONG_TYPE, frame_type)
         if frame_type == wire.TYPE_DATA and aligned_length > available:
-            return self._blame(faults.CUT_SHORT, frame_length)
+            return self._set_fault(faults.CUT_SHORT, frame_length)
         return faults.NO_FAULT
 
     def _fault_of_origin(self, data: AtomicBuffer, frame: int, position: int) -> int:
@@ -99,16 +99,16 @@ class FrameScanner:
         session_id = data.get_i32(frame + wire.DATA_SESSION_ID_OFFSET)
         stream_id = data.get_i32(frame + wire.DATA_STREAM_ID_OFFSET)
         if term_id != positions.compute_term_id(position, self._position_bits_to_shift, self.initial_term_id):
-            return self._blame(faults.WRONG_TERM_ID, term_id)
+            return self._set_fault(faults.WRONG_TERM_ID, term_id)
         if term_offset != position & (self.term_length - 1):
-            return self._blame(faults.WRONG_TERM_OFFSET, term_offset)
+            return self._set_fault(faults.WRONG_TERM_OFFSET, term_offset)
         if session_id != self.session_id:
-            return self._blame(faults.WRONG_SESSION_ID, session_id)
+            return self._set_fault(faults.WRONG_SESSION_ID, session_id)
         if stream_id != self.stream_id:
-            return self._blame(faults.WRONG_STREAM_ID, stream_id)
+            return self._set_fault(faults.WRONG_STREAM_ID, stream_id)
         return faults.NO_FAULT
 
-    def _blame(self, fault: int, found: int) -> int:
+    def _set_fault(self, fault: int, found: int) -> int:
         self.fault = fault
         self.found = found
         return fault

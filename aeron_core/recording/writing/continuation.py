@@ -44,7 +44,7 @@ def find_continuation(
     return None
 
 
-def end_what_was_taken_down(archive: Archive, now_ns: int, *, is_same_driver: bool) -> None:
+def stop_interrupted_recordings(archive: Archive, now_ns: int, *, is_same_driver: bool) -> None:
     """Stop live recordings that a crash of the machine, or the end of their driver, has interrupted.
 
     After a crash of the machine a recording holds the flushed data, possibly less than its mark. After the end of a

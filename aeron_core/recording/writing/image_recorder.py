@@ -139,12 +139,12 @@ class ImageRecorder:
         return self.image.is_closed or self.image.end_of_stream_position <= self.writer.recorded_position
 
     def _report_once(self, error: AeronError) -> None:
-        if gist(error) != self._reported:
-            self._reported = gist(error)
+        if stable_text(error) != self._reported:
+            self._reported = stable_text(error)
             self._report(error)
 
 
-def gist(error: AeronError) -> str:
+def stable_text(error: AeronError) -> str:
     """Return the part of an error message that does not change with the free space of a disk."""
     return str(error).partition(";")[0]
 

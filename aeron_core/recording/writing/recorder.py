@@ -21,15 +21,15 @@ from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.catalogue import keep_reserve
 from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
 from aeron_core.recording.storage.file_store import LocalStore
-from aeron_core.recording.writing.continuation import end_what_was_taken_down, find_continuation
+from aeron_core.recording.writing.continuation import find_continuation, stop_interrupted_recordings
 from aeron_core.recording.writing.durability import Durability
 from aeron_core.recording.writing.image_recorder import (
     RECORDING_POSITION_TYPE_ID,
     RETRY_NS,
     ImageRecorder,
-    gist,
     recording_key,
     recording_label,
+    stable_text,
 )
 from aeron_core.recording.writing.recording_writer import RecordingWriter
 from aeron_core.recording.writing.recovery import Resumption
@@ -175,7 +175,7 @@ class Recorder:
             keep_reserve(self._store)
             # Before this client is stored: after a crash in between the next recorder repeats it.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
-            end_what_was_taken_down(self.archive, self._clock(), is_same_driver=is_same_driver)
+            stop_interrupted_recordings(self.archive, self._clock(), is_same_driver=is_same_driver)
             self._succession = Succession(self._store, self._aeron, self._clock())
         except AeronError as error:
             self._on_error(error)  # a failed cleanup must not prevent recording
@@ -218,8 +218,8 @@ class Recorder:
         except AeronError as error:
             # The image is not read until the retry, so its stream waits.
             self._refused[key] = subscription, image
-            if gist(error) not in self._reported:
-                self._reported.add(gist(error))
+            if stable_text(error) not in self._reported:
+                self._reported.add(stable_text(error))
                 self._on_error(error)
             return
         counter = self._aeron.add_counter_async(

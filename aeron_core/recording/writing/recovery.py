@@ -44,7 +44,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
     if not bases:
         return Resumption(start, start)
     tail = _Tail.load(store, recording, bases[-1], max(bases[-1], start))
-    resumption = tail.resumption(is_all_there=_is_all_there(store, recording_id))
+    resumption = tail.resumption(has_unflushed_data=_has_unflushed_data(store, recording_id))
     writer = SegmentWriter(tail.segment, tail.index, index_entries=len(tail.entries))
     try:
         writer.cut(resumption.position - tail.base)
@@ -82,13 +82,13 @@ class _Tail:
         entries = sound_entries(entries, base, recording.descriptor.segment_length)
         return cls(segment, index, base, first_position, data, entries, recording.scanner())
 
-    def resumption(self, *, is_all_there: bool) -> Resumption:
+    def resumption(self, *, has_unflushed_data: bool) -> Resumption:
         while len(self.entries) and not self._is_right(len(self.entries) - 1):
             self.entries = self.entries[:-1]
         covered = self._end_of(len(self.entries) - 1)
         borders = self.entries[self.entries["flags"] & MESSAGE_BORDER != 0]
         border = int(borders["end_position"][-1]) if len(borders) else self.first_position
-        end = self.base + self._capacity if is_all_there else covered
+        end = self.base + self._capacity if has_unflushed_data else covered
         if self.data is None or end <= border:
             return Resumption(max(border, covered), border)
         scanned = self.scanner.scan(self.data, border - self.base, end - border, border)
@@ -124,7 +124,7 @@ class _Tail:
         return check_sum(self.scanner, self.data, begin - self.base, end - begin, begin)
 
 
-def _is_all_there(store: LocalStore, recording_id: int) -> bool:
+def _has_unflushed_data(store: LocalStore, recording_id: int) -> bool:
     """Return whether data that was written but not flushed is still present."""
     mark = RecordingMark.open(store.folder / f"{recording_id}/{names.MARK}")
     return mark is not None and mark.is_of_this_boot

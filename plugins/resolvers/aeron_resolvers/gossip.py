@@ -134,7 +134,7 @@ class Gossip:
         elif ipaddress.ip_address(peer.packed).is_link_local:
             peer = peer._replace(scope_id=source.scope_id)
         if entry.name == self._params.name:
-            self.has_namesake |= entry.is_self and not self._is_here(peer)
+            self.has_namesake |= entry.is_self and not self._is_own_address(peer)
             return
         if not _is_acceptable(entry, peer):
             raise ProtocolError(f"resolution of {entry.name[:MAX_NAME_LENGTH]!r} to {peer.host}:{peer.port}")
@@ -146,7 +146,7 @@ class Gossip:
         if peer.family == self._place.family:
             self._update_neighbor(peer, now_ms - age_ms, now_ms, is_self=entry.is_self)
 
-    def _is_here(self, peer: GossipPeer) -> bool:
+    def _is_own_address(self, peer: GossipPeer) -> bool:
         # A driver on a wildcard address does not know the address that others see.
         return peer.port == self._place.port and (
             self._place.is_wildcard or peer.packed == self._place.packed

@@ -21,7 +21,7 @@ def deliver(pair, count=300):
     return sink.all == feed.messages
 
 
-def asked_for(pair):
+def requested_gaps(pair):
     return [(nak.term_id, nak.term_offset, nak.length) for nak in frames_of(Nak, pair.answered())]
 
 
@@ -31,14 +31,14 @@ def test_a_fraction_of_data_is_lost_and_recovered(start_pair):
     )
 
     assert deliver(pair)
-    assert len(asked_for(pair)) > 5
+    assert len(requested_gaps(pair)) > 5
 
 
 def test_without_a_mask_nothing_is_lost(start_pair):
     pair = start_pair(udp_channel_incoming_interceptors="loss", loss_args="rate=1|seed=3")
 
     assert deliver(pair)
-    assert asked_for(pair) == []
+    assert requested_gaps(pair) == []
 
 
 def test_the_mask_selects_setup_frames(start_pair):
@@ -48,7 +48,7 @@ def test_the_mask_selects_setup_frames(start_pair):
 
     assert deliver(pair)
     assert len(frames_of(Setup, pair.sent())) > 1
-    assert asked_for(pair) == []
+    assert requested_gaps(pair) == []
 
 
 def test_frames_of_receivers_are_lost_at_the_sender(start_pair):
@@ -71,7 +71,7 @@ def test_a_range_of_a_term_is_lost_once(start_pair):
     )
 
     assert deliver(pair)
-    asked = asked_for(pair)
+    asked = requested_gaps(pair)
     assert len(asked) == 1
     ((term_id, begin, length),) = asked
     assert term_id == 7
@@ -87,7 +87,7 @@ def test_gaps_are_lost_once_at_each_multiple(start_pair, total):
     )
 
     assert deliver(pair)
-    begins = sorted({begin for _, begin, _ in asked_for(pair)})
+    begins = sorted({begin for _, begin, _ in requested_gaps(pair)})
     assert len(begins) == total
     for number, begin in enumerate(begins, 1):
         assert abs(begin - number * 8192) < 2048
@@ -102,5 +102,5 @@ def test_several_kinds_of_loss_add_up(start_pair):
     )
 
     assert deliver(pair)
-    assert {begin for _, begin, _ in asked_for(pair)} >= {0}
-    assert len(asked_for(pair)) > 3
+    assert {begin for _, begin, _ in requested_gaps(pair)} >= {0}
+    assert len(requested_gaps(pair)) > 3

@@ -32,7 +32,7 @@ class Receiver:
     def joins(self):
         self._peer.send(self._sm(session_id=77, stream_id=1001, receiver_window=32 * 1024))
 
-    def asks_for(self, *gaps):
+    def send_naks(self, *gaps):
         for offset, length in gaps:
             nak = Nak(session_id=77, stream_id=1001, term_offset=offset * FRAME, length=length * FRAME)
             self._peer.send(encode_frame(nak))
@@ -80,9 +80,9 @@ def test_gaps_of_several_receivers_are_open_at_once_and_each_is_retransmitted_on
     one, two, three = sender.receivers
 
     sent = sender.resent(
-        lambda: one.asks_for((1, 1), (5, 2)),
-        lambda: two.asks_for((3, 1), (5, 2)),
-        lambda: three.asks_for((1, 1), (9, 1), (3, 1)),
+        lambda: one.send_naks((1, 1), (5, 2)),
+        lambda: two.send_naks((3, 1), (5, 2)),
+        lambda: three.send_naks((1, 1), (9, 1), (3, 1)),
     )
 
     assert sorted(sent) == [1, 3, 5, 6, 9]
@@ -93,11 +93,11 @@ def test_a_gap_beyond_the_pool_is_counted_and_retransmitted_once_a_slot_is_free(
     sender = start_sender("|max-resend=2")
     receiver = sender.receivers[0]
 
-    sent = sender.resent(lambda: receiver.asks_for((1, 1), (3, 1), (5, 1)))
-    within = sender.resent(lambda: receiver.asks_for((5, 1)))
+    sent = sender.resent(lambda: receiver.send_naks((1, 1), (3, 1), (5, 1)))
+    within = sender.resent(lambda: receiver.send_naks((5, 1)))
     counted = sender.overflows
     sender.driver.run_for(LINGER_NS)
-    after = sender.resent(lambda: receiver.asks_for((5, 1)))
+    after = sender.resent(lambda: receiver.send_naks((5, 1)))
 
     assert (sent, within, after) == ([1, 3], [], [5])
     assert counted == sender.overflows == 2
@@ -106,7 +106,7 @@ def test_a_gap_beyond_the_pool_is_counted_and_retransmitted_once_a_slot_is_free(
 def test_a_setting_gives_the_default_number_of_slots(start_driver):
     sender = Sender(start_driver(max_resend=4))
 
-    sent = sender.resent(lambda: sender.receivers[0].asks_for(*((number, 1) for number in range(0, 12, 2))))
+    sent = sender.resent(lambda: sender.receivers[0].send_naks(*((number, 1) for number in range(0, 12, 2))))
 
     assert sent == [0, 2, 4, 6]
     assert sender.overflows == 2

@@ -23,7 +23,7 @@ import time
 from collections import deque
 
 import pyaeron
-from messages import Checksum, message, say
+from messages import Checksum, message, print_line
 
 DEADLINE_S = 120
 
@@ -34,7 +34,7 @@ def run_driver(directory: str) -> None:
     driver = pyaeron.MediaDriver(
         dir=directory, threading="shared_network", dir_delete_on_start=False, dir_delete_on_shutdown=True
     )
-    say("ready")
+    print_line("ready")
     stop.wait()
     driver.close()
 
@@ -45,7 +45,7 @@ def send(
     with pyaeron.Aeron(dir=directory) as aeron:
         add = aeron.add_exclusive_publication if kind == "exclusive" else aeron.add_publication
         publication = add(channel, stream_id)
-        say("ready")
+        print_line("ready")
         publication.await_connected(60)
         deadline = time.monotonic() + DEADLINE_S
         idle = pyaeron.IdleStrategy.backoff()
@@ -71,7 +71,7 @@ def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[st
 
     with pyaeron.Aeron(dir=directory) as aeron:
         subscription = aeron.add_subscription(channel, stream_id)
-        say("ready")
+        print_line("ready")
         deadline = time.monotonic() + DEADLINE_S
         idle = pyaeron.IdleStrategy.backoff()
         while received < count and time.monotonic() < deadline:
@@ -95,7 +95,7 @@ def ask(directory: str, requests: str, responses: str, count: int) -> dict[str, 
         separator = "|" if "?" in requests else "?"
         channel = f"{requests}{separator}response-correlation-id={registration_id}"
         publication = aeron.add_exclusive_publication(channel, 1001)
-        say("ready")
+        print_line("ready")
         subscription.await_connected(60)
         publication.await_connected(60)
         deadline = time.monotonic() + DEADLINE_S
@@ -118,7 +118,7 @@ def answer(directory: str, requests: str, responses: str, count: int, image_id: 
         subscription = aeron.add_subscription(requests, 1001)
         channel = f"{responses}|response-correlation-id={image_id}"
         publication = aeron.add_exclusive_publication(channel, 1002)
-        say("ready")
+        print_line("ready")
         publication.await_connected(60)
         deadline = time.monotonic() + DEADLINE_S
         while answered < count and time.monotonic() < deadline:
@@ -136,17 +136,17 @@ def watch(directory: str, channel: str, stream_id: int, *, reads: bool) -> None:
     def on_message(buffer: pyaeron.BufferView, header: pyaeron.Header) -> None:
         nonlocal received
         if not received:
-            say("received")
+            print_line("received")
         received = True
 
     with pyaeron.Aeron(dir=directory) as aeron:
         subscription = aeron.add_subscription(
             channel,
             stream_id,
-            available_image=lambda *_: say("available"),
-            unavailable_image=lambda *_: say("unavailable"),
+            available_image=lambda *_: print_line("available"),
+            unavailable_image=lambda *_: print_line("unavailable"),
         )
-        say("ready")
+        print_line("ready")
         while True:
             if not reads or not subscription.poll(on_message, 50):
                 time.sleep(0.001)
@@ -160,7 +160,7 @@ if __name__ == "__main__":
         watch(directory, rest[0], int(rest[1]), reads=command == "watch")
     elif command in ("ask", "answer"):
         action = ask if command == "ask" else answer
-        say(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])))
+        print_line(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])))
     else:
         action = send if command == "send" else receive
-        say(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])))
+        print_line(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])))

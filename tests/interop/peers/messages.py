@@ -39,7 +39,7 @@ def expected_checksum(count: int) -> str:
     return checksum.hexdigest()
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line atomically from any thread: `print` writes the line end separately."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 
-from messages import Checksum, message, say
+from messages import Checksum, message, print_line
 
 import aeron_core
 
@@ -24,7 +24,7 @@ def send(
     with aeron_core.connect(directory) as aeron:
         add = aeron.add_exclusive_publication if kind == "exclusive" else aeron.add_publication
         publication = add(channel, stream_id)
-        say("ready")
+        print_line("ready")
         publication.await_connected(timeout=60)
         deadline = time.monotonic() + DEADLINE_S
         for index in range(count):
@@ -44,7 +44,7 @@ def hold(directory: str, channel: str, stream_id: int, count: int) -> None:
         for index in range(count):
             while publication.offer(message(index)) < 0:
                 time.sleep(0.00005)
-        say("sent")
+        print_line("sent")
         threading.Event().wait()
 
 
@@ -53,7 +53,7 @@ def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[st
     received = 0
     with aeron_core.connect(directory) as aeron:
         subscription = aeron.add_subscription(channel, stream_id)
-        say("ready")
+        print_line("ready")
         deadline = time.monotonic() + DEADLINE_S
         while received < count and time.monotonic() < deadline:
             batch = subscription.poll_batch()
@@ -79,7 +79,7 @@ def ask(directory: str, requests: str, responses: str, count: int) -> dict[str, 
         separator = "|" if "?" in requests else "?"
         channel = f"{requests}{separator}response-correlation-id={subscription.registration_id}"
         publication = aeron.add_exclusive_publication(channel, 1001)
-        say("ready")
+        print_line("ready")
         subscription.await_connected(60)
         publication.await_connected(60)
         assembler = aeron_core.FragmentAssembler(on_message)
@@ -98,7 +98,7 @@ def answer(directory: str, requests: str, responses: str, count: int, image_id: 
         subscription = aeron.add_subscription(requests, 1001)
         channel = f"{responses}|response-correlation-id={image_id}"
         publication = aeron.add_exclusive_publication(channel, 1002)
-        say("ready")
+        print_line("ready")
         publication.await_connected(60)
         assembler = aeron_core.FragmentAssembler(lambda buffer, _: pending.append(bytes(buffer)))
         deadline = time.monotonic() + DEADLINE_S
@@ -115,9 +115,9 @@ if __name__ == "__main__":
     command, directory, *rest = sys.argv[1:]
     if command in ("ask", "answer"):
         action = ask if command == "ask" else answer
-        say(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])))
+        print_line(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])))
     elif command == "hold":
         hold(directory, rest[0], int(rest[1]), int(rest[2]))
     else:
         action = send if command == "send" else receive
-        say(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])))
+        print_line(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])))

@@ -15,11 +15,11 @@ class Pair:
     def __init__(self, probe, protocol, hops=1):
         self.probe = probe
         self._header = struct.pack(">I", 1) if protocol == "pair1" else b""
-        self._heard_header = struct.pack(">I", hops) if protocol == "pair1" else b""
+        self._received_header = struct.pack(">I", hops) if protocol == "pair1" else b""
         self._greeting = b"\0SP\0" + struct.pack(">HH", NUMBERS[protocol], 0)
         assert receive(probe, 8) == self._greeting
         probe.send(self._greeting)
-        self._heard = bytearray()
+        self._received = bytearray()
 
     def send(self, body):
         self._pass_on(struct.pack(">Q", len(self._header) + len(body)) + self._header + body)
@@ -28,17 +28,17 @@ class Pair:
         sent = 0
         while sent < len(data):
             sent += self.probe.send(data[sent : sent + 65536])
-            self._heard += self.probe.receive() or b""
+            self._received += self.probe.receive() or b""
 
     def receive(self):
         self._await(8)
-        (length,) = struct.unpack(">Q", self._heard[:8])
+        (length,) = struct.unpack(">Q", self._received[:8])
         self._await(8 + length)
-        message = bytes(self._heard[8 : 8 + length])
-        del self._heard[: 8 + length]
-        assert message.startswith(self._heard_header)
+        message = bytes(self._received[8 : 8 + length])
+        del self._received[: 8 + length]
+        assert message.startswith(self._received_header)
         return message[len(self._header) :]
 
     def _await(self, length):
-        while len(self._heard) < length:
-            self._heard += wait_for(self.probe.receive, 30)
+        while len(self._received) < length:
+            self._received += wait_for(self.probe.receive, 30)

@@ -41,9 +41,9 @@ class Meeting(RelayedEnds):
         if self._scheme == "ws":
             return None
         cert, key = self._certificates.server
-        said = {"cert": cert, "key": key} if server_side else {"ca": self._certificates.ca}
+        options = {"cert": cert, "key": key} if server_side else {"ca": self._certificates.ca}
         name = None if server_side else "127.0.0.1"
-        return TlsContexts(TlsParameters(tls="true", **said), server_side=server_side, server_name=name)
+        return TlsContexts(TlsParameters(tls="true", **options), server_side=server_side, server_name=name)
 
     def nng(self, mode, port=0, protocol="pair1", limit=LIMIT):
         url = f"{self._scheme}://127.0.0.1:{port}/x"

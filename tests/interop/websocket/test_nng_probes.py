@@ -25,7 +25,7 @@ def nng(start, nng_python):
     return int(line.split()[1])
 
 
-def heard(sock):
+def receive_all(sock):
     """Return the received bytes until the connection closes or is silent."""
     sock.settimeout(PATIENCE_S)
     data = b""
@@ -48,8 +48,8 @@ def head_from(sock):
 def test_nng_answers_requests_as_documented(nng, row):
     with socket.create_connection(("127.0.0.1", nng), timeout=10) as sock:
         sock.sendall(REQUESTS[row](f"127.0.0.1:{nng}"))
-        said = heard(sock)
-    assert (said.split()[1].decode() if said else "closed") == answers("request")[row][1]
+        received = receive_all(sock)
+    assert (received.split()[1].decode() if received else "closed") == answers("request")[row][1]
 
 
 @pytest.mark.parametrize("row", FRAMES)
@@ -58,5 +58,5 @@ def test_nng_answers_frames_as_documented(nng, row):
         sock.sendall(REQUESTS["as above"](f"127.0.0.1:{nng}"))
         assert head_from(sock).startswith(b"HTTP/1.1 101")
         sock.sendall(FRAMES[row])
-        said = whole_frames_of(heard(sock))
-    assert words_for(said) == answers("frames")[row][1]
+        received = whole_frames_of(receive_all(sock))
+    assert words_for(received) == answers("frames")[row][1]

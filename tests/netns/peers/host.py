@@ -39,7 +39,7 @@ SETTINGS = {
 }
 
 
-def say(**what: object) -> None:
+def print_json(**what: object) -> None:
     print(json.dumps(what), flush=True)
 
 
@@ -83,14 +83,14 @@ def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> Non
             state = state_of(aeron, publication)
             if state != output:
                 output = state
-                say(**state)
+                print_json(**state)
             may_start = may_start or state["receivers"] == awaited
         if may_start and sent < count and publication.offer(message) > 0:
             digest.update(message)
             sent += 1
             message = make_message(sent)
             if sent == count:
-                say(sent=sent, sha256=digest.hexdigest())
+                print_json(sent=sent, sha256=digest.hexdigest())
         else:
             time.sleep(0.0005)
 
@@ -106,7 +106,7 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
 
     signal.signal(signal.SIGTERM, stop)
     subscription = aeron.add_subscription(channel, STREAM)
-    say(ready=True)
+    print_json(ready=True)
     start = time.monotonic()
 
     def on_message(buffer: memoryview, header: aeron_core.Header) -> None:
@@ -116,12 +116,12 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
         numbers.append(int.from_bytes(buffer[:8], "little"))
         digest.update(buffer)
         if len(numbers) == count // 10:
-            say(began=True)
+            print_json(began=True)
 
     while not is_over and (not numbers or numbers[-1] < count - 1):
         if not subscription.poll(on_message, 1 if rate else 50) or rate:
             time.sleep(1 / rate if rate else 0.0005)
-    say(
+    print_json(
         first=numbers[0] if numbers else -1,
         last=numbers[-1] if numbers else -1,
         is_in_order=all(after == before + 1 for before, after in itertools.pairwise(numbers)),

@@ -173,13 +173,13 @@ def test_the_next_measurement_is_due_after_four_round_trips():
 
 def test_an_unanswered_measurement_is_repeated_with_backoff_up_to_a_second():
     cubic = Cubic()
-    asked_ns = []
+    request_ns = []
     for now_ns in range(0, 10 * S, 100_000):
         if cubic.probe.should_measure_rtt(now_ns):
             cubic.probe.on_rtt_measurement_sent(now_ns)
-            asked_ns.append(now_ns)
+            request_ns.append(now_ns)
 
-    intervals = [after - before for before, after in pairwise(asked_ns)]
+    intervals = [after - before for before, after in pairwise(request_ns)]
     assert intervals[:4] == [400_000, 800_000, 1_600_000, 3_200_000]
     assert intervals[-1] == 1 * S
 

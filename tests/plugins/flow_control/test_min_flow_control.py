@@ -35,7 +35,7 @@ class Group:
         (counter,) = self.counters
         return counter.get()
 
-    def hears(self, receiver_id, position, at=0, *, window=WINDOW, flags=0, tag=None):
+    def on_sm(self, receiver_id, position, at=0, *, window=WINDOW, flags=0, tag=None):
         sm = self._status_message(receiver_id, flags, tag, window)
         self.limit = self.probe.on_status_message(sm, position, self.limit, int(at * S))
         return self.limit
@@ -49,7 +49,7 @@ class Group:
         self.probe.on_setup_elicited(sm, int(at * S))
         self.limit = self.probe.on_setup(Setup(), self.limit, int(at * S))
 
-    def hears_error(self, receiver_id):
+    def on_error_frame(self, receiver_id):
         self.probe.on_error(ErrorFrame(receiver_id=receiver_id), 0)
 
     def is_complete(self):
@@ -76,35 +76,35 @@ def test_the_slowest_receiver_determines_the_limit(of_any_kind):
     strategy, tag = of_any_kind
     group = Group(strategy, "g:5")
 
-    assert group.hears(1, 0, tag=tag) == 1000
-    assert group.hears(2, 500, tag=tag) == 1000
-    assert group.hears(1, 800, tag=tag) == 1500
-    assert group.hears(2, 900, tag=tag) == 1800
+    assert group.on_sm(1, 0, tag=tag) == 1000
+    assert group.on_sm(2, 500, tag=tag) == 1000
+    assert group.on_sm(1, 800, tag=tag) == 1500
+    assert group.on_sm(2, 900, tag=tag) == 1800
     assert group.receiver_count == 2
 
 
 def test_a_status_message_never_lowers_the_limit():
     group = Group(MinFlowControl)
-    group.hears(1, 5000)
+    group.on_sm(1, 5000)
 
-    assert group.hears(2, 5000, window=500) == 6000
+    assert group.on_sm(2, 5000, window=500) == 6000
     assert group.idles(1) == 5500, "an idle sender goes back to the slowest"
 
 
 def test_a_receiver_more_than_a_window_behind_is_not_added():
     group = Group(MinFlowControl)
-    group.hears(1, 10_000)
+    group.on_sm(1, 10_000)
 
-    group.hears(2, 8_999)
+    group.on_sm(2, 8_999)
     assert group.receiver_count == 1
-    group.hears(2, 9_000)
+    group.on_sm(2, 9_000)
     assert group.receiver_count == 2
 
 
 def test_a_silent_receiver_is_removed_exactly_after_the_timeout():
     group = Group(MinFlowControl, "t:3s")
-    group.hears(1, 0, at=0)
-    group.hears(2, 500, at=2)
+    group.on_sm(1, 0, at=0)
+    group.on_sm(2, 500, at=2)
 
     assert group.idles(3) == 1000
     assert group.idles(3.000001) == 1500
@@ -113,9 +113,9 @@ def test_a_silent_receiver_is_removed_exactly_after_the_timeout():
 
 def test_an_active_receiver_stays_when_others_are_removed():
     group = Group(MinFlowControl)
-    group.hears(1, 0, at=0)
-    group.hears(2, 100, at=4)
-    group.hears(3, 0, at=0)
+    group.on_sm(1, 0, at=0)
+    group.on_sm(2, 100, at=4)
+    group.on_sm(3, 0, at=0)
 
     assert group.idles(5.5) == 1100
     assert group.receiver_count == 1
@@ -125,40 +125,40 @@ def test_an_active_receiver_stays_when_others_are_removed():
 def test_any_number_of_receivers_is_counted(count):
     group = Group(MinFlowControl)
     for receiver in range(count):
-        group.hears(receiver, 1000 - receiver, at=1)
+        group.on_sm(receiver, 1000 - receiver, at=1)
 
     assert group.receiver_count == count
     assert group.idles(1) == 2000 - (count - 1)
     for receiver in range(1, count):
-        group.hears(receiver, 2000, at=8)
+        group.on_sm(receiver, 2000, at=8)
     assert group.idles(8) == 3000
     assert group.receiver_count == count - 1
 
 
 def test_a_receiver_that_ends_is_removed_when_the_sender_idles():
     group = Group(MinFlowControl)
-    group.hears(1, 0)
-    group.hears(2, 500)
+    group.on_sm(1, 0)
+    group.on_sm(2, 500)
 
-    group.hears(1, 0, flags=wire.SM_FLAG_EOS)
+    group.on_sm(1, 0, flags=wire.SM_FLAG_EOS)
     assert group.idles(0) == 1500
     assert group.receiver_count == 1
 
 
 def test_a_receiver_that_has_ended_is_not_added():
     group = Group(MinFlowControl)
-    group.hears(1, 0, flags=wire.SM_FLAG_EOS)
+    group.on_sm(1, 0, flags=wire.SM_FLAG_EOS)
 
     assert group.receiver_count == 0
 
 
 def test_a_receiver_that_rejects_the_stream_is_removed():
     group = Group(MinFlowControl)
-    group.hears(1, 0)
-    group.hears(2, 500)
+    group.on_sm(1, 0)
+    group.on_sm(2, 500)
 
-    group.hears_error(1)
-    group.hears_error(99)
+    group.on_error_frame(1)
+    group.on_error_frame(99)
     assert group.idles(0) == 1500
 
 
@@ -166,21 +166,21 @@ def test_the_limit_does_not_advance_until_the_group_is_complete(of_any_kind):
     strategy, tag = of_any_kind
     group = Group(strategy, "g:5/2")
 
-    assert group.hears(1, 0, tag=tag) == 0
+    assert group.on_sm(1, 0, tag=tag) == 0
     assert not group.is_complete()
-    assert group.hears(2, 0, tag=tag) == 1000
+    assert group.on_sm(2, 0, tag=tag) == 1000
     assert group.is_complete()
 
 
 def test_an_incomplete_group_is_reported_and_stops_the_limit():
     group = Group(MinFlowControl, "g:/2")
-    group.hears(1, 0, at=0)
-    group.hears(2, 0, at=0)
-    group.hears(1, 500, at=4)
+    group.on_sm(1, 0, at=0)
+    group.on_sm(2, 0, at=0)
+    group.on_sm(1, 500, at=4)
 
     assert group.idles(6) == 1000
     assert not group.is_complete()
-    assert group.hears(1, 900, at=6) == 1000
+    assert group.on_sm(1, 900, at=6) == 1000
 
 
 def test_without_a_receiver_an_idle_sender_keeps_its_limit():
@@ -190,19 +190,19 @@ def test_without_a_receiver_an_idle_sender_keeps_its_limit():
 
 def test_settings_apply_without_channel_options():
     group = Group(MinFlowControl, group_min_size=2, receiver_timeout_ns=S)
-    group.hears(1, 0, at=0)
+    group.on_sm(1, 0, at=0)
     assert not group.is_complete()
-    group.hears(2, 0, at=0)
+    group.on_sm(2, 0, at=0)
     group.idles(2)
     assert group.receiver_count == 0
 
 
 def test_only_receivers_with_the_group_tag_are_counted():
     group = Group(TaggedFlowControl, "g:5")
-    group.hears(1, 2000, tag=5)
+    group.on_sm(1, 2000, tag=5)
 
-    group.hears(2, 0, tag=6)
-    group.hears(3, 0)
+    group.on_sm(2, 0, tag=6)
+    group.on_sm(3, 0)
 
     assert group.receiver_count == 1
     assert group.idles(0) == 3000
@@ -211,34 +211,34 @@ def test_only_receivers_with_the_group_tag_are_counted():
 def test_without_receivers_of_the_group_others_advance_the_limit():
     group = Group(TaggedFlowControl, "g:5")
 
-    assert group.hears(1, 2000) == 3000
-    assert group.hears(2, 0, tag=6) == 3000
+    assert group.on_sm(1, 2000) == 3000
+    assert group.on_sm(2, 0, tag=6) == 3000
     assert group.receiver_count == 0
 
 
 def test_other_receivers_do_not_advance_the_limit_of_a_required_group():
     group = Group(TaggedFlowControl, "g:5/1")
 
-    assert group.hears(1, 2000, tag=6) == 0
+    assert group.on_sm(1, 2000, tag=6) == 0
     assert not group.is_complete()
 
 
 def test_a_setup_holds_the_limit_until_its_receiver_is_added(of_any_kind):
     strategy, tag = of_any_kind
     group = Group(strategy, "g:5")
-    group.hears(1, 0, tag=tag)
+    group.on_sm(1, 0, tag=tag)
 
     group.is_asked_for_setup(2, tag=tag)
-    assert group.hears(1, 1000, tag=tag) == 1000
+    assert group.on_sm(1, 1000, tag=tag) == 1000
     assert group.idles(1) == 1000
-    assert group.hears(2, 1000, tag=tag) == 2000
+    assert group.on_sm(2, 1000, tag=tag) == 2000
 
 
 def test_a_setup_holds_the_limit_at_most_for_the_timeout():
     group = Group(MinFlowControl, "t:2s")
-    group.hears(1, 0, at=0)
+    group.on_sm(1, 0, at=0)
     group.is_asked_for_setup(2, at=0)
-    group.hears(1, 1000, at=2)
+    group.on_sm(1, 1000, at=2)
 
     assert group.idles(2) == 1000
     assert group.idles(2.000001) == 2000
@@ -246,10 +246,10 @@ def test_a_setup_holds_the_limit_at_most_for_the_timeout():
 
 def test_a_setup_for_a_receiver_of_another_group_does_not_hold_the_limit():
     group = Group(TaggedFlowControl, "g:5")
-    group.hears(1, 0, tag=5)
+    group.on_sm(1, 0, tag=5)
     group.is_asked_for_setup(2, tag=6)
 
-    assert group.hears(1, 1000, tag=5) == 2000
+    assert group.on_sm(1, 1000, tag=5) == 2000
 
 
 @pytest.mark.parametrize(

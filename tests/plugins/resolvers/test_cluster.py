@@ -27,11 +27,13 @@ def cluster(tmp_path_factory):
             )
         for driver in simulation.drivers:
             driver.names_counter_id = driver.find_counter("Resolver cache").id
-        simulation.seconds_to_converge = simulation.run_until(lambda: fewest(simulation) == SIZE - 1) / S
+        simulation.seconds_to_converge = (
+            simulation.run_until(lambda: fewest_names(simulation) == SIZE - 1) / S
+        )
         yield simulation
 
 
-def fewest(simulation):
+def fewest_names(simulation):
     """Return the smallest number of names that any driver knows."""
     return min(driver.counters.value(driver.names_counter_id) for driver in simulation.drivers)
 
@@ -53,7 +55,7 @@ def test_each_driver_sends_to_each_other_driver_once_per_interval(cluster):
 def test_a_closed_driver_is_removed_by_all_others(cluster):
     cluster.drivers.pop().close()
 
-    cluster.run_until(lambda: fewest(cluster) == SIZE - 2, within_ns=12 * S)
+    cluster.run_until(lambda: fewest_names(cluster) == SIZE - 2, within_ns=12 * S)
     cluster.run_for(3 * S)
 
-    assert fewest(cluster) == SIZE - 2
+    assert fewest_names(cluster) == SIZE - 2

@@ -252,13 +252,13 @@ def test_names_and_neighbors_are_limited():
 def test_introductions_of_neighbors_are_rate_limited():
     gossip = make()
 
-    def hear(now_ms, first):
+    def receive_entries(now_ms, first):
         entries = [entry(f"node-{number}", peer_number(number)) for number in range(first, first + 400)]
         gossip.on_packet(packet(*entries), THERE, now_ms)
 
-    hear(0, 0)
+    receive_entries(0, 0)
     assert len(gossip.neighbors) == MAX_INTRODUCTIONS_PER_S
-    hear(1_000, 0)
+    receive_entries(1_000, 0)
 
     assert len(gossip.neighbors) == 400
 

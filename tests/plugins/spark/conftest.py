@@ -161,7 +161,7 @@ class Copies:
     def archive(self):
         return self.source.store.folder
 
-    def begun_and_done(self, sink):
+    def batch_counts(self, sink):
         """Return the numbers of planned and committed batches."""
         checkpoint = self.out / "checkpoints" / sink
         return tuple(
@@ -182,7 +182,7 @@ class Copies:
         return all(now[sink][1] > before[sink][1] for sink in SINKS)
 
     def state(self):
-        return {sink: self.begun_and_done(sink) for sink in SINKS}
+        return {sink: self.batch_counts(sink) for sink in SINKS}
 
     def _grow(self, now):
         """Add messages when everything is copied, once each time."""

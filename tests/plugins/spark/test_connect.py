@@ -116,7 +116,7 @@ def test_a_stream_goes_into_a_recording(seen):
 
 @pytest.mark.system
 def test_a_listener_in_the_client_receives_the_lag(seen):
-    assert seen["heard"] == [["table", 65536, "aeron:ipc"], ["table", 0, "aeron:ipc"]]
+    assert seen["reports"] == [["table", 65536, "aeron:ipc"], ["table", 0, "aeron:ipc"]]
 
 
 @pytest.mark.system

@@ -56,23 +56,23 @@ def progress(uuid, **changes):
 def test_a_listener_receives_every_batch(written):
     for _ in range(3):
         written.append(b"a")
-    heard = []
-    listener = LagListener([written.store.folder], heard.append, clock)
+    reports = []
+    listener = LagListener([written.store.folder], reports.append, clock)
 
     listener.onQueryProgress(progress(written.archive.uuid))
     listener.onQueryProgress(progress(written.archive.uuid, name=None))
 
     stream = StreamLag(0, 128, pytest.approx(0.008), "aeron:ipc", 22, 11)
-    assert heard == [QueryLag("copy", 7, (stream,)), QueryLag("1b2c", 7, (stream,))]
-    assert (heard[0].bytes, heard[0].seconds) == (128, pytest.approx(0.008))
+    assert reports == [QueryLag("copy", 7, (stream,)), QueryLag("1b2c", 7, (stream,))]
+    assert (reports[0].bytes, reports[0].seconds) == (128, pytest.approx(0.008))
 
 
 def test_a_query_without_recordings_is_ignored():
-    heard = []
+    reports = []
 
-    LagListener(on_lag=heard.append).onQueryProgress(progress("u", sources=[{"endOffset": 5}]))
+    LagListener(on_lag=reports.append).onQueryProgress(progress("u", sources=[{"endOffset": 5}]))
 
-    assert heard == []
+    assert reports == []
 
 
 def test_a_listener_logs_by_default(caplog):

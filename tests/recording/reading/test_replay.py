@@ -53,12 +53,12 @@ class Replayed:
         self.data = bytearray()
         replay = Replay(self.recording, publication, begin, end or self.recording.position)
 
-        def go_on():
+        def is_replayed():
             replay.do_work()
             self.image.block_poll(lambda block, session_id, term_id: self.data.extend(block), 1 << 20)
             return replay.is_done and self.image.position == replay.end
 
-        pair.run_until(go_on)
+        pair.run_until(is_replayed)
 
 
 def test_a_subscriber_sees_the_same_bytes_at_the_same_positions(pair, recorded):

@@ -6,7 +6,7 @@ import pytest
 
 from aeron_core.recording.storage import file_store, mark
 from aeron_core.recording.storage.recording import Recording
-from aeron_core.recording.writing.continuation import end_what_was_taken_down
+from aeron_core.recording.writing.continuation import stop_interrupted_recordings
 from aeron_core.recording.writing.durability import Durability
 from aeron_core.recording.writing.recording_writer import RecordingWriter
 from aeron_core.recording.writing.recovery import Resumption, recover
@@ -159,10 +159,10 @@ def test_after_a_machine_crash_a_recording_ends_with_its_flushed_data(written, m
     written.writer._mark.move(128)  # as a page that was written back before the frames
     die(written)
 
-    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True)
     assert written.archive.recording(0).is_live  # its recorder died, and it may continue
     monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
-    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=True)
 
     recording = written.archive.recording(0)
     assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
@@ -175,7 +175,7 @@ def test_after_the_end_of_its_driver_a_recording_ends_with_its_written_data(writ
     written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
     die(written)
 
-    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=False)
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False)
 
     recording = written.archive.recording(0)
     assert (recording.is_live, written.data()) == (False, frames_at(0, [b"a", b"b"]))

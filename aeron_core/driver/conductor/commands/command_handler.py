@@ -50,7 +50,7 @@ class CommandHandler:
 
     def do_work(self) -> int:
         """Execute one command from the ring and those that can be resumed; return 0 if there was none."""
-        work = self._go_on() if self._unfinished or self._waiting else 0
+        work = self._resume() if self._unfinished or self._waiting else 0
         if self._waiting_count >= MAX_WAITING:
             return work
         try:
@@ -100,7 +100,7 @@ class CommandHandler:
         except Exception as error:
             self._refuse(command, error)
 
-    def _go_on(self) -> int:
+    def _resume(self) -> int:
         work = 0
         for client_id, (command, unfinished) in list(self._unfinished.items()):
             if unfinished[0].done():

@@ -24,7 +24,7 @@ class ControlAddress:
         self.channel = channel
         self.native = native
         self.address = channel.local
-        self._asked_ns = 0
+        self._lookup_ns = 0
 
     @property
     def name(self) -> str:
@@ -33,12 +33,12 @@ class ControlAddress:
 
     def is_silent(self, now_ns: int) -> bool:
         """Return whether nothing was received, and no lookup started, for the connection timeout."""
-        heard_ns = self.native.last_heard_ns()
-        return heard_ns is not None and now_ns > max(heard_ns, self._asked_ns) + CONNECTION_TIMEOUT_NS
+        received_ns = self.native.last_received_ns()
+        return received_ns is not None and now_ns > max(received_ns, self._lookup_ns) + CONNECTION_TIMEOUT_NS
 
     def on_look_up(self, now_ns: int) -> None:
         """Record that a lookup of the name has started."""
-        self._asked_ns = now_ns
+        self._lookup_ns = now_ns
 
     def change(self, address: SocketAddress) -> bool:
         """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""

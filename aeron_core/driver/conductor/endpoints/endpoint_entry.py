@@ -123,9 +123,9 @@ class EndpointEntry:
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
         """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
-        asked, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
+        requested, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
-            offset = asked.timestamp_offset(key)
+            offset = requested.timestamp_offset(key)
             if offset != existing.timestamp_offset(key):
                 raise CommandRefusedError(
                     f"option conflicts with existing subscription: {key}={_as_text(offset)} "

@@ -100,18 +100,18 @@ def check_original(channel: Channel) -> None:
 
 
 def check_socket_lengths(
-    channel: Channel, existing: Channel, defaults: Mapping[str, int], *, asks_for_defaults: bool
+    channel: Channel, existing: Channel, defaults: Mapping[str, int], *, requires_defaults: bool
 ) -> None:
     """Raise ChannelUriError if a channel asks for other socket buffer lengths than the endpoint that it shares.
 
-    A channel that sets no length accepts any, or with `asks_for_defaults` asks for the default.
+    A channel that sets no length accepts any, or with `requires_defaults` asks for the default.
     """
     for key in ("so-sndbuf", "so-rcvbuf"):
-        asked = channel.uri.get_size(key, 0) or (defaults[key] if asks_for_defaults else 0)
+        requested = channel.uri.get_size(key, 0) or (defaults[key] if requires_defaults else 0)
         length = existing.uri.get_size(key, 0) or defaults[key]
-        if asked and asked != length:
+        if requested and requested != length:
             raise ChannelUriError(
-                f"{key}={asked} does not match existing value of {length or 'OS default'}: "
+                f"{key}={requested} does not match existing value of {length or 'OS default'}: "
                 f"existingChannel={existing.uri} channel={channel.uri}",
                 ErrorCode.GENERIC_ERROR,
             )

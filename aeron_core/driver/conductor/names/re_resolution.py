@@ -104,15 +104,15 @@ class SilentPublications:
 
     def searches(self, now_ns: int) -> Iterator[Search]:
         """Yield the searches to start."""
-        heard = {
+        connected = {
             lifecycle.endpoint
             for lifecycle in self._publications.lifecycles
             if lifecycle.publication.has_receivers.get_acquire()
         }
-        for endpoint in heard:
+        for endpoint in connected:
             endpoint.silent_since_ns = None
         for endpoint in self._publications.endpoints.values():
-            if endpoint not in heard and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):
+            if endpoint not in connected and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):
                 yield self._search(endpoint)
 
     def _is_silent(self, endpoint: SendEndpointEntry, now_ns: int) -> bool:

@@ -50,15 +50,15 @@ class IpcPublicationLifecycle(PublicationLifecycle):
     def _consumer_position(self) -> int:
         return self.publication.consumer_position.get_acquire()
 
-    def _has_something_left(self) -> bool:
-        return not self._have_all_read(self.producer_position)
+    def _has_unread_data(self) -> bool:
+        return not self._is_read_by_all(self.producer_position)
 
     def _drain(self, now_ns: int) -> None:
-        if self._have_all_read(self.producer_position):
+        if self._is_read_by_all(self.producer_position):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
         elif not self._joining:
-            self._pass_over_dead_claim(max(self.reader_positions()))
+            self._skip_dead_claim(max(self.reader_positions()))
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self.reference_count <= 0

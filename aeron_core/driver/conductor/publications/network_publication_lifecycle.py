@@ -71,13 +71,13 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         if self.publication.sender_position.get_acquire() >= self.producer_position:
             self.publication.is_end_of_stream.set_release(1)
 
-    def _has_something_left(self) -> bool:
+    def _has_unread_data(self) -> bool:
         return self.has_readers and self.producer_position > self._consumer_position()
 
     def _drain(self, now_ns: int) -> None:
         sender_position = self.publication.sender_position.get_acquire()
         if self.producer_position > sender_position:
-            if self._pass_over_dead_claim(self._blocked_position()):
+            if self._skip_dead_claim(self._blocked_position()):
                 return
             if self.publication.has_receivers.get_acquire():
                 return
@@ -85,7 +85,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
                 return
         else:
             self.publication.is_end_of_stream.set_release(1)
-        if self._have_all_read(self.producer_position):
+        if self._is_read_by_all(self.producer_position):
             self.unlink_all(notify=True)
             self._enter(operations.PUBLICATION_LINGER)
 

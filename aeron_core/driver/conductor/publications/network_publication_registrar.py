@@ -106,7 +106,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
                 "so-sndbuf": settings.socket_so_sndbuf_length,
                 "so-rcvbuf": settings.socket_so_rcvbuf_length,
             },
-            asks_for_defaults=False,
+            requires_defaults=False,
         )
         length = endpoint.channel.uri.get_size("so-sndbuf", 0)
         if endpoint.transport.has_datagrams and length and length < params.mtu:

@@ -85,11 +85,11 @@ class PublicationLifecycle(StreamLifecycle):
             return False
         state = self.state
         return state == operations.PUBLICATION_ACTIVE or (
-            state == operations.PUBLICATION_DRAINING and self._has_something_left()
+            state == operations.PUBLICATION_DRAINING and self._has_unread_data()
         )
 
     @abstractmethod
-    def _has_something_left(self) -> bool:
+    def _has_unread_data(self) -> bool:
         """Return whether a draining stream has data for another subscriber."""
 
     @property
@@ -181,7 +181,7 @@ class PublicationLifecycle(StreamLifecycle):
     def _unblock(self, position: int) -> bool:
         return self._count_unblocked(unblock(self.log, position))
 
-    def _pass_over_dead_claim(self, position: int) -> bool:
+    def _skip_dead_claim(self, position: int) -> bool:
         """Unblock a stream without publishers at `position`; return whether anything was done.
 
         Unlike the reference, this also passes the last claim if its publisher moved only the tail: readers would

@@ -114,10 +114,10 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
         wanted.append(("term-length", params.term_length, lifecycle.params.term_length))
     if params.start is not None:
         wanted += _start_of(lifecycle, params.start)
-    for key, asked, existing in wanted:
-        if asked != existing:
+    for key, requested, existing in wanted:
+        if requested != existing:
             raise CommandRefusedError(
-                f"existing publication has different '{key}': existing={existing} requested={asked}: channel={uri}",
+                f"existing publication has different '{key}': existing={existing} requested={requested}: channel={uri}",
                 ErrorCode.GENERIC_ERROR,
             )
     if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
@@ -133,14 +133,14 @@ def _as_text(flag: bool) -> str:
     return "true" if flag else "false"
 
 
-def _start_of(lifecycle: PublicationLifecycle, asked: StartPosition) -> list[tuple[str, object, object]]:
+def _start_of(lifecycle: PublicationLifecycle, requested: StartPosition) -> list[tuple[str, object, object]]:
     # Compared with where the stream started, not with where it is: the same URI stays valid after data was sent.
     initial_term_id = lifecycle.log.initial_term_id
     existing = lifecycle.params.start or StartPosition(initial_term_id, initial_term_id, 0)
     return [
-        ("init-term-id", asked.initial_term_id, existing.initial_term_id),
-        ("term-id", asked.term_id, existing.term_id),
-        ("term-offset", asked.term_offset, existing.term_offset),
+        ("init-term-id", requested.initial_term_id, existing.initial_term_id),
+        ("term-id", requested.term_id, existing.term_id),
+        ("term-offset", requested.term_offset, existing.term_offset),
     ]
 
 

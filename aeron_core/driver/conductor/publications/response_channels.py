@@ -56,12 +56,12 @@ class ResponseChannels:
             self.context.settings.publication_defaults,
             has_datagrams=self.context.media_of(channel.uri).has_datagrams,
         )
-        asked = params.response_correlation_id
+        requested = params.response_correlation_id
         if params.is_response:
-            return self._image_of(asked, channel)
-        if asked != NULL_CORRELATION_ID and self._subscription_of(asked) is None:
+            return self._image_of(requested, channel)
+        if requested != NULL_CORRELATION_ID and self._subscription_of(requested) is None:
             raise CommandRefusedError(
-                f"unable to find response subscription for response-correlation-id={asked}: {channel.uri} "
+                f"unable to find response subscription for response-correlation-id={requested}: {channel.uri} "
                 f"must name the registration id of one"
             )
         return None
@@ -111,8 +111,8 @@ class ResponseChannels:
 
     @staticmethod
     def _announce(image: ImageLifecycle, answers: list[NetworkPublicationLifecycle]) -> None:
-        is_heard = any(lifecycle.publication.has_receivers.get_acquire() for lifecycle in answers)
-        if not answers or is_heard or image.image.is_end_of_stream.get_acquire():
+        is_connected = any(lifecycle.publication.has_receivers.get_acquire() for lifecycle in answers)
+        if not answers or is_connected or image.image.is_end_of_stream.get_acquire():
             image.image.announce_no_responses()
         else:
             image.image.announce_responses(answers[-1].session_id)

@@ -92,7 +92,7 @@ class SendDestinations:
 
     def _resolve(self, uri: ChannelUri) -> Future[Channel]:
         transport = self._context.registry.media(uri.media)
-        return _or_nowhere(self._resolution.start(transport, uri, is_publication=True), uri)
+        return _or_unresolved(self._resolution.start(transport, uri, is_publication=True), uri)
 
     def _endpoint(self, registration_id: int) -> SendEndpointEntry:
         for lifecycle in self._publications.lifecycles:
@@ -127,7 +127,7 @@ def _checked(uri: ChannelUri) -> ChannelUri:
     return uri
 
 
-def _or_nowhere(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
+def _or_unresolved(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
     """Return a future of the channel; it has no address if the name is unknown."""
     settled: Future[Channel] = Future()
 

@@ -132,7 +132,7 @@ class ImageLifecycle(StreamLifecycle):
                     self.context.receiver.remove(operations.REMOVE_IMAGE_CONNECTION, self.image, connection)
 
     def _is_drained(self) -> bool:
-        return self._have_all_read(self.image.rebuild_position.get_acquire())
+        return self._is_read_by_all(self.image.rebuild_position.get_acquire())
 
     def on_timer(self, now_ns: int) -> bool:
         """Advance the state of the image; return whether it has ended."""

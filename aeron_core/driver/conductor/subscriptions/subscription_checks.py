@@ -30,7 +30,7 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
             "so-sndbuf": settings.socket_so_sndbuf_length,
             "so-rcvbuf": settings.socket_so_rcvbuf_length,
         },
-        asks_for_defaults=True,
+        requires_defaults=True,
     )
 
 
@@ -41,14 +41,14 @@ def check_clash(
     for other in others:
         if other.stream_id != command.stream_id or other.params.session_id != params.session_id:
             continue
-        for key, asked, existing in (
+        for key, requested, existing in (
             ("reliable", params.is_reliable, other.params.is_reliable),
             ("rejoin", params.is_rejoin, other.params.is_rejoin),
             ("isResponse", params.is_response, other.clashes_with_others),
         ):
-            if asked != existing:
+            if requested != existing:
                 raise CommandRefusedError(
-                    f"option conflicts with existing subscription: {key}={'true' if asked else 'false'} "
+                    f"option conflicts with existing subscription: {key}={'true' if requested else 'false'} "
                     f"existingChannel={other.channel} channel={command.channel}",
                     ErrorCode.GENERIC_ERROR,
                 )

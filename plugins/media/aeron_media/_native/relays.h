@@ -89,8 +89,8 @@ static inline int ac_relay_take(int control, struct sockaddr_storage *name, sock
 static inline int ac_relay_take_any(
     int control, struct sockaddr_storage *name, socklen_t *name_length, uint64_t *inode)
 {
-    char said[sizeof(*inode) + 1];
-    ssize_t received = recv(control, said, sizeof(said), MSG_DONTWAIT | MSG_PEEK);
+    char message[sizeof(*inode) + 1];
+    ssize_t received = recv(control, message, sizeof(message), MSG_DONTWAIT | MSG_PEEK);
     if (sizeof(*inode) == received)
     {
         recv(control, inode, sizeof(*inode), MSG_DONTWAIT);
@@ -113,7 +113,7 @@ static inline int ac_relay_abort(int control, int fd)
 }
 
 /* Create a socket pair, send one end to the relay, and return the other. */
-static inline int ac_relay_ask(int control, const struct sockaddr_storage *name, socklen_t name_length)
+static inline int ac_relay_request(int control, const struct sockaddr_storage *name, socklen_t name_length)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)

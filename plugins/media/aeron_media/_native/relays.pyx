@@ -36,7 +36,7 @@ cdef extern from "relays.h" nogil:
     int ac_relay_take(int control, sockaddr_storage *name, socklen_t *name_length)
     int ac_relay_take_any(int control, sockaddr_storage *name, socklen_t *name_length, uint64_t *inode)
     int ac_relay_abort(int control, int fd)
-    int ac_relay_ask(int control, const sockaddr_storage *name, socklen_t name_length)
+    int ac_relay_request(int control, const sockaddr_storage *name, socklen_t name_length)
     bint ac_relay_is_cut(int fd)
 
 cdef extern from "<errno.h>" nogil:
@@ -86,7 +86,7 @@ cdef class RelaySocket(DescriptorConnection):
         cdef int result
         self.close(False)
         self.error_code = 0
-        result = ac_relay_ask(self._control_fd, &address._storage, address._length)
+        result = ac_relay_request(self._control_fd, &address._storage, address._length)
         if result < 0:
             return self._fail(result)
         self._fd = result

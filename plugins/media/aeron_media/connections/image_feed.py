@@ -60,12 +60,14 @@ class ImageFeed:
         self._packet_position = 0
         self._packet_length = 0
         self._count = 0
+        # Nothing fits before each stream has an image, which shows in its first status message.
         self._limit = wire.NO_POSITION
         self.is_broken = False
         self._had_stream = False
         # Any initial term id is valid; the session id serves as one.
         self._setup.initial_term_id = session_id
         self._setup.session_id = session_id
+        # In the past: the first SETUP is due at once.
         self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = now_ns
         self._refresh_ns = now_ns
@@ -79,6 +81,8 @@ class ImageFeed:
             self._give_up_joining(now_ns)
         if now_ns > self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
             self._send_setups(now_ns)
+        # The conductor removes an image that receives nothing for the liveness timeout: a silent peer needs
+        # heartbeats.
         if now_ns > self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS:
             self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED, now_ns)
         return 0
@@ -121,6 +125,7 @@ class ImageFeed:
 
     def _forget(self, index: int) -> int:
         last = self._count - 1
+        # The order of streams does not matter: the last one takes the free entry.
         self._stream_ids.put_i32(index * 4, self._stream_ids.get_i32(last * 4))
         self._limits.put_i64(index * 8, self._limits.get_i64(last * 8))
         self._count = last
@@ -142,9 +147,11 @@ class ImageFeed:
         if index < 0:
             return 0
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
+            # A request for a SETUP: send one in the next `work`, without waiting for the interval.
             self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
             return 0
         position = sm.position(self._setup.initial_term_id, self._bits)
+        # An image accepts half a term beyond the position of its last status message, whatever window it reports.
         window = self._term_length >> 1
         if self._window_length > 0:
             window = min(sm.receiver_window, window)
@@ -226,6 +233,8 @@ class ImageFeed:
             buffer, offset - wire.DATA_HEADER_LENGTH, frame_length, flags, wire.TYPE_DATA, reserved_value
         )
         end = offset + length
+        # The frame is longer than the message by up to 31 bytes. They belong to whatever follows in the buffer: save
+        # them, send zeros, and restore them.
         self._behind.copy_from(0, buffer, end, aligned_length - frame_length)
         buffer.set_memory(end, aligned_length - frame_length, 0)
         self.position += aligned_length
@@ -266,6 +275,7 @@ class ImageFeed:
         self._put_header(
             self._packet, self._packet_length, length, wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_PAD, 0
         )
+        # As on the wire, padding is only a header; the image skips its length.
         self._packet_length += wire.DATA_HEADER_LENGTH
         self.position += length
         return self.flush(now_ns)
@@ -309,6 +319,7 @@ class ImageFeed:
         index = 0
         while index < self._count:
             if index > 0:
+                # The frames were written for the first stream; all streams have the same positions.
                 self._readdress(buffer, offset, length, self._stream_ids.get_i32(index * 4))
             used = self._dispatcher.on_data(self._endpoint, buffer, offset, length, self._source, now_ns)
             if used == length:
@@ -325,6 +336,7 @@ class ImageFeed:
         end = offset + length
         while offset < end:
             buffer.put_i32(offset + wire.DATA_STREAM_ID_OFFSET, stream_id)
+            # Padding is always the last frame, and its length goes beyond the packet.
             if buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
                 return 0
             offset += positions.align_frame(buffer.get_i32(offset))
@@ -358,11 +370,13 @@ class ImageFeed:
 
     def _send_setups(self, now_ns: int) -> int:
         self._time_of_last_setup_ns = now_ns
+        # A new image joins after the last flush: the frames in the packet are its first ones.
         self._setup.active_term_id = positions.compute_term_id(
             self._packet_position, self._bits, self._setup.initial_term_id
         )
         self._setup.term_offset = positions.compute_term_offset(self._packet_position, self._bits)
         for index in range(self._count):
+            # Only for streams without an image; the others would ignore it.
             if self._limits.get_i64(index * 8) == wire.NO_POSITION:
                 self._setup.stream_id = self._stream_ids.get_i32(index * 4)
                 self._dispatcher.on_setup(self._endpoint, self._setup, self._source, now_ns)

@@ -16,4 +16,4 @@ cdef class LogMessage:
     @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
     cdef bint look(self, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(offset=int64_t, length=int64_t)
-    cdef bint _look_further(self, LogBuffer log) except -1 nogil
+    cdef bint _scan_fragments(self, LogBuffer log) except -1 nogil

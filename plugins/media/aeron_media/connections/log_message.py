@@ -19,6 +19,7 @@ class LogMessage:
     def look(self, log: LogBuffer, position: int) -> bool:
         """Examine the frames at `position`; return whether a complete message or padding is there."""
         offset = log.frame_offset(position)
+        # Acquire: pairs with the release of the publisher that completes the frame.
         length = log.buffer.get_i32_acquire(offset)
         self.is_message = False
         if length <= 0:
@@ -35,9 +36,9 @@ class LogMessage:
         self.payload_length = length - wire.DATA_HEADER_LENGTH
         self.reserved_value = log.buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
         self.is_message = True
-        return flags & wire.DATA_FLAG_END != 0 or self._look_further(log)
+        return flags & wire.DATA_FLAG_END != 0 or self._scan_fragments(log)
 
-    def _look_further(self, log: LogBuffer) -> bool:
+    def _scan_fragments(self, log: LogBuffer) -> bool:
         # All fragments of a message are in one term.
         while True:
             offset = self.offset + self.step

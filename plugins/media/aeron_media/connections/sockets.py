@@ -49,6 +49,7 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf_length)
         if rcvbuf_length:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf_length)
+        # EINPROGRESS is the normal result; the socket becomes writable when the connection is made or has failed.
         code = sock.connect_ex(peer.as_tuple())
         if code not in (0, errno.EINPROGRESS):
             raise OSError(code, os.strerror(code))

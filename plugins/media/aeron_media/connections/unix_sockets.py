@@ -33,6 +33,7 @@ class _PathSocket(socket.socket):
             found = os.lstat(path)
         except FileNotFoundError:
             return
+        # Another driver may have replaced the file meanwhile: delete only our own.
         if (found.st_dev, found.st_ino) == self._identity:
             os.unlink(path)
 
@@ -46,11 +47,13 @@ def _is_dead(path: bytes) -> bool:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
+        # Refused: the file has outlived its listener, which did not exit in an orderly way.
         return probe.connect_ex(path) == errno.ECONNREFUSED
 
 
 def _bind(sock: _PathSocket, address: SocketAddress) -> None:
     path = address.packed
+    # An abstract address has no file: it disappears with the socket.
     if path.startswith(b"\0"):
         sock.bind(path)
         return

@@ -198,12 +198,12 @@ class LumberjackParameters(ConnectionParameters):
     def writer_identity(self) -> str:
         """Parameters that publications must have in common, besides readers and TLS, to share an endpoint."""
         fields = type(self).model_fields
-        says = [
+        items = [
             f"{fields[name].alias or name}={getattr(self, name)}"
             for name in _OF_WRITERS
             if getattr(self, name) != fields[name].default
         ]
-        return "-WRITER(" + ",".join(says) + ")" if says else ""
+        return "-WRITER(" + ",".join(items) + ")" if items else ""
 
     def check_shared(self, uri: ChannelUri, existing: LumberjackParameters) -> None:
         """Raise ChannelUriError if a receive parameter differs from that of the subscriptions to this address."""

@@ -16,9 +16,9 @@ cdef class Input:
     cdef readonly ByteQueue queue
     cdef readonly ImageFeed feed                 # None without subscribers
     cdef readonly bint is_fed
-    cdef readonly bint has_heard            # a message has been received
-    cdef bint is_watched                    # epoll sets `has_news` when there is something to read
-    cdef bint has_news
+    cdef readonly bint has_received         # a message has been received
+    cdef bint is_watched                    # epoll sets `is_readable` when there is something to read
+    cdef bint is_readable
     cdef bint is_blocked                    # a complete message waits for space in images
     cdef int64_t result                     # of the last receive call: CONNECTION_WAITS, or how the connection ended
     cdef int32_t fault                      # of the peer, or NO_REASON
@@ -37,7 +37,7 @@ cdef class Input:
     cdef int64_t _message_timeout_ns
     cdef int64_t _wanted                    # length of the incomplete message with its prefix, 0 if not known
     cdef int64_t _read_length               # of the next receive call
-    cdef int64_t _heard_ns                  # when bytes arrived last, or no bytes were expected
+    cdef int64_t _last_received_ns          # when bytes arrived last, or no bytes were expected
     cdef int64_t _starved_ns                # since when there is no memory, 0 if there is
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
@@ -66,4 +66,4 @@ cdef class Input:
     @cython.locals(size=int64_t)
     cdef int64_t clear(self) except -1 nogil
     @cython.locals(total=int64_t, received=int64_t)
-    cdef int64_t skim(self) except -1 nogil
+    cdef int64_t discard_unread(self) except -1 nogil

@@ -210,7 +210,7 @@ class PairSocket:
             if self._readiness.at(index) == cython.NULL:
                 has_callers = True
             else:
-                cython.cast(Peer, self._readiness.at(index)).input.has_news = True
+                cython.cast(Peer, self._readiness.at(index)).input.is_readable = True
         if has_callers:
             self._accept(now_ns)
         if not self._listens and self._dialed == cython.NULL and self._dialer.is_due(now_ns):
@@ -320,7 +320,7 @@ class PairSocket:
                 self.tallies.add(tallies.REFUSED, 1)
                 peer.refuse(now_ns)
         if peer.phase == phases.PHASE_UP:
-            if peer.is_dialed and (peer.input.has_heard or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
+            if peer.is_dialed and (peer.input.has_received or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
                 self._dialer.on_good()
             return False
         if peer.phase < phases.PHASE_UP:
@@ -332,7 +332,7 @@ class PairSocket:
         if self._dialed == cython.cast(cython.pointer(PyObject), peer):
             self._dialed = cython.NULL
             self._dialer.on_lost(now_ns)
-        if peer.phase == phases.PHASE_GONE:
+        if peer.phase == phases.PHASE_ENDED:
             self._release(peer)
             return True
         return False

@@ -49,7 +49,7 @@ cdef class Peer:
     cdef int32_t _on_greeting(self, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t)
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
-    @cython.locals(has_heard=bint)
+    @cython.locals(has_received=bint)
     cdef int32_t _on_end(self, int64_t now_ns) except -1 nogil
     cdef int32_t _fail_for_fault(self, int64_t now_ns) except -1 nogil
     cdef int32_t _drain(self, int64_t now_ns) except -1 nogil
@@ -57,7 +57,7 @@ cdef class Peer:
     cdef int32_t evict(self, int64_t now_ns) except -1 nogil
     cdef int32_t fail(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
     cdef int32_t refuse(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _vanish(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _finish(self, int64_t now_ns) except -1 nogil
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil
     cdef int64_t lived_ns(self, int64_t now_ns) noexcept nogil
     cdef int32_t close(self) except -1 nogil

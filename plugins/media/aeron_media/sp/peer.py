@@ -87,7 +87,9 @@ class Peer:
 
     def is_confirmed(self, now_ns: int) -> bool:
         """Return whether the peer has accepted this end; always True unless confirm= is set."""
-        return not self._confirms or self.input.has_heard or now_ns - self._phase_ns >= phases.CONFIRMATION_NS
+        return (
+            not self._confirms or self.input.has_received or now_ns - self._phase_ns >= phases.CONFIRMATION_NS
+        )
 
     # Work
 
@@ -129,13 +131,13 @@ class Peer:
             if sent < 0:
                 return self.fail(phases.NO_REASON, 0, 0, now_ns)
             self._greeted_length += sent
-        if self.input.has_news or not self.input.is_watched:
+        if self.input.is_readable or not self.input.is_watched:
             if not self.input.queue.reserve(phases.READ_LENGTH):
                 return self.fail(phases.BUDGET_SPENT, 0, 0, now_ns)
             result = self.input.receive(phases.READ_LENGTH)
             if result < 0:
                 return self.fail(phases.NO_REASON, 0, 0, now_ns)
-            self.input.has_news = result > 0
+            self.input.is_readable = result > 0
         if self.input.queue.size >= wire.GREETING_LENGTH:
             self._on_greeting(now_ns)
         elif now_ns - self._phase_ns > self._handshake_timeout_ns:
@@ -171,8 +173,8 @@ class Peer:
         return received
 
     def _on_end(self, now_ns: int) -> int:
-        has_heard = self.input.has_heard or self.input.queue.size > 0
-        if self.is_dialed and not has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
+        has_received = self.input.has_received or self.input.queue.size > 0
+        if self.is_dialed and not has_received and now_ns - self._phase_ns < phases.REFUSAL_NS:
             return self.fail(phases.REFUSED_BY_PEER, 0, 0, now_ns)
         self._enter(phases.PHASE_DRAINING, now_ns)
         return self._drain(now_ns)
@@ -188,7 +190,7 @@ class Peer:
         if self.input.fault != phases.NO_REASON:
             self._fail_for_fault(now_ns)
         elif not self.input.is_blocked:
-            self._vanish(now_ns)
+            self._finish(now_ns)
         return 0
 
     def is_stale(self, now_ns: int) -> bool:
@@ -199,7 +201,7 @@ class Peer:
         """Drop the remaining messages of a disconnected peer; return 0."""
         self.end_reason = phases.EVICTED
         self.end_value = self.input.queue.size
-        return self._vanish(now_ns)
+        return self._finish(now_ns)
 
     def fail(self, reason: int, value: int, limit: int, now_ns: int) -> int:
         """End the connection for a reason in `phases`, NO_REASON for an error of the operating system; return 0.
@@ -211,20 +213,20 @@ class Peer:
         self.end_limit = limit
         if not self.is_among_peers:
             self.connection.close(False)
-        return self._vanish(now_ns)
+        return self._finish(now_ns)
 
     def refuse(self, now_ns: int) -> int:
         """Refuse the peer after its greeting; return 0."""
         self.end_reason = phases.REFUSED_PEER
         self.connection.end()
         self.connection.close(False)
-        return self._vanish(now_ns)
+        return self._finish(now_ns)
 
-    def _vanish(self, now_ns: int) -> int:
+    def _finish(self, now_ns: int) -> int:
         if self.input.is_fed and self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
             self.input.feed.end(now_ns)
         self.input.clear()
-        return self._enter(phases.PHASE_GONE, now_ns)
+        return self._enter(phases.PHASE_ENDED, now_ns)
 
     def _enter(self, phase: int, now_ns: int) -> int:
         self.phase = phase
@@ -239,7 +241,7 @@ class Peer:
         """Close the connection so that the kernel delivers what was sent; return 0."""
         if self.phase == phases.PHASE_UP:
             self.connection.end()
-            self.input.skim()
+            self.input.discard_unread()
         self.connection.close(False)
         self.input.clear()
         self.phase = phases.PHASE_FREE

@@ -33,7 +33,7 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     # Next value; owned by the receiver while `_has_new_control` is set, otherwise by the conductor.
     cdef SocketAddress _new_control
     cdef AtomicLong _has_new_control
-    cdef AtomicLong _last_heard_ns          # when a valid packet arrived, if there is a fixed control address
+    cdef AtomicLong _last_received_ns       # when a valid packet arrived, if there is a fixed control address
     cdef SocketAddress _source              # of the current packet
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
     cdef Setup _setup                       # reused to decode frames

@@ -55,7 +55,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._fixed_control = SocketAddress() if control is None else control.copy()
         self._new_control = SocketAddress()
         self._has_new_control = AtomicLong()
-        self._last_heard_ns = AtomicLong(params.clock.nano_time())
+        self._last_received_ns = AtomicLong(params.clock.nano_time())
         self._source = SocketAddress()
         self._received = ReceiveBatch() if params.batch is None else params.batch
         self._setup = Setup()
@@ -93,9 +93,9 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         """See `ChannelEndpoint.close`."""
         self._channel.close()
 
-    def last_heard_ns(self) -> int | None:
-        """See `ReceiveChannelEndpoint.last_heard_ns`; None without a fixed control address."""
-        return self._last_heard_ns.get_acquire() if self._has_fixed_control else None
+    def last_received_ns(self) -> int | None:
+        """See `ReceiveChannelEndpoint.last_received_ns`; None without a fixed control address."""
+        return self._last_received_ns.get_acquire() if self._has_fixed_control else None
 
     def change_control(self, address: SocketAddress) -> bool:
         """See `ReceiveChannelEndpoint.change_control`."""
@@ -146,7 +146,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         if self._is_lost(offset, length):
             return 0
         if self._has_fixed_control:
-            self._last_heard_ns.set_release(now_ns)
+            self._last_received_ns.set_release(now_ns)
         if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
             return self._on_data(offset, length, now_ns)
         if frame_type == wire.TYPE_SETUP:

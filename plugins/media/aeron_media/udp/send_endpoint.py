@@ -57,7 +57,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         control: DatagramChannel | None = None,
         destinations: Destinations | None = None,
     ) -> None:
-        asked = EndpointParameters.parse(params.channel.uri)
+        requested = EndpointParameters.parse(params.channel.uri)
         self._channel = datagrams
         self._control = datagrams if control is None else control
         self._remote = remote.copy()
@@ -70,7 +70,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
         self._streams = PointerMap()
-        self._answers = asked.is_response
+        self._answers = requested.is_response
         self._receivers = ResponseReceivers()
         self._sm = StatusMessage()
         self._nak = Nak()
@@ -83,7 +83,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._loses_control = params.control_loss.rate > 0
         self._incoming_loss = IncomingLoss(params.incoming_losses)
         self._clock = params.clock
-        stamp_offset = asked.channel_snd_timestamp_offset
+        stamp_offset = requested.channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
         self._stamp_offset = stamp_offset or 0
         self._faults = FaultSlot(fault_text, "socket")

@@ -110,7 +110,7 @@ def _join(sock: socket.socket, options: DatagramOptions) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     is_ipv6 = group.family == socket.AF_INET6
-    _hear_joined_groups_only(sock, is_ipv6=is_ipv6)
+    _receive_joined_groups_only(sock, is_ipv6=is_ipv6)
     _bind(sock, SocketAddress.of("::" if is_ipv6 else "0.0.0.0", group.port))
     try:
         if is_ipv6:
@@ -123,7 +123,7 @@ def _join(sock: socket.socket, options: DatagramOptions) -> None:
         raise OSError(error.errno, f"cannot join {group} on {options.interface}: {_text(error)}") from None
 
 
-def _hear_joined_groups_only(sock: socket.socket, *, is_ipv6: bool) -> None:
+def _receive_joined_groups_only(sock: socket.socket, *, is_ipv6: bool) -> None:
     # By default Linux also delivers datagrams of groups that other sockets on this machine have joined.
     level, option = (
         (socket.IPPROTO_IPV6, IPV6_MULTICAST_ALL) if is_ipv6 else (socket.IPPROTO_IP, IP_MULTICAST_ALL)

@@ -9,7 +9,7 @@ import typer
 
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json
-from aeron_core.cli.outcome import EXIT_USAGE, ended, say
+from aeron_core.cli.outcome import EXIT_USAGE, ended, print_stderr
 from pyspark_aeron.pipeline.demo import demo
 from pyspark_aeron.session import check_spark
 
@@ -55,7 +55,7 @@ def run(
         PipelineRun(pipeline, progress_log=progress_log).run(interrupt.wait, show)
     if not json:
         for query, rows in display.rows.items():
-            say(f"{query}: {rows:,} rows")
+            print_stderr(f"{query}: {rows:,} rows")
 
 
 @pipeline_app.command()
@@ -66,7 +66,7 @@ def check(file: PipelineFile) -> None:
 
     problems = check_file(file)
     for problem in problems:
-        say(f"error: {problem}")
+        print_stderr(f"error: {problem}")
     if problems:
         raise ended(EXIT_USAGE)
     pipeline = load_pipeline(file)
@@ -83,4 +83,4 @@ def plot_progress(
     from pyspark_aeron.pipeline.plotting import plot, read_log  # noqa: PLC0415
 
     plot(read_log(log), to, log.stem)
-    say(f"wrote {to}")
+    print_stderr(f"wrote {to}")

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from aeron_core.cli.demo.demo import read_log
 from aeron_core.cli.options import Json, positive, print_json
-from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.errors import ConfigurationError
 from pyspark_aeron.session import check_spark
@@ -61,9 +61,9 @@ def demo(
         print_json({"log": name, "lines": len(lines), **_document(outcome), "folder": str(folder)})
     else:
         Console().print(_table(name, loss, len(lines), outcome))
-        say(f"table {folder / 'events'}, picture {picture or 'none: it needs matplotlib'}")
+        print_stderr(f"table {folder / 'events'}, picture {picture or 'none: it needs matplotlib'}")
     if not outcome.is_equal:
-        say("error: the table differs from what was sent")
+        print_stderr("error: the table differs from what was sent")
         raise ended(EXIT_FAILURE)
 
 

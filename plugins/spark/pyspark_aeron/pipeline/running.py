@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Wait = Callable[[float], bool]  # seconds; returns whether to stop
 
-_LOOK_INTERVAL_S: Final = 0.2
+_CHECK_INTERVAL_S: Final = 0.2
 
 
 class PipelineRun:
@@ -86,7 +86,7 @@ class PipelineRun:
                 _check(query)
             if is_over:
                 return
-            is_stopping = wait(_LOOK_INTERVAL_S)
+            is_stopping = wait(_CHECK_INTERVAL_S)
 
     def new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
         """Yield the new batches of a query."""

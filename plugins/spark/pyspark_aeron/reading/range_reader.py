@@ -46,7 +46,7 @@ def open_archive(where: str) -> Archive:
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
     """Yield the messages of `piece`; raises CorruptRecordingError if it cannot be read completely."""
     if TaskContext.get() is not None:
-        _spare_the_collector()
+        _freeze_heap()
     recording = open_archive(options.archive).recording(piece.recording_id)
     window = _Window(recording, piece)
     scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
@@ -68,7 +68,7 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
 
 
 @functools.cache
-def _spare_the_collector() -> None:
+def _freeze_heap() -> None:
     """Exclude all existing objects from garbage collection, once per process.
 
     Spark runs a full collection after every task, which takes longer than the task of a small micro-batch: most of the

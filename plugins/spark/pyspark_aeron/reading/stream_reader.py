@@ -132,7 +132,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
                 self._spool = LiveSpool(self._options)
             self._opened = Selection(self._options)
-            _end_quietly_when_told()
+            _exit_quietly_on_sigterm()
         return self._opened
 
     def _waits_for_more(self, length: int) -> bool:
@@ -154,7 +154,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             write_lease(store, self._options.consumer_name, offset.positions, time.time_ns())
 
 
-def _end_quietly_when_told() -> None:
+def _exit_quietly_on_sigterm() -> None:
     """Exit by an exception on SIGTERM, which Spark sends instead of calling `stop`."""
     if (
         threading.current_thread() is threading.main_thread()

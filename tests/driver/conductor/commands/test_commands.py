@@ -156,12 +156,12 @@ def test_a_rejection_by_a_c_client_is_executed(lone, raw, reason):
 
     answers = raw.ask(wire.COMMAND_REJECT_IMAGE, head.ljust(40 + len(reason) + 1, b"\0"))
 
-    told, _, done = answers
-    assert (told.error_code, told.error_message.encode("utf-8", "surrogateescape")) == (
+    failure, _, done = answers
+    assert (failure.error_code, failure.error_message.encode("utf-8", "surrogateescape")) == (
         ErrorCode.IMAGE_REJECTED,
         reason,
     )
-    assert len(told.encode()) >= 72
+    assert len(failure.encode()) >= 72
     assert done == responses.OnOperationSuccess(0)
 
 
@@ -217,9 +217,9 @@ def test_the_driver_still_works_after_random_commands(hardened):
     subscription = hardened.add_subscription("aeron:ipc", 4711)
     hardened.run_until(lambda: publication.available_window and subscription.is_connected)
     assert publication.offer(b"works") > 0
-    heard = []
-    hardened.run_until(lambda: subscription.poll(lambda buffer, header: heard.append(bytes(buffer))))
-    assert heard == [b"works"]
+    messages = []
+    hardened.run_until(lambda: subscription.poll(lambda buffer, header: messages.append(bytes(buffer))))
+    assert messages == [b"works"]
 
 
 @pytest.mark.parametrize("channel", ["aeron:ipc?", UDP + "|"])
@@ -310,7 +310,7 @@ def test_a_port_in_use_is_reported_and_can_be_used_later(lone):
     assert len(lone.driver.find_counters("rcv-channel")) == 1
 
 
-def asked_of_the_conductor_alone(lone, raw, *asked):
+def conductor_requests(lone, raw, *asked):
     """Return the responses to commands that arrive while sender and receiver are blocked."""
     raw.take()
     raw.answers.clear()
@@ -327,7 +327,7 @@ def test_a_channel_that_is_being_closed_can_be_opened_again_shortly_after(lone, 
     removal = commands.RemoveSubscription(CLIENT_ID, 8, 7)
     again = commands.AddSubscription(CLIENT_ID, 9, -1, 1, UDP)
 
-    _, error = asked_of_the_conductor_alone(lone, raw, removal, again)
+    _, error = conductor_requests(lone, raw, removal, again)
     answers = raw.ask(again.TYPE_ID, again.encode())
 
     assert (error.offending_correlation_id, error.error_code) == (9, TRY_AGAIN)

@@ -20,8 +20,8 @@ class Rejecting:
 
     def __init__(self, pair, channel=CHANNEL):
         self.pair = pair
-        self.told = []
-        self.publisher = pair.sender.connect(on_publication_error=self.told.append)
+        self.error_frames = []
+        self.publisher = pair.sender.connect(on_publication_error=self.error_frames.append)
         self.subscription = pair.add_subscription(channel, 1001)
         self.publication = pair.result(self.publisher.add_publication_async(CHANNEL, 1001))
         pair.run_until(lambda: self.publication.is_connected and self.subscription.is_connected)
@@ -57,7 +57,7 @@ def test_the_publisher_gets_the_address_of_the_receiver_and_the_reason(pair, rej
     rejecting.reject("not wanted")
     pair.run_for(300 * MS)
 
-    (frame,) = rejecting.told
+    (frame,) = rejecting.error_frames
     assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
     assert (frame.registration_id, frame.session_id, frame.stream_id) == (
         rejecting.publication.registration_id,
@@ -73,8 +73,8 @@ def test_the_publisher_gets_the_address_of_the_receiver_and_the_reason(pair, rej
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_the_publisher_gets_the_id_of_the_destination_that_rejected(pair, index):
-    told = []
-    publisher = pair.sender.connect(on_publication_error=told.append)
+    error_frames = []
+    publisher = pair.sender.connect(on_publication_error=error_frames.append)
     publication = pair.result(publisher.add_publication_async("aeron:udp?control-mode=manual", 1001))
     channels = [f"aeron:udp?endpoint={pair.RECEIVER}:{port}" for port in (20121, 20131)]
     subscriptions = [pair.add_subscription(channel, 1001) for channel in channels]
@@ -84,12 +84,12 @@ def test_the_publisher_gets_the_id_of_the_destination_that_rejected(pair, index)
     reject(pair, pair.subscriber, subscriptions[index].images[0].correlation_id, "not wanted")
     pair.run_for(300 * MS)
 
-    assert [frame.destination_registration_id for frame in told] == [ids[index]]
+    assert [frame.destination_registration_id for frame in error_frames] == [ids[index]]
 
 
 def test_a_dynamic_destination_has_no_id(pair):
-    told = []
-    publisher = pair.sender.connect(on_publication_error=told.append)
+    error_frames = []
+    publisher = pair.sender.connect(on_publication_error=error_frames.append)
     control = f"control={pair.SENDER}:20120|control-mode=dynamic"
     publication = pair.result(publisher.add_publication_async(f"aeron:udp?{control}", 1001))
     subscription = pair.add_subscription(f"aeron:udp?endpoint={pair.RECEIVER}:20121|{control}", 1001)
@@ -98,7 +98,7 @@ def test_a_dynamic_destination_has_no_id(pair):
     reject(pair, pair.subscriber, subscription.images[0].correlation_id, "not wanted")
     pair.run_for(300 * MS)
 
-    assert [frame.destination_registration_id for frame in told] == [-1]
+    assert [frame.destination_registration_id for frame in error_frames] == [-1]
 
 
 def test_error_frames_replace_status_messages_every_200_ms(pair, rejecting):
@@ -181,7 +181,7 @@ def test_the_longest_reason_is_1023_bytes(pair, rejecting):
     rejecting.reject("é" * 511 + "x")
     pair.run_for(300 * MS)
 
-    assert [frame.error_message for frame in rejecting.told] == ["é" * 511 + "x"]
+    assert [frame.error_message for frame in rejecting.error_frames] == ["é" * 511 + "x"]
     assert pair.receiver.counted("images_rejected") == 1
 
 
@@ -208,8 +208,8 @@ class RejectingOverIpc:
     """A stream over shared memory that its subscriber can reject."""
 
     def __init__(self, lone):
-        self.told = []
-        self.publisher = lone.driver.connect(on_publication_error=self.told.append)
+        self.error_frames = []
+        self.publisher = lone.driver.connect(on_publication_error=self.error_frames.append)
         self.subscription = lone.add_subscription("aeron:ipc", 1001)
         self.publication = lone.result(self.publisher.add_publication_async("aeron:ipc", 1001))
         lone.run_until(lambda: self.publication.is_connected and self.subscription.is_connected)
@@ -227,7 +227,7 @@ def test_an_ipc_publisher_gets_the_error_at_once_and_loses_its_subscribers(lone,
     ipc.reject(lone)
     lone.run_for(10 * MS)
 
-    (frame,) = ipc.told
+    (frame,) = ipc.error_frames
     assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
     assert (frame.source, frame.receiver_id) == (("127.0.0.1", 0), -1)
     assert not ipc.publication.is_connected
@@ -261,7 +261,7 @@ def test_a_second_rejection_of_an_ipc_stream_restarts_its_cool_down(lone, ipc):
     assert not ipc.subscription.is_connected
     lone.run_until(lambda: ipc.subscription.is_connected)
 
-    assert [frame.error_message for frame in ipc.told] == ["not wanted", "still not wanted"]
+    assert [frame.error_message for frame in ipc.error_frames] == ["not wanted", "still not wanted"]
 
 
 def test_an_ipc_stream_does_not_return_if_its_publisher_closed_during_the_cool_down(lone, ipc):

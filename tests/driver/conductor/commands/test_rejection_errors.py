@@ -23,8 +23,8 @@ def described(publication, receiver_id, reason):
 
 
 def test_a_rejected_network_image_is_an_error_of_the_publishers_driver(pair):
-    told = []
-    publisher = pair.sender.connect(on_publication_error=told.append)
+    error_frames = []
+    publisher = pair.sender.connect(on_publication_error=error_frames.append)
     subscription = pair.add_subscription(CHANNEL, 1001)
     publication = pair.result(publisher.add_publication_async(CHANNEL, 1001))
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
@@ -32,7 +32,7 @@ def test_a_rejected_network_image_is_an_error_of_the_publishers_driver(pair):
     reject(pair.receiver, subscription.images[0].correlation_id, "not wanted")
     pair.run_for(300 * MS)
 
-    (frame,) = told
+    (frame,) = error_frames
     assert frame.error_code is ErrorCode.IMAGE_REJECTED
     (error,) = pair.sender.errors()
     assert described(publication, frame.receiver_id, "not wanted") in error.text

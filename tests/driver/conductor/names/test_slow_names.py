@@ -123,7 +123,7 @@ def test_unfinished_commands_of_a_removed_client_are_dropped(held):
     held.run_for(10 * MS)
 
     other.close()
-    held.driver.forsake(other)
+    held.driver.abandon(other)
     held.run_for(3 * S)
     finish(held)
     held.run_for(1 * S)
@@ -182,10 +182,10 @@ def test_concurrent_lookups_are_limited():
 
 
 def test_a_running_driver_responds_while_a_resolver_blocks():
-    is_asked, may_answer = threading.Event(), threading.Event()
+    is_requested, may_answer = threading.Event(), threading.Event()
 
     def block():
-        is_asked.set()
+        is_requested.set()
         may_answer.wait(30)
 
     with (
@@ -196,7 +196,7 @@ def test_a_running_driver_responds_while_a_resolver_blocks():
         connect(driver.aeron_dir) as other,
     ):
         registration = asking.add_publication_async(NAMED, 1001)
-        assert is_asked.wait(10)
+        assert is_requested.wait(10)
 
         other.add_publication("aeron:ipc", 1)
 

@@ -71,14 +71,14 @@ def test_nothing_is_received_before_the_first_response(lone, requests):
 def test_a_response_to_an_unknown_request_is_not_connected(lone, requests):
     # The reference does not check this over IPC.
     requester = Requester(lone)
-    strays = [
+    unmatched = [
         lone.add_publication(f"{RESPONSES}{key}", 1002)
         for key in ("", "|response-correlation-id=77", "|response-correlation-id=prototype")
     ]
-    requests_of_nobody = lone.add_publication("aeron:ipc?response-correlation-id=77", 1001)
-    lone.run_until(lambda: requests_of_nobody.is_connected)
+    orphan_requests = lone.add_publication("aeron:ipc?response-correlation-id=77", 1001)
+    lone.run_until(lambda: orphan_requests.is_connected)
 
-    assert [stray.is_connected for stray in strays] == [False] * 3
+    assert [each.is_connected for each in unmatched] == [False] * 3
     assert not requester.subscription.is_connected
 
 
@@ -166,7 +166,7 @@ def test_a_responder_is_disconnected_when_the_requester_dies(lone, requests):
     client = lone.driver.connect()
     _, responses = connect(lone, requests, client)
 
-    lone.driver.forsake(client)
+    lone.driver.abandon(client)
 
     lone.run_until(lambda: not responses.is_connected, within_ns=30 * S)
     assert responses.offer(b"too late") == NOT_CONNECTED

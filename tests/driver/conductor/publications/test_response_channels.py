@@ -89,13 +89,13 @@ def test_a_setup_requests_responses_and_their_session_is_announced_until_they_ar
     requester, responses = connect(pair, requests)
     pair.run_for(2 * S, each=requester.sink.poll)
 
-    told = frames_of(ResponseSetup, pair.answered())
+    announced = frames_of(ResponseSetup, pair.answered())
     setups = [frame for frame in frames_of(Setup, pair.sent()) if frame.stream_id == 1001]
     assert all(frame.flags & wire.SETUP_FLAG_SEND_RESPONSE for frame in setups)
-    assert {(frame.session_id, frame.stream_id, frame.response_session_id) for frame in told} == {
+    assert {(frame.session_id, frame.stream_id, frame.response_session_id) for frame in announced} == {
         (requester.publication.session_id, 1001, responses.session_id)
     }
-    before = len(told)
+    before = len(announced)
     pair.run_for(2 * S, each=requester.sink.poll)
     assert len(frames_of(ResponseSetup, pair.answered())) == before
 
@@ -206,12 +206,12 @@ def test_responses_are_announced_to_a_requester_at_once(pair, requests):
 def test_responses_are_not_announced_after_they_have_a_receiver(pair, requests):
     _, responses = connect(pair, requests)
     pair.run_for(10 * MS)
-    told = len(frames_of(ResponseSetup, pair.answered()))
+    announced = len(frames_of(ResponseSetup, pair.answered()))
 
     pair.run_for(2 * S)
 
     assert responses.is_connected
-    assert len(frames_of(ResponseSetup, pair.answered())) == told
+    assert len(frames_of(ResponseSetup, pair.answered())) == announced
 
 
 @pytest.mark.parametrize("leaves", ["subscription", "publication", "client"])

@@ -27,7 +27,7 @@ CAPTURE = json.loads(
 DATAGRAMS = [one | {"data": bytes.fromhex(one["hex"])} for one in CAPTURE["datagrams"]]
 
 
-def said_by(party):
+def sent_by(party):
     return [one for one in DATAGRAMS if one["src"] == party]
 
 
@@ -84,7 +84,7 @@ class Replay:
     def __init__(self, directory, other):
         self.simulation = Simulation(directory, busy_step_ns=100 * US, idle_step_ns=100 * US)
         host = self.simulation.network.host(HOST)
-        self._theirs = said_by(other)
+        self._theirs = sent_by(other)
         self._sockets = {
             port: DatagramProbe(host.open(DatagramOptions(SocketAddress.of(HOST, port))))
             for port in {one["src_port"] for one in self._theirs}
@@ -103,10 +103,10 @@ class Replay:
             if one["src"] == own:
                 on_own(one)
             else:
-                self.say(one)
+                self.send_captured(one)
         self.simulation.run_for(10 * MS)
 
-    def say(self, one):
+    def send_captured(self, one):
         port = self.ports.get(one["dst_port"], one["dst_port"])
         self._sockets[one["src_port"]].send([(one["data"], len(one["data"]))], SocketAddress.of(HOST, port))
 
@@ -141,7 +141,7 @@ def source_of(replay, port):
 
 def test_our_requester_acts_as_the_reference(start_replay):
     replay = start_replay("server")
-    theirs, ours = said_by("server"), [one["data"] for one in said_by("client")]
+    theirs, ours = sent_by("server"), [one["data"] for one in sent_by("client")]
     (request,) = frames_of(Setup, setups(ours))
     subscription = replay.simulation.result(
         replay.client.add_subscription_async(
@@ -157,7 +157,7 @@ def test_our_requester_acts_as_the_reference(start_replay):
     )
     sink = Sink(subscription)
     request_port, response_port = (
-        next(one["src_port"] for one in said_by("client") if one["dst_port"] == port)
+        next(one["src_port"] for one in sent_by("client") if one["dst_port"] == port)
         for port in (REQUESTS, RESPONSES)
     )
 
@@ -171,7 +171,7 @@ def test_our_requester_acts_as_the_reference(start_replay):
             assert publication.offer(payload) > 0
         sink.poll()
 
-    replay.run("client", on_own, begin_us=said_by("client")[1]["t_us"])
+    replay.run("client", on_own, begin_us=sent_by("client")[1]["t_us"])
 
     sent = replay.sent_to(REQUESTS, RESPONSES)
     assert setups(sent) == setups(ours)
@@ -183,7 +183,7 @@ def test_our_requester_acts_as_the_reference(start_replay):
 
 def test_our_responder_acts_as_the_reference(start_replay):
     replay = start_replay("client")
-    theirs, ours = said_by("client"), [one["data"] for one in said_by("server")]
+    theirs, ours = sent_by("client"), [one["data"] for one in sent_by("server")]
     (response,) = frames_of(Setup, setups(ours))
     requests = replay.simulation.result(
         replay.client.add_subscription_async(f"aeron:udp?endpoint={HOST}:{REQUESTS}", 10000)

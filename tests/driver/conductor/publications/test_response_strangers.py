@@ -36,7 +36,7 @@ class Dialogue:
         self._pair.run_until(lambda: responses.is_connected and self.subscription.is_connected)
         return responses
 
-    def hear(self):
+    def await_responses(self):
         """Return the responses when there are some."""
         self._pair.run_until(lambda: self.sink.poll() == 0 and self.sink.all)
         return self.sink.all
@@ -59,7 +59,7 @@ def stranger_to(pair):
     return SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
 
 
-def told(dialogue, response_session_id, **fields):
+def encoded_setup(dialogue, response_session_id, **fields):
     """Return a RSP_SETUP as bytes; `fields` replace those of the requests."""
     setup = {"session_id": dialogue.publication.session_id, "stream_id": 1001} | fields
     return encode_frame(ResponseSetup(response_session_id=response_session_id, **setup))
@@ -71,16 +71,16 @@ def test_forged_response_setups_do_not_disconnect_responses(pair, dialogue, sess
     stranger = stranger_to(pair)
 
     for session_id in sessions:
-        stranger.send(told(dialogue, session_id))
+        stranger.send(encoded_setup(dialogue, session_id))
         pair.run_for(1 * MS)
     responses.offer(b"answer")
 
-    assert dialogue.hear() == [b"answer"]
+    assert dialogue.await_responses() == [b"answer"]
     assert pair.sender.counted("conductor_proxy_fails") == 0
 
 
 def test_a_genuine_response_setup_overrules_an_earlier_forged_one(pair, dialogue):
-    stranger_to(pair).send(told(dialogue, 99))
+    stranger_to(pair).send(encoded_setup(dialogue, 99))
     pair.run_for(500 * MS)
 
     assert dialogue.connect().is_connected
@@ -100,7 +100,7 @@ def test_an_unrequested_response_setup_is_counted(pair):
 
 @pytest.mark.parametrize("fields", [{"session_id": 7}, {"stream_id": 1002}], ids=["session", "stream"])
 def test_a_response_setup_of_another_stream_is_ignored(pair, dialogue, fields):
-    stranger_to(pair).send(told(dialogue, 99, **fields))
+    stranger_to(pair).send(encoded_setup(dialogue, 99, **fields))
     pair.run_for(100 * MS)
 
     assert pair.sender.counted("invalid_packets") == 0
@@ -108,14 +108,14 @@ def test_a_response_setup_of_another_stream_is_ignored(pair, dialogue, fields):
 
 
 def test_a_truncated_response_setup_is_counted(pair, dialogue):
-    stranger_to(pair).send(told(dialogue, 99)[:-4])
+    stranger_to(pair).send(encoded_setup(dialogue, 99)[:-4])
     pair.run_for(10 * MS)
 
     assert pair.sender.counted("invalid_packets") == 1
     assert dialogue.connect().is_connected
 
 
-def ask_in_its_place(pair, responses):
+def request_as_client(pair, responses):
     """Request a SETUP of the responses from a stranger; return the stranger."""
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20122))
     sm = StatusMessage(session_id=responses.session_id, stream_id=1002, flags=wire.SM_FLAG_SEND_SETUP)
@@ -127,19 +127,19 @@ def ask_in_its_place(pair, responses):
 def test_a_stranger_cannot_redirect_responses_that_have_a_receiver(pair, dialogue):
     responses = dialogue.connect()
 
-    stranger = ask_in_its_place(pair, responses)
+    stranger = request_as_client(pair, responses)
     responses.offer(b"a secret")
-    heard = dialogue.hear()
+    messages = dialogue.await_responses()
     pair.run_for(1 * S)
 
-    assert heard == [b"a secret"]
+    assert messages == [b"a secret"]
     assert stranger.receive() == []
 
 
 def test_a_stranger_that_asked_first_does_not_block_the_requester(pair, dialogue):
     pair.network.set_link(SimulatedLink(loss=1), source=pair.RECEIVER)
     responses = dialogue.answer()
-    ask_in_its_place(pair, responses)
+    request_as_client(pair, responses)
 
     pair.network.set_link(SimulatedLink(), source=pair.RECEIVER)
 

@@ -101,11 +101,11 @@ def test_subscribers_that_wait_for_an_ipc_stream_read_it_from_its_start(lone):
 
 
 def test_a_subscriber_removed_before_it_has_joined_gets_no_image(lone):
-    heard = []
+    announced = []
     publication = lone.add_publication(IPC, 1001)
     lone.run_for(10 * MS)
     registration = lone.client.add_subscription_async(
-        IPC, 1001, on_available_image=heard.append, on_unavailable_image=heard.append
+        IPC, 1001, on_available_image=announced.append, on_unavailable_image=announced.append
     )
     run_conductor_alone(lone.driver, 1)
     lone.client.do_work()
@@ -114,17 +114,17 @@ def test_a_subscriber_removed_before_it_has_joined_gets_no_image(lone):
 
     lone.run_for(100 * MS)
 
-    assert heard == []
+    assert announced == []
     assert lone.driver.find_counters("sub-pos") == []
     assert not publication.is_connected
 
 
 def test_a_subscriber_that_joins_during_a_revocation_gets_no_image(lone):
-    heard = []
+    announced = []
     publication = lone.add_publication(IPC, 1001)
     lone.run_for(10 * MS)
     lone.client.add_subscription_async(
-        IPC, 1001, on_available_image=heard.append, on_unavailable_image=heard.append
+        IPC, 1001, on_available_image=announced.append, on_unavailable_image=announced.append
     )
     run_conductor_alone(lone.driver, 1)
     publication.revoke()
@@ -133,7 +133,7 @@ def test_a_subscriber_that_joins_during_a_revocation_gets_no_image(lone):
 
     lone.run_for(100 * MS)
 
-    assert heard == []
+    assert announced == []
 
 
 def test_a_stream_does_not_end_while_a_subscriber_joins(lone):

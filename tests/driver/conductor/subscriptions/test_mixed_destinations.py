@@ -18,8 +18,8 @@ NAMED = "aeron:udp?endpoint=10.0.0.2:20123|control=10.0.0.1:20120|control-mode=d
 START = "|session-id=5|init-term-id=7|term-id=7|term-offset=0"
 
 #: Publication channel and destination of each path.
-WAYS = ((GROUP, GROUP), (UNICAST, UNICAST), (LEARNT, NAMED))
-PAIRS = [(WAYS[0], WAYS[1]), (WAYS[0], WAYS[2]), (WAYS[1], WAYS[2]), WAYS]
+PATHS = ((GROUP, GROUP), (UNICAST, UNICAST), (LEARNT, NAMED))
+PAIRS = [(PATHS[0], PATHS[1]), (PATHS[0], PATHS[2]), (PATHS[1], PATHS[2]), PATHS]
 IDS = ["group and unicast", "group and control", "unicast and control", "all"]
 #: Paths on which data is in flight, as the simulated network distinguishes group members.
 ENDS = {GROUP: "10.0.0.2:20121", UNICAST: "10.0.0.2:20122", LEARNT: "10.0.0.2:20123"}
@@ -35,17 +35,17 @@ def add(pair, subscription, *channels):
         pair.result(subscription.add_destination_async(channel))
 
 
-def connect(pair, subscription, ways):
+def connect(pair, subscription, paths):
     """Return publications of one stream that differ only in their path."""
-    add(pair, subscription, *(received for _, received in ways))
-    twins = [pair.add_exclusive_publication(sent + START, 1001) for sent, _ in ways]
+    add(pair, subscription, *(received for _, received in paths))
+    twins = [pair.add_exclusive_publication(sent + START, 1001) for sent, _ in paths]
     pair.run_until(lambda: all(twin.is_connected for twin in twins))
     return twins
 
 
-@pytest.mark.parametrize("ways", PAIRS, ids=IDS)
-def test_a_stream_received_over_several_paths_is_one_image_without_duplicates(pair, mds, ways):
-    twins = connect(pair, mds, ways)
+@pytest.mark.parametrize("paths", PAIRS, ids=IDS)
+def test_a_stream_received_over_several_paths_is_one_image_without_duplicates(pair, mds, paths):
+    twins = connect(pair, mds, paths)
     feeds = [Feed(twin, make_messages(300, seed=1, max_length=2048)) for twin in twins]
     sink = Sink(mds)
 
@@ -54,24 +54,24 @@ def test_a_stream_received_over_several_paths_is_one_image_without_duplicates(pa
 
     assert sink.all == feeds[0].messages
     assert len(mds.images) == 1
-    assert mds.images[0].active_transport_count == len(ways)
+    assert mds.images[0].active_transport_count == len(paths)
 
 
-@pytest.mark.parametrize("ways", PAIRS, ids=IDS)
-def test_data_lost_on_one_path_arrives_over_another(pair, mds, ways):
-    twins = connect(pair, mds, ways)
+@pytest.mark.parametrize("paths", PAIRS, ids=IDS)
+def test_data_lost_on_one_path_arrives_over_another(pair, mds, paths):
+    twins = connect(pair, mds, paths)
     feeds = [Feed(twin, make_messages(200, seed=1, max_length=2048)) for twin in twins]
     sink = Sink(mds)
-    pair.network.set_link(SimulatedLink(loss=1), destination=ENDS[ways[0][0]])
+    pair.network.set_link(SimulatedLink(loss=1), destination=ENDS[paths[0][0]])
 
     pair.run_until(lambda: sum(f.offer() for f in feeds) + sink.poll() == 0 and len(sink.all) == 200)
 
     assert sink.all == feeds[0].messages
 
 
-@pytest.mark.parametrize("ways", PAIRS, ids=IDS)
-def test_a_gap_on_all_paths_is_requested_on_all_of_them(pair, mds, ways):
-    twins = connect(pair, mds, ways)
+@pytest.mark.parametrize("paths", PAIRS, ids=IDS)
+def test_a_gap_on_all_paths_is_requested_on_all_of_them(pair, mds, paths):
+    twins = connect(pair, mds, paths)
     sink = Sink(mds)
     pair.network.set_link(SimulatedLink(loss=1), destination=pair.RECEIVER)
     for twin in twins:
@@ -85,19 +85,21 @@ def test_a_gap_on_all_paths_is_requested_on_all_of_them(pair, mds, ways):
 
     assert sink.all == [b"lost", b"after"]
     asked = {line.destination for line in pair.network.log if frames_of(Nak, [line.data])}
-    assert len(asked) == len(ways)
+    assert len(asked) == len(paths)
 
 
 def test_control_frames_go_to_the_control_address_of_each_group_or_sender(pair, mds):
-    connect(pair, mds, WAYS)
+    connect(pair, mds, PATHS)
     before = len(pair.network.log)
 
     pair.run_for(1 * S)
 
-    told = {line.destination for line in pair.network.log[before:] if frames_of(StatusMessage, [line.data])}
+    targets = {
+        line.destination for line in pair.network.log[before:] if frames_of(StatusMessage, [line.data])
+    }
     # For frames to a group the log has the address of its recipient: the sender, at the port of its group.
-    unicast_control = told - {"10.0.0.1:20121", "10.0.0.1:20120"}
-    assert len(told) == 3
+    unicast_control = targets - {"10.0.0.1:20121", "10.0.0.1:20120"}
+    assert len(targets) == 3
     assert len(unicast_control) == 1
 
 
@@ -127,7 +129,7 @@ def test_no_setup_is_requested_after_the_destination_is_removed(pair, mds):
     ids=["group", "unicast", "learnt"],
 )
 def test_an_image_is_treated_as_a_group_if_its_setup_has_the_group_flag(pair, mds, channel, expects_group):
-    add(pair, mds, *(received for sent, received in WAYS if sent == channel))
+    add(pair, mds, *(received for sent, received in PATHS if sent == channel))
     publication = pair.add_publication(channel, 1001)
 
     pair.run_until(lambda: publication.is_connected)

@@ -128,8 +128,10 @@ def test_status_messages_go_to_each_sender_until_it_is_inactive(pair, mds):
 
     pair.run_for(2 * S)
 
-    told = {line.destination for line in pair.network.log[before:] if frames_of(StatusMessage, [line.data])}
-    assert len(told) == 1
+    targets = {
+        line.destination for line in pair.network.log[before:] if frames_of(StatusMessage, [line.data])
+    }
+    assert len(targets) == 1
     assert one.is_connected
 
 

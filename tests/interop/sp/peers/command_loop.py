@@ -33,12 +33,12 @@ class Library(Protocol):
     def close(self) -> None: ...
 
 
-_telling = threading.Lock()
+_output_lock = threading.Lock()
 
 
 def emit(event: str, **facts: object) -> None:
     """Print an event atomically from any thread."""
-    with _telling:
+    with _output_lock:
         sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
         sys.stdout.flush()
 

@@ -13,7 +13,7 @@ class LumberjackWire(Wire):
 
     def __init__(self):
         # Of each message that was received and not confirmed: its sequence number, 0 unless it ends its window.
-        self._owed = []
+        self._pending = []
         self._window = 0
 
     def encode(self, body):
@@ -33,12 +33,12 @@ class LumberjackWire(Wire):
             ):
                 break
             found.append(self._rest[10:end])
-            self._owed.append(number if number == self._window else 0)
+            self._pending.append(number if number == self._window else 0)
             self._rest = self._rest[end:]
         return found
 
     def confirm(self, count):
-        confirmed, self._owed = self._owed[:count], self._owed[count:]
+        confirmed, self._pending = self._pending[:count], self._pending[count:]
         return b"".join(ack(sequence) for sequence in confirmed if sequence)
 
     def confirmed(self, data):

@@ -24,7 +24,7 @@ def single(driver, name):
 
 def test_a_connection_has_counters_while_it_is_open(reading):
     writer = reading.dial()
-    reading.say(writer, window(2) + compressed(events(1, 2)) + window(3) + events(1), 3 * S)
+    reading.exchange(writer, window(2) + compressed(events(1, 2)) + window(3) + events(1), 3 * S)
     (label,) = single(reading.driver, "connection-events")
     assert label.startswith(f"{writer.address} session=")
     found = {
@@ -48,7 +48,7 @@ def test_the_lag_counts_events_received_and_not_acknowledged(reading):
     reading.is_polling = False
     writer = reading.dial()
     reading.run()
-    reading.say(writer, window(2) + events(1, 2) + window(1) + events(1) + window(5) + events(1, 2))
+    reading.exchange(writer, window(2) + events(1, 2) + window(1) + events(1) + window(5) + events(1, 2))
     assert reading.counted("lag") == 5
     reading.is_polling = True
     reading.run()
@@ -60,7 +60,7 @@ def test_the_lag_counts_events_received_and_not_acknowledged(reading):
 
 def test_the_lag_of_a_writer_that_sends_its_window_once_is_exact(reading):
     writer = reading.dial()
-    reading.say(writer, window(2, b"1") + events(1, 2, 3, 4, 5, version=b"1"), 10 * MS)
+    reading.exchange(writer, window(2, b"1") + events(1, 2, 3, 4, 5, version=b"1"), 10 * MS)
     reading.run(2 * S)
     assert reading.counted("lag") == 0
     assert reading.counted("events") == 5
@@ -86,7 +86,7 @@ def test_the_number_of_connections_with_counters_is_limited(tmp_path):
 
 def test_counters_of_connections_can_be_disabled(tmp_path):
     with Reading(tmp_path, "|connection-counters=0") as reading:
-        reading.say(reading.dial(), window(1) + events(1), 3 * S)
+        reading.exchange(reading.dial(), window(1) + events(1), 3 * S)
         assert reading.driver.find_counters("lumberjack-connection-") == []
 
 
@@ -98,7 +98,7 @@ def test_a_connection_without_data_has_no_counters(reading):
 
 
 def test_counters_are_freed_with_the_endpoint(reading):
-    reading.say(reading.dial(), window(1) + events(1), 3 * S)
+    reading.exchange(reading.dial(), window(1) + events(1), 3 * S)
     assert single(reading.driver, "connection-events")
     reading.subscriptions.pop().close()
     reading.run(30 * S)
@@ -109,7 +109,7 @@ def test_a_connection_of_a_publication_has_counters_while_it_is_open(tmp_path):
     with Writing(tmp_path, "|pipeline=2|window=1") as writing:
         writing.accept()
         writing.offer(b"{}", b"{}", b"{}")
-        writing.heard()
+        writing.received_windows()
         writing.answer(ack(1), ack(0))
         writing.run(2 * S)
         found = {

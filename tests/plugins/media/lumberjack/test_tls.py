@@ -86,7 +86,7 @@ class Running:
             )
         )
 
-    def says(self, *words):
+    def await_error(self, *words):
         """Wait for an error that contains all of `words`."""
         self.until(lambda: any(all(word in text for word in words) for text in self.errors()))
 
@@ -115,7 +115,7 @@ def dial(port, context):
     )
 
 
-def heard(client, length):
+def receive_exactly(client, length):
     data = b""
     while len(data) < length:
         data += client.recv(length - len(data))
@@ -131,7 +131,7 @@ def test_windows_of_a_python_writer_are_events_and_are_acknowledged(
     with dial(port, python_context(client=certificates.client if shown else None)) as client:
         client.sendall(window(2) + json_event(1, b'{"n":1}') + json_event(2, b'{"n":2}'))
         assert running.take(subscription, 2) == [b'{"n":1}', b'{"n":2}']
-        assert heard(client, 6) == ack(2)
+        assert receive_exactly(client, 6) == ack(2)
     assert running.errors() == []
 
 
@@ -158,7 +158,7 @@ def test_a_publication_reaches_a_subscription(running, files, certificates, auth
 def test_a_publication_that_cannot_verify_its_reader_reports_why(running, files, certificates):
     _, port = running.listen(f"{files['server']}|client-auth=none")
     running.client.add_publication(f"{HERE}:{port}|tls=true|ca={certificates.other_ca}", 9)
-    running.says("the certificate of the peer was rejected", str(port))
+    running.await_error("the certificate of the peer was rejected", str(port))
     running.until(
         lambda: any(
             record.value > 0
@@ -173,7 +173,7 @@ def test_a_writer_without_a_required_certificate_is_reported(running, files, pyt
     with dial(port, python_context()) as client:
         with pytest.raises(ssl.SSLError, match=r"(?i)alert"):
             client.recv(1)
-        running.says("the peer sent no certificate", f"127.0.0.1:{client.getsockname()[1]}")
+        running.await_error("the peer sent no certificate", f"127.0.0.1:{client.getsockname()[1]}")
     running.counts("rejects-tls-certificate")
 
 
@@ -181,7 +181,7 @@ def test_a_writer_without_tls_is_reported(running, files):
     _, port = running.listen(files["server"])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(window(1) + json_event(1, b'{"n":1}'))
-        running.says("the peer does not speak TLS")
+        running.await_error("the peer does not speak TLS")
     running.counts("rejects-tls-protocol")
 
 
@@ -189,7 +189,7 @@ def test_a_writer_that_closes_during_the_handshake_is_counted(running, files):
     _, port = running.listen(files["server"])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"\x16\x03\x01")
-    running.says("closed the connection during the TLS handshake")
+    running.await_error("closed the connection during the TLS handshake")
     running.counts("rejects-tls-other")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 import pytest
-from pairing import LISTENING, heard, message
+from pairing import LISTENING, message, received_by
 
 import aeron_core
 from aeron_core.testing.pair import MS
@@ -31,24 +31,24 @@ def test_a_message_is_sent_only_to_the_peer_that_it_names(pairing):
     second, second_session = joined(pair)
     pair.offer(b"to the second", peer=second_session)
     pair.offer(b"to the first", peer=first_session)
-    assert heard(first) == message(b"to the first")
-    assert heard(second) == message(b"to the second")
+    assert received_by(first) == message(b"to the first")
+    assert received_by(second) == message(b"to the second")
 
 
 def test_the_session_of_a_received_message_addresses_the_answer(pairing):
     pair = pairing(keys=POLY)
     pair.join()
     asking = pair.join()
-    pair.say(asking, message(b"question"))
+    pair.send_from(asking, message(b"question"))
     pair.offer(b"answer", peer=pair.received[0].session_id)
-    assert heard(asking) == message(b"answer")
+    assert received_by(asking) == message(b"answer")
 
 
 def test_hops_of_a_message_to_a_peer_are_incremented(pairing):
     pair = pairing(keys=POLY)
     peer, session = joined(pair)
     pair.offer(b"m", peer=session, reserved_value=3)
-    assert heard(peer) == message(b"m", hops=4)
+    assert received_by(peer) == message(b"m", hops=4)
 
 
 @pytest.mark.parametrize("hops", [-1, 256, 1 << 40])
@@ -74,7 +74,7 @@ def test_a_message_may_name_the_one_peer_of_a_monogamous_socket(pairing):
     pair = pairing()
     peer, session = joined(pair)
     pair.offer(b"m", peer=session)
-    assert heard(peer) == message(b"m")
+    assert received_by(peer) == message(b"m")
 
 
 def test_a_full_peer_is_reported_at_once_loses_nothing_and_does_not_delay_others(pairing):
@@ -92,11 +92,11 @@ def test_a_full_peer_is_reported_at_once_loses_nothing_and_does_not_delay_others
     assert result == aeron_core.PEER_FULL
     assert accepted >= 30
     pair.offer(b"quick", peer=quick_session)
-    assert heard(quick) == message(b"quick")
+    assert received_by(quick) == message(b"quick")
 
     slow.capacity = 1 << 20
     pair.run()
-    assert pair.hear(slow, accepted * len(message(bytes(100)))) == message(bytes(100)) * accepted
+    assert pair.read_exactly(slow, accepted * len(message(bytes(100)))) == message(bytes(100)) * accepted
     assert pair.counted("unsent-peer-full") == 0
     assert pair.publication.offer(b"again", peer=slow_session) > 0
 
@@ -130,7 +130,7 @@ def test_an_empty_queue_accepts_the_longest_message(pairing):
     pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=8k")
     peer, session = joined(pair)
     pair.offer(bytes(8192), peer=session)
-    assert pair.hear(peer, len(message(bytes(8192)))) == message(bytes(8192))
+    assert pair.read_exactly(peer, len(message(bytes(8192)))) == message(bytes(8192))
 
 
 def batch_of(messages):
@@ -150,8 +150,8 @@ def test_a_batch_may_name_its_peer(pairing, is_exclusive):
     messages = [b"one", b"", b"three", bytes(3000)]
     assert pair.publication.offer_batch(*batch_of(messages), peer=session, reserved_value=3) == 4
     pair.run()
-    assert heard(second) == b"".join(message(each, hops=4) for each in messages)
-    assert heard(first) == b""
+    assert received_by(second) == b"".join(message(each, hops=4) for each in messages)
+    assert received_by(first) == b""
 
 
 def test_a_batch_is_accepted_as_far_as_the_queue_of_the_peer_has_space(pairing):
@@ -172,7 +172,9 @@ def test_a_batch_is_accepted_as_far_as_the_queue_of_the_peer_has_space(pairing):
     pair.run()
     assert pair.publication.offer_batch(data, offsets, first=number, peer=session) == 11 - number
     pair.run()
-    assert heard(peer) == b"".join(message(each) for each in [b"", *(bytes(n) for n in range(100, 110))])
+    assert received_by(peer) == b"".join(
+        message(each) for each in [b"", *(bytes(n) for n in range(100, 110))]
+    )
     assert pair.counted("unsent-peer-full") == 0
 
 
@@ -205,7 +207,7 @@ def test_a_claim_may_name_its_peer(pairing):
     with pair.publication.try_claim(5, peer=session) as claim:
         claim.buffer[:] = b"claim"
     pair.run()
-    assert heard(peer) == message(b"claim")
+    assert received_by(peer) == message(b"claim")
 
 
 def test_a_claim_for_a_peer_that_is_not_connected_carries_the_reason(pairing):
@@ -224,7 +226,7 @@ def test_an_exclusive_publication_may_name_peers_too(pairing):
     pair.join()
     peer, session = joined(pair)
     pair.offer([b"in ", b"parts"], peer=session)
-    assert heard(peer) == message(b"in parts")
+    assert received_by(peer) == message(b"in parts")
     assert pair.publication.offer(b"m", peer=session ^ (1 << 20)) == aeron_core.NO_PEER
 
 

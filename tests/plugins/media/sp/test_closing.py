@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pairing import heard, message
+from pairing import message, received_by
 
 from aeron_core.testing.pair import MS, S
 
@@ -16,7 +16,7 @@ def queued(pair, count=30):
     peer.capacity = 0
     for number in range(count):
         pair.offer(b"%03d" % number)
-    assert heard(peer) == b""
+    assert received_by(peer) == b""
     return peer, b"".join(message(b"%03d" % number) for number in range(count))
 
 
@@ -28,7 +28,7 @@ def test_queued_messages_are_delivered_to_a_slow_peer_after_the_close(pairing, k
     pair.publication.close()
     pair.run(1 * S)
     peer.capacity = 1 << 20
-    assert pair.hear(peer, len(expected)) == expected
+    assert pair.read_exactly(peer, len(expected)) == expected
 
 
 def test_messages_that_a_peer_did_not_accept_within_linger_are_reported(pairing):
@@ -48,7 +48,7 @@ def test_a_subscription_keeps_sending_the_queues_of_a_closed_publication(pairing
     pair.publication.close()
     pair.run(20 * S)
     peer.capacity = 1 << 20
-    assert pair.hear(peer, len(expected)) == expected
+    assert pair.read_exactly(peer, len(expected)) == expected
 
 
 def test_messages_of_a_monogamous_socket_without_a_peer_are_reported_after_linger(pairing):

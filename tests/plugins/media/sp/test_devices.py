@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from devices import FIRST_PORT, Devices, dialing, listening
-from pairing import heard, message
+from pairing import message, received_by
 
 from aeron_core.testing.pair import S
 
@@ -31,25 +31,25 @@ def chain(devices, length):
 def test_each_device_adds_a_hop_in_both_directions(devices, length):
     before, behind = chain(devices, length)
     devices.run(1 * S)
-    devices.say(before, message(b"forth"))
-    devices.say(behind, message(b"back"))
+    devices.send_from(before, message(b"forth"))
+    devices.send_from(behind, message(b"back"))
     devices.run(1 * S)
-    assert heard(behind) == message(b"forth", hops=1 + length)
-    assert heard(before) == message(b"back", hops=1 + length)
+    assert received_by(behind) == message(b"forth", hops=1 + length)
+    assert received_by(before) == message(b"back", hops=1 + length)
 
 
 def test_seven_devices_lead_to_a_reader_with_a_ttl_of_8_and_the_eighth_is_one_too_many(devices):
     before, behind = chain(devices, 7)
     devices.run(1 * S)
     # The second message has too many hops for a reader with ttl=8.
-    devices.say(before, message(b"just"))
-    devices.say(before, message(b"beyond", hops=2))
+    devices.send_from(before, message(b"just"))
+    devices.send_from(before, message(b"beyond", hops=2))
     devices.run(1 * S)
-    assert heard(behind) == message(b"just", hops=8) + message(b"beyond", hops=9)
+    assert received_by(behind) == message(b"just", hops=8) + message(b"beyond", hops=9)
 
-    devices.say(before, message(b"discarded", hops=3))
+    devices.send_from(before, message(b"discarded", hops=3))
     devices.run(1 * S)
-    assert heard(behind) == b""
+    assert received_by(behind) == b""
     assert devices.counted("discards-ttl") == 1
 
 
@@ -60,18 +60,18 @@ def test_a_device_forwards_messages_of_any_length_in_order(devices):
     before, behind = devices.join_port(A), devices.accept_at(end)
     bodies = [bytes(length) for length in (0, 1, 1376, 1377, 65536, 300_000, 3)]
     for body in bodies:
-        devices.say(before, message(body))
+        devices.send_from(before, message(body))
     expected = b"".join(message(body, hops=2) for body in bodies)
-    assert devices.hear(behind, len(expected)) == expected
+    assert devices.read_exactly(behind, len(expected)) == expected
 
 
 def test_a_message_too_long_for_the_other_side_is_counted_and_the_next_is_forwarded(devices):
     end = devices.serve(B)
     device = devices.add(listening(A, "|term-length=8m"), dialing(B, "|term-length=64k"))
     before, behind = devices.join_port(A), devices.accept_at(end)
-    devices.say(before, message(bytes(100_000)) + message(b"next"))
+    devices.send_from(before, message(bytes(100_000)) + message(b"next"))
     devices.run(1 * S)
-    assert heard(behind) == message(b"next", hops=2)
+    assert received_by(behind) == message(b"next", hops=2)
     assert device.traffic[0].too_long == 1
 
 
@@ -89,12 +89,12 @@ def test_back_pressure_affects_one_direction_only_and_loses_nothing(devices):
         if taken == 0:
             break
     assert taken == 0
-    devices.say(behind, message(b"back"))
-    assert heard(before) == message(b"back", hops=2)
+    devices.send_from(behind, message(b"back"))
+    assert received_by(before) == message(b"back", hops=2)
 
     behind.capacity = 1 << 20
     whole = len(sent) // len(message(body))
-    assert devices.hear(behind, whole * len(message(body))) == message(body, hops=2) * whole
+    assert devices.read_exactly(behind, whole * len(message(body))) == message(body, hops=2) * whole
     assert device.traffic[0].messages == whole
 
 
@@ -103,34 +103,34 @@ def test_peers_of_both_sides_stay_paired_while_both_are_connected(devices):
     clients = [devices.join_port(A) for _ in range(2)]
     servers = [devices.join_port(B) for _ in range(2)]
     for number, client in enumerate(clients):
-        devices.say(client, message(b"from %d" % number))
+        devices.send_from(client, message(b"from %d" % number))
     devices.run(1 * S)
     for number, server in enumerate(servers):
-        assert heard(server) == message(b"from %d" % number, hops=2)
-        devices.say(server, message(b"to %d" % number))
+        assert received_by(server) == message(b"from %d" % number, hops=2)
+        devices.send_from(server, message(b"to %d" % number))
     devices.run(1 * S)
     for number, client in enumerate(clients):
-        assert heard(client) == message(b"to %d" % number, hops=2)
+        assert received_by(client) == message(b"to %d" % number, hops=2)
 
     for _ in range(3):
-        devices.say(clients[1], message(b"again"))
-    assert heard(servers[0]) == b""
-    assert heard(servers[1]) == message(b"again", hops=2) * 3
+        devices.send_from(clients[1], message(b"again"))
+    assert received_by(servers[0]) == b""
+    assert received_by(servers[1]) == message(b"again", hops=2) * 3
 
 
 def test_a_peer_whose_partner_has_disconnected_gets_another(devices):
     devices.add(listening(A, POLY), listening(B, POLY))
     client = devices.join_port(A)
     servers = [devices.join_port(B) for _ in range(2)]
-    devices.say(client, message(b"one"))
-    assert heard(servers[0]) == message(b"one", hops=2)
+    devices.send_from(client, message(b"one"))
+    assert received_by(servers[0]) == message(b"one", hops=2)
     servers[0].close()
     devices.run(1 * S)
-    devices.say(client, message(b"two"))
+    devices.send_from(client, message(b"two"))
     devices.run(1 * S)
-    assert heard(servers[1]) == message(b"two", hops=2)
-    devices.say(servers[1], message(b"reply"))
-    assert heard(client) == message(b"reply", hops=2)
+    assert received_by(servers[1]) == message(b"two", hops=2)
+    devices.send_from(servers[1], message(b"reply"))
+    assert received_by(client) == message(b"reply", hops=2)
 
 
 def test_a_slow_peer_of_a_device_does_not_delay_others(devices):
@@ -138,18 +138,20 @@ def test_a_slow_peer_of_a_device_does_not_delay_others(devices):
     clients = [devices.join_port(A) for _ in range(2)]
     servers = [devices.join_port(B) for _ in range(2)]
     for number, client in enumerate(clients):
-        devices.say(client, message(b"%d" % number))
-        heard(servers[number])
+        devices.send_from(client, message(b"%d" % number))
+        received_by(servers[number])
     servers[0].capacity = 0
     for _ in range(20):
-        devices.say(clients[0], message(bytes(1000)))
-    devices.say(clients[1], message(b"quick"))
+        devices.send_from(clients[0], message(bytes(1000)))
+    devices.send_from(clients[1], message(b"quick"))
     devices.run(1 * S)
-    assert heard(servers[1]) == message(b"quick", hops=2)
+    assert received_by(servers[1]) == message(b"quick", hops=2)
     assert device.traffic[0].left > 0
 
     servers[0].capacity = 1 << 20
-    assert devices.hear(servers[0], 20 * len(message(bytes(1000)))) == message(bytes(1000), hops=2) * 20
+    assert (
+        devices.read_exactly(servers[0], 20 * len(message(bytes(1000)))) == message(bytes(1000), hops=2) * 20
+    )
     assert devices.counted("unsent-peer-full") == 0
 
 
@@ -158,10 +160,10 @@ def test_a_device_with_one_channel_returns_messages_to_their_sender(devices, key
     devices.add(listening(A, keys))
     peers = [devices.join_port(A) for _ in range(2 if keys else 1)]
     for number, peer in enumerate(peers):
-        devices.say(peer, message(b"%d" % number))
+        devices.send_from(peer, message(b"%d" % number))
     devices.run(1 * S)
     for number, peer in enumerate(peers):
-        assert heard(peer) == message(b"%d" % number, hops=2)
+        assert received_by(peer) == message(b"%d" % number, hops=2)
 
 
 def test_a_loop_of_devices_ends_with_the_ttl(devices):
@@ -182,12 +184,12 @@ def test_a_device_settles_when_all_its_messages_were_sent(devices):
     device = devices.add(listening(A), dialing(B))
     before, behind = devices.join_port(A), devices.accept_at(end)
     behind.capacity = 0
-    devices.say(before, message(b"late"))
+    devices.send_from(before, message(b"late"))
     assert not device.settle()
     behind.capacity = 1 << 20
     devices.run(1 * S)
     assert device.settle()
-    assert heard(behind) == message(b"late", hops=2)
+    assert received_by(behind) == message(b"late", hops=2)
 
 
 def test_a_device_may_have_a_channel_without_peers(devices):
@@ -195,7 +197,7 @@ def test_a_device_may_have_a_channel_without_peers(devices):
     peer = devices.join_port(A)
     local = devices.result(devices.client.add_subscription_async("aeron:ipc", 1))
     devices.run(1 * S)
-    devices.say(peer, message(b"m"))
+    devices.send_from(peer, message(b"m"))
     bodies = []
     local.poll(lambda buffer, header: bodies.append(bytes(buffer)), 10)
     assert bodies == [b"m"]
@@ -205,9 +207,9 @@ def test_a_device_may_have_a_channel_without_peers(devices):
 def test_messages_of_a_disconnected_peer_wait_for_a_peer_of_the_other_side(devices):
     devices.add(listening(A), listening(B))
     before = devices.join_port(A)
-    devices.say(before, b"".join(message(b"%d" % number) for number in range(2000)))
+    devices.send_from(before, b"".join(message(b"%d" % number) for number in range(2000)))
     before.close()
     devices.run(60 * S)
     behind = devices.join_port(B)
     expected = b"".join(message(b"%d" % number, hops=2) for number in range(2000))
-    assert devices.hear(behind, len(expected)) == expected
+    assert devices.read_exactly(behind, len(expected)) == expected

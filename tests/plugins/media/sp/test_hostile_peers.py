@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pairing import Pairing, greeting, heard, is_gone, message
+from pairing import Pairing, greeting, is_gone, message, received_by
 
 from aeron_core.testing.pair import MS, S
 
@@ -45,7 +45,7 @@ def test_valid_messages_arrive_in_order_among_invalid_ones_however_they_are_spli
             peer.send(data[:cut])
             data = data[cut:]
             pair.run(2 * MS)
-        pair.say(peer, data)
+        pair.send_from(peer, data)
         assert pair.bodies() == [body for kind, body, hops in frames if kind == "message" and 1 <= hops <= 8]
 
 
@@ -100,14 +100,14 @@ def assert_serves(pair):
     """Assert that a valid peer is served after idle connections have timed out."""
     pair.run(31 * S)
     peer = pair.join()
-    pair.say(peer, message(b"behaves"))
+    pair.send_from(peer, message(b"behaves"))
     assert b"behaves" in pair.bodies()
 
 
 def test_an_incomplete_message_without_progress_ends_the_connection(pairing):
     pair = pairing(keys="|message-timeout=2s")
     peer = pair.join()
-    pair.say(peer, message(b"begun")[:-1])
+    pair.send_from(peer, message(b"begun")[:-1])
     pair.run(1 * S)
     assert not is_gone(peer)
     pair.run(2 * S)
@@ -118,16 +118,16 @@ def test_an_incomplete_message_without_progress_ends_the_connection(pairing):
 def test_a_peer_may_be_silent_between_messages_without_limit(pairing):
     pair = pairing(keys="|message-timeout=2s")
     peer = pair.join()
-    pair.say(peer, message(b"one"))
+    pair.send_from(peer, message(b"one"))
     pair.run(60 * S)
-    pair.say(peer, message(b"two"))
+    pair.send_from(peer, message(b"two"))
     assert pair.bodies() == [b"one", b"two"]
 
 
 def test_announced_lengths_allocate_no_memory(pairing):
     pair = pairing(keys=f"|max-memory={BUDGET}")
     peer = pair.join()
-    pair.say(peer, struct.pack(">Q", (1 << 20) - 100))
+    pair.send_from(peer, struct.pack(">Q", (1 << 20) - 100))
     assert pair.counted("memory") <= 128 * 1024
 
 
@@ -148,7 +148,7 @@ def test_peers_that_fill_the_memory_with_incomplete_messages_are_disconnected(pa
     pair.run(12 * S)
     assert any("max-memory= limits what all peers may use" in error for error in pair.errors())
     peer = pair.join()
-    pair.say(peer, message(b"behaves"))
+    pair.send_from(peer, message(b"behaves"))
     assert pair.bodies() == [b"behaves"]
 
 
@@ -166,5 +166,5 @@ def test_silent_connections_block_a_peer_no_longer_than_the_handshake_timeout(pa
     silent = [pair.dial() for _ in range(2)]
     assert is_gone(pair.dial())
     pair.run(2 * S)
-    assert [heard(peer) for peer in silent] == [greeting()] * 2
+    assert [received_by(peer) for peer in silent] == [greeting()] * 2
     pair.join()

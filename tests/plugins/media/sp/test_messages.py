@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from pairing import PAIR0, STREAM, heard, is_gone, message
+from pairing import PAIR0, STREAM, is_gone, message, received_by
 
 from aeron_core import FragmentAssembler
 
@@ -24,7 +24,7 @@ def test_long_and_short_messages_are_sent_in_order_with_any_receive_capacity(pai
     expected = b"".join(message(body) for body in bodies)
 
     peer.capacity = capacity
-    assert pair.hear(peer, len(expected)) == expected
+    assert pair.read_exactly(peer, len(expected)) == expected
 
 
 def test_long_and_short_messages_reach_all_streams_completely(pairing):
@@ -45,7 +45,7 @@ def test_long_and_short_messages_reach_all_streams_completely(pairing):
     lengths = [8191, 8192, 8193, 0, 100_000, 65_536, 65_537, 31, 131_072, 1] * 3
     bodies = [bytes((index * 7 + length) & 0xFF for index in range(length)) for length in lengths]
 
-    pair.say(peer, b"".join(message(body) for body in bodies))
+    pair.send_from(peer, b"".join(message(body) for body in bodies))
 
     assert received == [bodies, bodies]
 
@@ -58,16 +58,16 @@ def test_messages_of_any_length_are_exchanged_in_both_directions(pairing, length
     )
     peer = pair.join()
     body = bytes(index & 0xFF for index in range(length))
-    pair.say(peer, message(body))
+    pair.send_from(peer, message(body))
     pair.offer(body)
     assert b"".join(pair.bodies()) == body
-    assert pair.hear(peer, len(message(body))) == message(body)
+    assert pair.read_exactly(peer, len(message(body))) == message(body)
 
 
 def test_the_image_of_a_peer_has_its_address_and_the_reserved_value_its_hops(pairing):
     pair = pairing()
     peer = pair.join()
-    pair.say(peer, message(b"m", hops=3))
+    pair.send_from(peer, message(b"m", hops=3))
     [received] = pair.received
     [image] = pair.subscription.images
     assert received.hops == 3
@@ -87,7 +87,7 @@ def test_the_image_of_a_peer_has_its_address_and_the_reserved_value_its_hops(pai
 def test_messages_with_wrong_hops_are_discarded_and_counted_and_the_peer_stays(pairing, header, counter):
     pair = pairing()
     peer = pair.join()
-    pair.say(peer, message(b"wrong", hops=header) + message(b"right", hops=8))
+    pair.send_from(peer, message(b"wrong", hops=header) + message(b"right", hops=8))
     assert pair.bodies() == [b"right"]
     assert pair.counted(counter) == 1
 
@@ -96,7 +96,7 @@ def test_messages_with_wrong_hops_are_discarded_and_counted_and_the_peer_stays(p
 def test_payloads_too_short_for_hops_are_discarded_and_the_peer_stays(pairing, length):
     pair = pairing()
     peer = pair.join()
-    pair.say(peer, struct.pack(">Q", length) + bytes(length) + message(b"right"))
+    pair.send_from(peer, struct.pack(">Q", length) + bytes(length) + message(b"right"))
     assert pair.bodies() == [b"right"]
     assert pair.counted("discards-short") == 1
 
@@ -104,7 +104,7 @@ def test_payloads_too_short_for_hops_are_discarded_and_the_peer_stays(pairing, l
 def test_messages_with_zero_hops_are_accepted_if_configured(pairing):
     pair = pairing(keys="|accept-zero-hop=true")
     peer = pair.join()
-    pair.say(peer, message(b"of mangos", hops=0))
+    pair.send_from(peer, message(b"of mangos", hops=0))
     assert pair.bodies() == [b"of mangos"]
 
 
@@ -112,7 +112,7 @@ def test_messages_with_zero_hops_are_accepted_if_configured(pairing):
 def test_messages_with_more_hops_than_the_ttl_are_discarded(pairing, ttl, passes, exceeds):
     pair = pairing(keys=f"|ttl={ttl}")
     peer = pair.join()
-    pair.say(peer, message(b"in", hops=passes) + message(b"out", hops=exceeds))
+    pair.send_from(peer, message(b"in", hops=passes) + message(b"out", hops=exceeds))
     assert pair.bodies() == [b"in"]
 
 
@@ -120,7 +120,7 @@ def test_hops_given_with_an_offer_are_incremented(pairing):
     pair = pairing()
     peer = pair.join()
     pair.offer(b"m", reserved_value=7)
-    assert heard(peer) == message(b"m", hops=8)
+    assert received_by(peer) == message(b"m", hops=8)
 
 
 def test_a_message_with_the_maximum_of_hops_is_not_sent(pairing):
@@ -128,7 +128,7 @@ def test_a_message_with_the_maximum_of_hops_is_not_sent(pairing):
     peer = pair.join()
     pair.offer(b"m", reserved_value=255)
     pair.offer(b"next")
-    assert heard(peer) == message(b"next")
+    assert received_by(peer) == message(b"next")
     assert pair.counted("unsent-hops") == 1
 
 
@@ -136,7 +136,7 @@ def test_a_message_with_the_maximum_of_hops_is_not_sent(pairing):
 def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_allocated_for_it(pairing, length):
     pair = pairing(keys="|max-message=1k")
     peer = pair.join()
-    pair.say(peer, struct.pack(">Q", min(length + 4, (1 << 64) - 1)))
+    pair.send_from(peer, struct.pack(">Q", min(length + 4, (1 << 64) - 1)))
     assert is_gone(peer)
     assert pair.counted("rejects-length") == 1
     assert any("at most 1024; max-message= sets it" in error for error in pair.errors())
@@ -145,7 +145,7 @@ def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_allocat
 def test_a_message_of_the_maximum_length_is_delivered(pairing):
     pair = pairing(keys="|max-message=1k")
     peer = pair.join()
-    pair.say(peer, message(bytes(1024)))
+    pair.send_from(peer, message(bytes(1024)))
     assert pair.bodies() == [bytes(1024)]
 
 
@@ -154,7 +154,7 @@ def test_a_message_too_long_to_be_sent_is_reported_and_the_next_is_sent(pairing)
     peer = pair.join()
     pair.offer(bytes(1025))
     pair.offer(b"next")
-    assert heard(peer) == message(b"next")
+    assert received_by(peer) == message(b"next")
     assert pair.counted("unsent-length") == 1
     assert any("message of 1025 bytes to be sent: at most 1024" in error for error in pair.errors())
 
@@ -162,7 +162,7 @@ def test_a_message_too_long_to_be_sent_is_reported_and_the_next_is_sent(pairing)
 def test_messages_of_pair0_have_no_header(pairing):
     pair = pairing(keys="|protocol=pair0")
     peer = pair.join(PAIR0)
-    pair.say(peer, struct.pack(">Q", 5) + b"plain")
+    pair.send_from(peer, struct.pack(">Q", 5) + b"plain")
     pair.offer(b"back")
     assert pair.bodies() == [b"plain"]
-    assert heard(peer) == struct.pack(">Q", 4) + b"back"
+    assert received_by(peer) == struct.pack(">Q", 4) + b"back"

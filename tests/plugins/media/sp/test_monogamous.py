@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pairing import DIALING, LISTENING, PAIR0, greeting, heard, is_gone, message
+from pairing import DIALING, LISTENING, PAIR0, greeting, is_gone, message, received_by
 
 from aeron_core.protocol import commands
 from aeron_core.testing.pair import MS, S
@@ -14,21 +14,21 @@ def test_the_greeting_is_sent_at_once_and_messages_are_exchanged_after_that_of_t
     pair = pairing(channel)
     peer = pair.dial() if channel == LISTENING else pair.accept()
     pair.run()
-    assert heard(peer) == greeting()
+    assert received_by(peer) == greeting()
 
-    pair.say(peer, greeting())
+    pair.send_from(peer, greeting())
     pair.until(lambda: pair.publication.is_connected)
-    pair.say(peer, message(b"to you"))
+    pair.send_from(peer, message(b"to you"))
     pair.offer(b"to me")
 
     assert pair.bodies() == [b"to you"]
-    assert heard(peer) == message(b"to me")
+    assert received_by(peer) == message(b"to me")
 
 
 def test_greeting_and_messages_may_arrive_in_one_piece(pairing):
     pair = pairing()
     peer = pair.dial()
-    pair.say(peer, greeting() + message(b"one") + message(b"two"))
+    pair.send_from(peer, greeting() + message(b"one") + message(b"two"))
     assert pair.bodies() == [b"one", b"two"]
 
 
@@ -42,11 +42,11 @@ def test_greeting_and_messages_may_arrive_byte_by_byte(pairing):
     assert pair.bodies() == [b"one", b""]
 
 
-@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n", b"\0SP\1\0\x11\0\0", b"\0SP\0\0\x11\0\1"])
-def test_an_invalid_greeting_ends_the_connection(pairing, said):
+@pytest.mark.parametrize("first_bytes", [b"GET / HTTP/1.1\r\n", b"\0SP\1\0\x11\0\0", b"\0SP\0\0\x11\0\1"])
+def test_an_invalid_greeting_ends_the_connection(pairing, first_bytes):
     pair = pairing()
     peer = pair.dial()
-    peer.send(said)
+    peer.send(first_bytes)
     pair.run()
     assert is_gone(peer) or is_gone(peer)
     assert pair.counted("malformed") == 1
@@ -56,8 +56,8 @@ def test_an_invalid_greeting_ends_the_connection(pairing, said):
 def test_a_peer_of_another_protocol_is_refused_with_both_protocols_in_the_log(pairing):
     pair = pairing()
     peer = pair.dial()
-    pair.say(peer, greeting(PAIR0))
-    assert heard(peer) == greeting()
+    pair.send_from(peer, greeting(PAIR0))
+    assert received_by(peer) == greeting()
     assert is_gone(peer)
     assert pair.counted("mismatched") == 1
     assert any(
@@ -70,7 +70,7 @@ def test_a_silent_connection_is_closed_after_the_handshake_timeout(pairing):
     pair = pairing()
     peer = pair.dial()
     pair.run(9 * S)
-    assert heard(peer) == greeting()
+    assert received_by(peer) == greeting()
     assert not is_gone(peer)
     pair.run(2 * S)
     assert is_gone(peer)
@@ -81,13 +81,13 @@ def test_a_second_peer_is_refused_after_its_greeting_and_the_first_stays(pairing
     pair = pairing()
     first = pair.join()
     second = pair.dial()
-    pair.say(second, greeting())
-    assert heard(second) == greeting()
+    pair.send_from(second, greeting())
+    assert received_by(second) == greeting()
     assert is_gone(second)
     assert pair.counted("refused") == 1
     assert any("this end is monogamous and has another peer" in error for error in pair.errors())
 
-    pair.say(first, message(b"still here"))
+    pair.send_from(first, message(b"still here"))
     assert pair.bodies() == [b"still here"]
 
 
@@ -97,7 +97,7 @@ def test_the_next_peer_is_admitted_as_soon_as_the_first_has_disconnected(pairing
     first.close()
     pair.run()
     second = pair.join()
-    pair.say(second, message(b"next"))
+    pair.send_from(second, message(b"next"))
     assert pair.bodies() == [b"next"]
     assert pair.counted("refused") == 0
 
@@ -111,7 +111,7 @@ def test_the_next_peer_is_admitted_while_messages_of_the_first_are_unread(pairin
     first.close()
     pair.run()
     second = pair.join()
-    pair.say(second, message(b"next"))
+    pair.send_from(second, message(b"next"))
     pair.is_polling = True
     pair.run()
     assert sorted(pair.bodies()) == sorted([b"%d" % number for number in range(50)] + [b"next"])
@@ -172,7 +172,7 @@ def test_a_dialer_whose_connection_worked_reconnects_soon(pairing):
     pair = pairing(DIALING, "|backoff-init=100ms|backoff-max=60s")
     for _ in range(8):
         peer = pair.accept()
-        pair.say(peer, greeting() + message(b"m"))
+        pair.send_from(peer, greeting() + message(b"m"))
         begin = pair.clock.nano_time()
         peer.close()
         pair.until(lambda: pair.counted("peers") == 0)
@@ -188,16 +188,16 @@ def test_messages_of_an_interrupted_draft_are_sent_completely_and_once_to_the_ne
     for body in bodies:
         assert pair.publication.offer(body) > 0
     pair.run()
-    came = heard(first)
+    first_part = received_by(first)
     first.close()
     pair.run()
     second = pair.join()
     pair.run()
-    came_next = heard(second)
-    whole = len(came) // len(message(bodies[0]))
+    second_part = received_by(second)
+    whole = len(first_part) // len(message(bodies[0]))
     assert 0 < whole < len(bodies)
-    assert came.startswith(b"".join(map(message, bodies[:whole])))
-    assert came_next == b"".join(map(message, bodies[whole:]))
+    assert first_part.startswith(b"".join(map(message, bodies[:whole])))
+    assert second_part == b"".join(map(message, bodies[whole:]))
 
 
 def test_a_long_message_that_was_cut_is_sent_completely_to_the_next_peer(pairing):
@@ -207,12 +207,12 @@ def test_a_long_message_that_was_cut_is_sent_completely_to_the_next_peer(pairing
     body = bytes(8192)
     assert pair.publication.offer(body) > 0
     pair.run()
-    assert len(heard(first)) == 100
+    assert len(received_by(first)) == 100
     first.close()
     pair.run()
     second = pair.join()
     pair.run()
-    assert heard(second) == message(body)
+    assert received_by(second) == message(body)
 
 
 def test_publishers_are_held_back_while_a_peer_does_not_read(pairing):
@@ -234,7 +234,7 @@ def test_peers_are_held_back_while_subscribers_do_not_read(pairing):
         pair.run(1 * MS)
     assert 0 < sent < len(data)
     pair.is_polling = True
-    pair.say(peer, data[sent:])
+    pair.send_from(peer, data[sent:])
     pair.until(lambda: len(pair.received) == 20_000)
     assert pair.bodies() == [b"%08d" % number for number in range(20_000)]
 
@@ -242,32 +242,32 @@ def test_peers_are_held_back_while_subscribers_do_not_read(pairing):
 def test_with_confirm_the_first_message_waits_until_the_peer_has_accepted_this_end(pairing):
     pair = pairing(DIALING, "|confirm=true|backoff-init=10ms")
     peer = pair.accept()
-    pair.say(peer, greeting())
+    pair.send_from(peer, greeting())
     assert pair.publication.offer(b"first") > 0
     pair.run(100 * MS)
-    assert heard(peer) == greeting()
+    assert received_by(peer) == greeting()
     peer.close()
     pair.run()
 
     peer = pair.accept()
-    pair.say(peer, greeting())
+    pair.send_from(peer, greeting())
     pair.run(300 * MS)
-    assert heard(peer) == greeting() + message(b"first")
+    assert received_by(peer) == greeting() + message(b"first")
 
 
 def test_with_confirm_a_peer_that_has_sent_a_message_is_not_waited_for(pairing):
     pair = pairing(DIALING, "|confirm=true")
     peer = pair.accept()
-    pair.say(peer, greeting() + message(b"welcome"))
+    pair.send_from(peer, greeting() + message(b"welcome"))
     assert pair.publication.offer(b"first") > 0
     pair.run(10 * MS)
-    assert heard(peer) == greeting() + message(b"first")
+    assert received_by(peer) == greeting() + message(b"first")
 
 
 def test_a_rejected_image_ends_its_connection(pairing):
     pair = pairing()
     peer = pair.join()
-    pair.say(peer, message(b"m"))
+    pair.send_from(peer, message(b"m"))
     [image] = pair.subscription.images
     operations = pair.client._operations
     operations.command("reject", commands.RejectImage, image.correlation_id, 0, "no more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from pairing import PAIR0, greeting, heard
+from pairing import PAIR0, greeting, received_by
 
 from aeron_core import aio
 from aeron_core.client.conductor.peer_watch import PeerRefusal
@@ -15,7 +15,7 @@ from aeron_core.testing.pair import S
 POLY = "|poly=true"
 
 
-class Told:
+class PeerObserver:
     """Records the calls of the handlers of a watch."""
 
     def __init__(self, pair, resource, **handlers):
@@ -32,48 +32,48 @@ class Told:
 def test_handlers_are_called_for_peers_that_connect_and_disconnect(pairing, resource):
     pair = pairing(keys=POLY)
     first = pair.join()
-    told = Told(pair, getattr(pair, resource))
+    observed = PeerObserver(pair, getattr(pair, resource))
     second = pair.join()
-    assert [peer.source_identity for peer in told.added] == [str(first.address), str(second.address)]
-    assert told.removed == []
+    assert [peer.source_identity for peer in observed.added] == [str(first.address), str(second.address)]
+    assert observed.removed == []
 
     first.close()
     # An image lingers before it is released.
     pair.run(15 * S)
-    assert told.removed == told.added[:1]
+    assert observed.removed == observed.added[:1]
 
 
 @pytest.mark.parametrize("resource", ["publication", "subscription"])
 def test_a_handler_gets_the_reason_of_a_refusal(pairing, resource):
     pair = pairing()
-    told = Told(pair, getattr(pair, resource))
+    observed = PeerObserver(pair, getattr(pair, resource))
     pair.join()
     for protocol in (17, PAIR0):
         peer = pair.dial()
-        pair.say(peer, greeting(protocol))
-        heard(peer)
-    assert [(refusal.reason, refusal.count) for refusal in told.refused] == [
+        pair.send_from(peer, greeting(protocol))
+        received_by(peer)
+    assert [(refusal.reason, refusal.count) for refusal in observed.refused] == [
         ("sp-refused", 1),
         ("sp-mismatched", 1),
     ]
-    assert len(told.added) == 1
+    assert len(observed.added) == 1
 
 
 def test_a_closed_watch_calls_no_handlers(pairing):
     pair = pairing(keys=POLY)
-    told = Told(pair, pair.publication)
-    told.watch.close()
+    observed = PeerObserver(pair, pair.publication)
+    observed.watch.close()
     pair.join()
-    assert told.added == []
+    assert observed.added == []
 
 
 def test_a_watch_ends_with_what_it_watches(pairing):
     pair = pairing(keys=POLY, subscribes=False)
-    told = Told(pair, pair.publication)
+    observed = PeerObserver(pair, pair.publication)
     pair.join()
     pair.publication.close()
     pair.run()
-    assert told.removed == told.added
+    assert observed.removed == observed.added
 
 
 def test_a_handler_that_raises_is_reported_and_the_others_are_called(pairing):
@@ -83,12 +83,12 @@ def test_a_handler_that_raises_is_reported_and_the_others_are_called(pairing):
     def fail(_peer):
         raise fault
 
-    told = Told(pair, pair.publication, on_added=fail)
+    observed = PeerObserver(pair, pair.publication, on_added=fail)
     peer = pair.join()
     peer.close()
     pair.run()
     assert pair.driver.client_errors == [fault]
-    assert len(told.removed) == 1
+    assert len(observed.removed) == 1
 
 
 def test_a_closed_client_watches_nothing(pairing):
@@ -102,19 +102,19 @@ def test_a_closed_client_watches_nothing(pairing):
 def test_an_event_loop_gets_peer_events_in_order_until_the_publication_is_closed(pairing):
     pair = pairing(subscribes=False)
 
-    async def hear(events):
+    async def collect(events):
         async for event in aio.peer_events(pair.client, pair.publication):
             events.append(event)
 
     async def run():
         events = []
-        hearing = asyncio.create_task(hear(events))
+        collecting = asyncio.create_task(collect(events))
         await asyncio.sleep(0)
         first = pair.join()
-        pair.say(pair.dial(), greeting())
+        pair.send_from(pair.dial(), greeting())
         pair.publication.close()
         pair.run()
-        await asyncio.wait_for(hearing, 60)
+        await asyncio.wait_for(collecting, 60)
         return first, events
 
     first, [added, refused, removed] = asyncio.run(run())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pairing import DIALING, greeting, heard, is_gone, message
+from pairing import DIALING, greeting, is_gone, message, received_by
 
 from aeron_core.testing.pair import MS, S
 
@@ -23,7 +23,7 @@ def poly(pairing):
 def session_of(pair, peer):
     """Return the session id of a peer, found by a message that it sends."""
     name = str(peer.address).encode()
-    pair.say(peer, message(name))
+    pair.send_from(peer, message(name))
     return next(received.session_id for received in reversed(pair.received) if received.body == name)
 
 
@@ -41,18 +41,18 @@ def test_a_message_is_sent_only_to_the_peer_that_it_names(poly):
     sessions = [session_of(poly, peer) for peer in peers]
     for number, session in enumerate(sessions):
         poly.offer(b"to %d" % number, reserved_value=to(session))
-    assert [heard(peer) for peer in peers] == [message(b"to %d" % number) for number in range(3)]
+    assert [received_by(peer) for peer in peers] == [message(b"to %d" % number) for number in range(3)]
 
 
 def test_a_message_that_names_no_peer_is_sent_to_the_oldest_one(poly):
     first, second = poly.join(), poly.join()
     poly.offer(b"one")
     poly.offer(b"two")
-    assert heard(first) == message(b"one") + message(b"two")
+    assert received_by(first) == message(b"one") + message(b"two")
     first.close()
     poly.run()
     poly.offer(b"three")
-    assert heard(second) == message(b"three")
+    assert received_by(second) == message(b"three")
 
 
 def test_a_message_for_a_disconnected_peer_is_dropped_and_counted(poly):
@@ -61,7 +61,7 @@ def test_a_message_for_a_disconnected_peer_is_dropped_and_counted(poly):
     first.close()
     poly.run()
     poly.offer(b"too late", reserved_value=to(session))
-    assert heard(second) == b""
+    assert received_by(second) == b""
     assert poly.counted("unsent-no-peer") == 1
     assert any("for a peer that is not connected: dropped" in error for error in poly.errors())
 
@@ -76,11 +76,11 @@ def test_a_peer_that_does_not_read_does_not_delay_others_and_its_lost_messages_a
         pair.offer(body, reserved_value=to(slow_session))
         pair.offer(b"quick", reserved_value=to(quick_session))
     pair.run()
-    assert heard(quick) == message(b"quick") * 10
+    assert received_by(quick) == message(b"quick") * 10
     slow.capacity = 1 << 20
     pair.run()
-    came = heard(slow)
-    assert came == message(body) * 4
+    partial = received_by(slow)
+    assert partial == message(body) * 4
     assert pair.counted("unsent-peer-full") == 6
     assert any(
         "for a peer with a full queue of 4096 bytes; peer-queue= sets it" in error for error in pair.errors()
@@ -95,7 +95,7 @@ def test_messages_reach_a_slow_peer_in_the_order_of_their_offers(poly):
     for body in bodies:
         poly.offer(body, reserved_value=to(session))
     sent = b"".join(map(message, bodies))
-    assert poly.hear(peer, len(sent)) == sent
+    assert poly.read_exactly(peer, len(sent)) == sent
 
 
 def test_bytes_queued_for_a_peer_that_disconnects_are_reported(poly):
@@ -111,7 +111,7 @@ def test_bytes_queued_for_a_peer_that_disconnects_are_reported(poly):
 def test_hops_count_for_messages_that_name_a_peer(poly):
     peer = poly.join()
     poly.offer(b"m", reserved_value=to(session_of(poly, peer), hops=4))
-    assert heard(peer) == message(b"m", hops=5)
+    assert received_by(peer) == message(b"m", hops=5)
 
 
 def test_peers_beyond_the_limit_are_closed_and_reported(pairing):
@@ -129,7 +129,7 @@ def test_peers_beyond_the_limit_are_closed_and_reported(pairing):
 def test_the_slot_of_a_disconnected_peer_is_kept_until_its_messages_are_consumed(pairing):
     pair = pairing(keys="|poly=true|max-connections=1", subscribes=False)
     peer = pair.join()
-    pair.say(peer, message(b"unread"))
+    pair.send_from(peer, message(b"unread"))
     peer.close()
     pair.run(1 * S)
     assert is_gone(pair.dial())
@@ -141,9 +141,9 @@ def test_the_slot_of_a_disconnected_peer_is_kept_until_its_messages_are_consumed
 def test_a_dialer_may_be_polyamorous_too(pairing):
     pair = pairing(DIALING, "|poly=true")
     peer = pair.accept()
-    pair.say(peer, greeting())
+    pair.send_from(peer, greeting())
     pair.offer(b"m", reserved_value=to(session_of(pair, peer)))
-    assert heard(peer) == greeting() + message(b"m")
+    assert received_by(peer) == greeting() + message(b"m")
 
 
 def test_a_message_that_names_another_peer_is_not_sent_to_the_only_one(pairing):
@@ -152,7 +152,7 @@ def test_a_message_that_names_another_peer_is_not_sent_to_the_only_one(pairing):
     session = session_of(pair, peer)
     pair.offer(b"for another", reserved_value=to(session + 1))
     pair.offer(b"for you", reserved_value=to(session))
-    assert heard(peer) == message(b"for you")
+    assert received_by(peer) == message(b"for you")
     assert pair.counted("unsent-no-peer") == 1
 
 
@@ -177,17 +177,17 @@ def test_counters_publish_the_peers_and_the_longest_message_of_each(pairing):
 def test_with_confirm_messages_wait_until_a_peer_has_accepted_this_end(pairing):
     pair = pairing(DIALING, "|poly=true|confirm=true|backoff-init=10ms")
     peer = pair.accept()
-    pair.say(peer, greeting())
+    pair.send_from(peer, greeting())
     assert pair.publication.offer(b"first") > 0
     pair.run(100 * MS)
-    assert heard(peer) == greeting()
+    assert received_by(peer) == greeting()
     peer.close()
     pair.run()
 
     peer = pair.accept()
-    pair.say(peer, greeting())
+    pair.send_from(peer, greeting())
     pair.run(300 * MS)
-    assert heard(peer) == greeting() + message(b"first")
+    assert received_by(peer) == greeting() + message(b"first")
 
 
 def test_with_confirm_the_first_message_waits_for_the_peer_that_it_names(pairing):
@@ -201,9 +201,9 @@ def test_with_confirm_the_first_message_waits_for_the_peer_that_it_names(pairing
     session = pair.publication.peers[-1].session_id
     assert pair.publication.offer(b"to the third", peer=session) > 0
     pair.offer(b"to the oldest")
-    assert heard(third) == greeting()
-    assert heard(first) == message(b"to the oldest")
+    assert received_by(third) == greeting()
+    assert received_by(first) == message(b"to the oldest")
 
     pair.run(300 * MS)
-    assert heard(third) == message(b"to the third")
-    assert heard(second) == b""
+    assert received_by(third) == message(b"to the third")
+    assert received_by(second) == b""

@@ -11,7 +11,7 @@ from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
 from aeron_media.sp.pair_socket import PairSocket
-from pairing import ADDRESS, LISTENING, STREAM, heard, message
+from pairing import ADDRESS, LISTENING, STREAM, message, received_by
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import RegistrationError
@@ -22,30 +22,30 @@ def test_the_connection_stays_without_subscriptions_and_nothing_is_lost(pairing)
     pair = pairing(subscribes=False)
     peer = pair.join()
     pair.until(lambda: pair.publication.is_connected)
-    pair.say(peer, message(b"early"))
+    pair.send_from(peer, message(b"early"))
     pair.offer(b"out")
-    assert heard(peer) == message(b"out")
+    assert received_by(peer) == message(b"out")
 
     pair.subscription = pair.subscribe()
     pair.run()
-    pair.say(peer, message(b"late"))
+    pair.send_from(peer, message(b"late"))
     assert pair.bodies() == [b"early", b"late"]
 
     pair.subscription.close()
     pair.subscription = None
     pair.run(1 * S)
     pair.offer(b"still")
-    assert heard(peer) == message(b"still")
+    assert received_by(peer) == message(b"still")
 
 
 def test_the_connection_stays_without_publications(pairing):
     pair = pairing(publishes=False)
     peer = pair.join()
-    pair.say(peer, message(b"one"))
+    pair.send_from(peer, message(b"one"))
     pair.publication = pair.publish()
     pair.until(lambda: pair.publication.is_connected)
     pair.offer(b"out")
-    assert heard(peer) == message(b"out")
+    assert received_by(peer) == message(b"out")
     assert pair.bodies() == [b"one"]
 
 
@@ -53,11 +53,11 @@ def test_the_connection_stays_without_publications(pairing):
 def test_a_new_subscription_right_after_a_close_receives_messages(pairing, keys):
     pair = pairing(keys=keys)
     peer = pair.join()
-    pair.say(peer, message(b"one"))
+    pair.send_from(peer, message(b"one"))
     for _ in range(3):
         pair.subscription.close()
         pair.subscription = pair.subscribe()
-        pair.say(peer, message(b"more"))
+        pair.send_from(peer, message(b"more"))
         pair.run()
     assert pair.bodies() == [b"one"] + [b"more"] * 3
 
@@ -92,7 +92,7 @@ def test_all_streams_of_a_channel_share_the_peer(pairing):
     assert other.offer(b"of the other") > 0
     pair.offer(b"of the one")
     one, other = message(b"of the one"), message(b"of the other")
-    assert heard(peer) in (one + other, other + one)
+    assert received_by(peer) in (one + other, other + one)
 
 
 def test_channels_that_share_a_socket_must_agree_on_its_keys(pairing):

@@ -32,7 +32,7 @@ class Mdc:
         self.sender.add_stream(stream)
         self.sockets = {port: lab.open_socket(port) for port in PORTS}
 
-    def say(self, port, receiver_id=1, now_ns=0, **fields):
+    def send_sm(self, port, receiver_id=1, now_ns=0, **fields):
         self.lab.send_to(self.sockets[port], CONTROL, status_message(receiver_id, **fields))
         self.sender.poll(now_ns)
 
@@ -59,8 +59,8 @@ def manual(lab, stream):
 
 
 def test_the_source_of_a_status_message_is_a_destination(dynamic):
-    dynamic.say(5001, receiver_id=1)
-    dynamic.say(5002, receiver_id=2)
+    dynamic.send_sm(5001, receiver_id=1)
+    dynamic.send_sm(5002, receiver_id=2)
 
     assert dynamic.send() == Taken(entries=1, length=250)
 
@@ -69,7 +69,7 @@ def test_the_source_of_a_status_message_is_a_destination(dynamic):
 
 
 def test_a_receiver_is_known_before_there_is_a_stream_for_it(dynamic):
-    dynamic.say(5001, session_id=0, stream_id=0, flags=wire.SM_FLAG_SEND_SETUP, receiver_window=0)
+    dynamic.send_sm(5001, session_id=0, stream_id=0, flags=wire.SM_FLAG_SEND_SETUP, receiver_window=0)
 
     dynamic.send()
 
@@ -78,28 +78,28 @@ def test_a_receiver_is_known_before_there_is_a_stream_for_it(dynamic):
 
 def test_a_second_status_message_of_a_receiver_adds_no_destination(dynamic):
     for now_ns in range(3):
-        dynamic.say(5001, now_ns=now_ns)
+        dynamic.send_sm(5001, now_ns=now_ns)
 
     assert dynamic.count.get() == 1
 
 
 def test_two_receivers_with_one_id_on_different_ports_are_two_destinations(dynamic):
-    dynamic.say(5001, receiver_id=1)
-    dynamic.say(5002, receiver_id=1)
+    dynamic.send_sm(5001, receiver_id=1)
+    dynamic.send_sm(5002, receiver_id=1)
 
     assert dynamic.count.get() == 2
 
 
 def test_two_receivers_at_one_address_are_distinguished_by_their_ids(dynamic):
-    dynamic.say(5001, receiver_id=1)
-    dynamic.say(5001, receiver_id=2)
+    dynamic.send_sm(5001, receiver_id=1)
+    dynamic.send_sm(5001, receiver_id=2)
 
     assert dynamic.count.get() == 2
 
 
 def test_a_receiver_that_is_silent_for_five_seconds_is_left_out(dynamic):
-    dynamic.say(5001, receiver_id=1, now_ns=0)
-    dynamic.say(5002, receiver_id=2, now_ns=1)
+    dynamic.send_sm(5001, receiver_id=1, now_ns=0)
+    dynamic.send_sm(5002, receiver_id=2, now_ns=1)
 
     dynamic.sender.poll(now_ns=TIMEOUT_NS)
     assert dynamic.count.get() == 2
@@ -112,14 +112,14 @@ def test_a_receiver_that_is_silent_for_five_seconds_is_left_out(dynamic):
 
 def test_a_receiver_that_keeps_sending_stays(dynamic):
     for now_ns in range(0, 4 * TIMEOUT_NS, TIMEOUT_NS // 2):
-        dynamic.say(5001, now_ns=now_ns)
+        dynamic.send_sm(5001, now_ns=now_ns)
 
     assert dynamic.count.get() == 1
 
 
 def test_all_that_fell_silent_together_leave_together(dynamic):
     for port in PORTS:
-        dynamic.say(port, receiver_id=port)
+        dynamic.send_sm(port, receiver_id=port)
 
     dynamic.sender.poll(now_ns=TIMEOUT_NS + 1)
 
@@ -127,7 +127,7 @@ def test_all_that_fell_silent_together_leave_together(dynamic):
 
 
 def test_manual_destinations_are_those_that_were_added(manual):
-    manual.say(5003)
+    manual.send_sm(5003)
     manual.add(5001, registration_id=1)
     manual.add(5002, registration_id=2)
 

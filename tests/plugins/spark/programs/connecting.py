@@ -36,22 +36,22 @@ seen["found"] = spark.read.format("aeron").load(archive).count()
 pyspark_aeron.register(spark)
 seen["registered"] = spark.read.format("aeron").load(archive).count()
 
-heard, is_told = [], threading.Event()
+reports, is_reported = [], threading.Event()
 
 
-def hear(lag):
+def on_lag(lag):
     """Record the calls of a listener."""
-    heard.append([lag.query, lag.bytes, lag.streams[0].channel])
+    reports.append([lag.query, lag.bytes, lag.streams[0].channel])
     if lag.query == "table" and not lag.bytes:
-        is_told.set()
+        is_reported.set()
 
 
-listener = LagListener([archive], hear)
+listener = LagListener([archive], on_lag)
 spark.streams.addListener(listener)
 stream(spark, "parquet", ["position", "text"], f"{out}/table", maxBytesPerTrigger="64k")
-assert is_told.wait(TIMEOUT_S)
+assert is_reported.wait(TIMEOUT_S)
 spark.streams.removeListener(listener)
-seen["heard"] = heard
+seen["reports"] = reports
 seen["table"] = (
     spark.read.parquet(f"{out}/table").selectExpr("count(*)", "count(distinct position)").first()[:]
 )

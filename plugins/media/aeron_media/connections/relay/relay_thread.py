@@ -146,6 +146,7 @@ class RelayThread:
             if self._paused_until and time.monotonic() >= self._paused_until:
                 self._paused_until = 0.0
             unaccounted = len(self._in_handshake) + len(self._unannounced) + len(self._waiting_for_peer)
+            # Not accepting is the back pressure for new peers: the kernel keeps them in its backlog.
             waits = self._paused_until or unaccounted >= MAX_HANDSHAKES
             self._watches.set(self._listener, None if waits else select.EPOLLIN)
 
@@ -173,8 +174,8 @@ class RelayThread:
 
     def _take_requests(self, now: float) -> None:
         try:
-            while (asked := take_over(self._control.fileno())) is not None:
-                descriptor, peer, inode = asked
+            while (requested := take_over(self._control.fileno())) is not None:
+                descriptor, peer, inode = requested
                 if descriptor >= 0:
                     self._dial(socket.socket(fileno=descriptor), peer, inode, now)
                 elif inode in self._by_agent:

@@ -179,6 +179,7 @@ class RelayedConnection:
                 sock.close()
 
     def _connect(self) -> None:
+        # Writable: the connection attempt has ended, and SO_ERROR is its result.
         code = self.wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code != 0:
             raise OSError(code, os.strerror(code))
@@ -204,8 +205,10 @@ class RelayedConnection:
         self.deadline = None
         self.phase = Phase.RELAYING
         if self.plain is not None:
+            # The agent that dialed waits for this byte: 0 for a connection, otherwise an error number.
             self.plain.send(b"\0")
         else:
+            # Only now: an agent gets no connection whose handshake may still fail.
             self.plain, self.agent_end = socket.socketpair()
             self.plain.setblocking(False)
 
@@ -221,6 +224,7 @@ class RelayedConnection:
                 self._peer_has_ended = True
                 self._shut_down_plain()
             else:
+                # Leave the rest to the next turn. While the wire is watched, epoll reports it again.
                 if reads == self._session.reads_per_turn:
                     self.is_unread = self.wire_hangs
                     return

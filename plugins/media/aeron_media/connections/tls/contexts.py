@@ -42,13 +42,13 @@ class TlsContexts:
         self._server_name = server_name
         # The conductor's helper thread creates it, relay threads use it.
         self._lock = threading.Lock()
-        self._fingerprint = self._look()
+        self._fingerprint = self._read_fingerprint()
         self._context = self._load()
 
     def new_session(self, faults: RelayFaults) -> TlsSession:
         """Return a session with the current contents of the files; any thread may call it."""
         with self._lock:
-            fingerprint = self._look()
+            fingerprint = self._read_fingerprint()
             if fingerprint != self._fingerprint:
                 # Also if they are wrong, so that the error is logged once and not for each connection.
                 self._fingerprint = fingerprint
@@ -58,7 +58,7 @@ class TlsContexts:
                     faults.keep(f"{error}; the previous certificate stays in use")
         return TlsSession(self._context, server_side=self._server_side, server_name=self._server_name)
 
-    def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
+    def _read_fingerprint(self) -> tuple[tuple[int, int, int] | None, ...]:
         params = self._params
         return tuple(
             _state_of(name) for name in (params.cert, params.key, params.ca, params.key_passphrase_file)

@@ -102,5 +102,5 @@ class TlsParameters(BaseModel):
         """The TLS keys as part of the canonical form of a channel; empty without TLS."""
         if not self.tls:
             return ""
-        says = [f"{key}={getattr(self, name)}" for key, name in _SUBORDINATE.items() if getattr(self, name)]
-        return "-TLS(" + ",".join(says) + ")"
+        parts = [f"{key}={getattr(self, name)}" for key, name in _SUBORDINATE.items() if getattr(self, name)]
+        return "-TLS(" + ",".join(parts) + ")"

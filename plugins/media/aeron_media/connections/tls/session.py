@@ -30,6 +30,7 @@ class TlsSession(Session):
     protocol = "TLS"
 
     def __init__(self, context: ssl.SSLContext, *, server_side: bool, server_name: str | None = None) -> None:
+        # Memory instead of a socket: this thread reads and writes the wire itself, without blocking.
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(

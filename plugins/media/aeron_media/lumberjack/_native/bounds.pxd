@@ -2,7 +2,7 @@
 
 # Both sides
 cpdef enum:
-    MAX_OWED = 64                    # unacknowledged windows of one connection
+    MAX_PENDING_ACKS = 64            # unacknowledged windows of one connection
 
 # Reader side
 cpdef enum:

@@ -40,16 +40,16 @@ class AckParser:
             return 0
         version = buffer.get_u8(offset)
         if version != wire.VERSION_2 and version != wire.VERSION_1:  # noqa: PLR1714 - compiled
-            return self._blame(faults.WRONG_VERSION, version)
+            return self._set_fault(faults.WRONG_VERSION, version)
         if length > wire.TYPE_OFFSET and buffer.get_u8(offset + wire.TYPE_OFFSET) != wire.TYPE_ACK:
-            return self._blame(faults.WRONG_TYPE, buffer.get_u8(offset + wire.TYPE_OFFSET))
+            return self._set_fault(faults.WRONG_TYPE, buffer.get_u8(offset + wire.TYPE_OFFSET))
         if length < wire.SHORT_FRAME_LENGTH:
             return 0
         self.version = version
         self.sequence = wire.get_u32(buffer, offset + wire.NUMBER_OFFSET)
         return wire.SHORT_FRAME_LENGTH
 
-    def _blame(self, fault: int, value: int) -> int:
+    def _set_fault(self, fault: int, value: int) -> int:
         self.fault = fault
         self.fault_value = value
         return 0

@@ -33,4 +33,4 @@ cdef class Envelope:
     cdef int64_t skip(self, int64_t available) except -1 nogil
     cdef int32_t end(self) except -1 nogil
     cdef int32_t reset(self) except -1 nogil
-    cdef int32_t _blame(self, int32_t fault, int64_t value, int64_t limit) except -1 nogil
+    cdef int32_t _set_fault(self, int32_t fault, int64_t value, int64_t limit) except -1 nogil

@@ -36,7 +36,7 @@ class Envelope:
     def begin(self, length: int) -> int:
         """Begin a frame of `length` compressed bytes; return whether memory for it is available."""
         if not self._inflater.open():
-            self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+            self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
             return 0
         self.left = length
         # An empty C frame contains no frames.
@@ -68,15 +68,15 @@ class Envelope:
             # Many writers can pause within a frame at the same time: hold no memory meanwhile.
             self.queue.release()
         if result == inflater.INFLATE_BROKEN:
-            self._blame(faults.BROKEN_COMPRESSION, self.total_in, 0)
+            self._set_fault(faults.BROKEN_COMPRESSION, self.total_in, 0)
         elif is_stuck and self.left == 0:
-            self._blame(faults.CUT_COMPRESSION, self.total_in, 0)
+            self._set_fault(faults.CUT_COMPRESSION, self.total_in, 0)
         elif self.total_out > self._max_inflated_length:
-            self._blame(faults.INFLATED_TOO_LONG, self.total_out, self._max_inflated_length)
+            self._set_fault(faults.INFLATED_TOO_LONG, self.total_out, self._max_inflated_length)
         elif self.total_out > inflater.RATIO_FREE_LENGTH:
             outermost = max(outermost if outermost > 0 else self.total_in, 1)
             if self.total_out > outermost * self._max_ratio:
-                self._blame(faults.RATIO_TOO_HIGH, self.total_out // outermost, self._max_ratio)
+                self._set_fault(faults.RATIO_TOO_HIGH, self.total_out // outermost, self._max_ratio)
         return self._inflater.used
 
     def _make_room(self, wanted: int) -> int:
@@ -85,7 +85,7 @@ class Envelope:
             length = min(self.queue.size, wanted - self.queue.size)
         if self.queue.reserve(length):
             return 1
-        self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+        self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
         return 0
 
     def skip(self, available: int) -> int:
@@ -114,7 +114,7 @@ class Envelope:
         self.fault = faults.NO_FAULT
         return self.end()
 
-    def _blame(self, fault: int, value: int, limit: int) -> int:
+    def _set_fault(self, fault: int, value: int, limit: int) -> int:
         if self.fault == faults.NO_FAULT:
             self.fault = fault
             self.fault_value = value

@@ -52,4 +52,4 @@ cdef class FrameParser:
     cdef int32_t _forget_totals(self) except -1 nogil
     cdef bint _is_taken(self, int32_t answer, int64_t value) except -1 nogil
     cdef int64_t _wait_for(self, int64_t length) except? -1 nogil
-    cdef int64_t _blame(self, int32_t fault, int64_t value, int64_t limit) except? -1 nogil
+    cdef int64_t _set_fault(self, int32_t fault, int64_t value, int64_t limit) except? -1 nogil

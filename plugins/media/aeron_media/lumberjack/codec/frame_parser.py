@@ -99,7 +99,7 @@ class FrameParser:
             return 0
         version = buffer.get_u8(at)
         if version != wire.VERSION_2 and version != wire.VERSION_1:  # noqa: PLR1714 - compiled
-            return self._blame(faults.WRONG_VERSION, version, 0)
+            return self._set_fault(faults.WRONG_VERSION, version, 0)
         if left == 1:
             return self._wait_for(wire.SHORT_FRAME_LENGTH)
         frame_type = buffer.get_u8(at + wire.TYPE_OFFSET)
@@ -111,7 +111,7 @@ class FrameParser:
 
     def _parse_short(self, buffer: AtomicBuffer, at: int, left: int, frame_type: int) -> int:
         if frame_type != wire.TYPE_WINDOW and frame_type != wire.TYPE_COMPRESSED:  # noqa: PLR1714 - compiled
-            return self._blame(faults.WRONG_TYPE, frame_type, 0)
+            return self._set_fault(faults.WRONG_TYPE, frame_type, 0)
         if left < wire.SHORT_FRAME_LENGTH:
             return self._wait_for(wire.SHORT_FRAME_LENGTH)
         if frame_type == wire.TYPE_WINDOW:
@@ -123,12 +123,12 @@ class FrameParser:
             return self._wait_for(wire.JSON_PAYLOAD_OFFSET)
         payload_length = wire.get_u32(buffer, at + wire.JSON_LENGTH_OFFSET)
         if payload_length == 0:
-            return self._blame(faults.EMPTY_EVENT, 0, 0)
+            return self._set_fault(faults.EMPTY_EVENT, 0, 0)
         if payload_length > self._max_event_length:
-            return self._blame(faults.EVENT_TOO_LONG, payload_length, self._max_event_length)
+            return self._set_fault(faults.EVENT_TOO_LONG, payload_length, self._max_event_length)
         length = wire.JSON_PAYLOAD_OFFSET + payload_length
         if length > self._max_frame_length:
-            return self._blame(faults.FRAME_TOO_LONG, length, self._max_frame_length)
+            return self._set_fault(faults.FRAME_TOO_LONG, length, self._max_frame_length)
         if left < length:
             return self._wait_for(length)
         sequence = wire.get_u32(buffer, at + wire.NUMBER_OFFSET)
@@ -140,7 +140,7 @@ class FrameParser:
     def _parse_pairs(self, buffer: AtomicBuffer, at: int, left: int) -> int:
         if not self._pairs.read(buffer, at, left):
             if self._pairs.fault != faults.NO_FAULT:
-                return self._blame(self._pairs.fault, self._pairs.fault_value, self._pairs.fault_limit)
+                return self._set_fault(self._pairs.fault, self._pairs.fault_value, self._pairs.fault_limit)
             return self._wait_for(self._pairs.wanted)
         sequence = wire.get_u32(buffer, at + wire.NUMBER_OFFSET)
         answer = self._sink.on_event(
@@ -160,13 +160,15 @@ class FrameParser:
     def _begin_compressed(self, buffer: AtomicBuffer, at: int) -> int:
         length = wire.get_u32(buffer, at + wire.NUMBER_OFFSET)
         if self._depth >= self._max_nesting:
-            return self._blame(faults.NESTED_TOO_DEEP, self._depth + 1, self._max_nesting)
+            return self._set_fault(faults.NESTED_TOO_DEEP, self._depth + 1, self._max_nesting)
         if length > self._max_compressed_length:
-            return self._blame(faults.COMPRESSED_TOO_LONG, length, self._max_compressed_length)
+            return self._set_fault(faults.COMPRESSED_TOO_LONG, length, self._max_compressed_length)
         if self._depth == 0:
             self._forget_totals()
         if not self._envelope.begin(length):
-            return self._blame(self._envelope.fault, self._envelope.fault_value, self._envelope.fault_limit)
+            return self._set_fault(
+                self._envelope.fault, self._envelope.fault_value, self._envelope.fault_limit
+            )
         return wire.SHORT_FRAME_LENGTH
 
     def _parse_compressed(self, buffer: AtomicBuffer, at: int, left: int) -> int:
@@ -175,7 +177,7 @@ class FrameParser:
         while not self._parse_inner():
             # Checked after `_parse_inner`, so that frames inflated before the fault are still delivered.
             if self._envelope.fault != faults.NO_FAULT:
-                self._blame(self._envelope.fault, self._envelope.fault_value, self._envelope.fault_limit)
+                self._set_fault(self._envelope.fault, self._envelope.fault_value, self._envelope.fault_limit)
                 break
             if self._envelope.is_finished:
                 return done + self._end_compressed(left - done)
@@ -199,12 +201,12 @@ class FrameParser:
         self._envelope.queue.consume(parsed)
         self.is_blocked = self._inner.is_blocked
         if self._inner.fault != faults.NO_FAULT:
-            self._blame(self._inner.fault, self._inner.fault_value, self._inner.fault_limit)
+            self._set_fault(self._inner.fault, self._inner.fault_value, self._inner.fault_limit)
         return self.is_blocked or self.fault != faults.NO_FAULT
 
     def _end_compressed(self, left: int) -> int:
         if not self._inner.is_between_frames:
-            return self._blame(faults.CUT_FRAME, self._envelope.queue.size, 0)
+            return self._set_fault(faults.CUT_FRAME, self._envelope.queue.size, 0)
         skipped = self._envelope.skip(left)
         self.junk_length += skipped
         if self._envelope.left == 0:
@@ -227,14 +229,14 @@ class FrameParser:
         if answer == 0:
             self.is_blocked = True
         else:
-            self._blame(answer, value, self._sink.fault_limit)
+            self._set_fault(answer, value, self._sink.fault_limit)
         return False
 
     def _wait_for(self, length: int) -> int:
         self.wanted = length
         return 0
 
-    def _blame(self, fault: int, value: int, limit: int) -> int:
+    def _set_fault(self, fault: int, value: int, limit: int) -> int:
         """Store a fault, which stops the parser; return 0, the number of bytes parsed."""
         self.fault = fault
         self.fault_value = value

@@ -33,4 +33,4 @@ cdef class Pairs:
     cdef int64_t end(self) except -1 nogil
     cdef int32_t reset(self) except -1 nogil
     cdef int32_t release(self) except -1 nogil
-    cdef bint _blame(self, int32_t fault, int64_t value, int64_t limit) except -1 nogil
+    cdef bint _set_fault(self, int32_t fault, int64_t value, int64_t limit) except -1 nogil

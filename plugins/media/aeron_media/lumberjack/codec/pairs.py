@@ -38,7 +38,7 @@ class Pairs:
                 return False
             count = wire.get_u32(buffer, at + wire.PAIR_COUNT_OFFSET)
             if count > self._max_pairs:
-                return self._blame(faults.TOO_MANY_PAIRS, count, self._max_pairs)
+                return self._set_fault(faults.TOO_MANY_PAIRS, count, self._max_pairs)
             self._strings_left = count * 2
             self._scanned = wire.PAIRS_OFFSET
         return self._scan(buffer, at, left) and self._build(buffer, at)
@@ -52,7 +52,7 @@ class Pairs:
             # Each further string has at least a length field.
             self.wanted = end + (self._strings_left - 1) * wire.STRING_LENGTH_LENGTH
             if self.wanted > self._max_frame_length:
-                return self._blame(faults.FRAME_TOO_LONG, self.wanted, self._max_frame_length)
+                return self._set_fault(faults.FRAME_TOO_LONG, self.wanted, self._max_frame_length)
             if left < end:
                 return False
             self._scanned = end
@@ -62,9 +62,9 @@ class Pairs:
     def _build(self, buffer: AtomicBuffer, at: int) -> bool:
         length = self._text_length(buffer, at)
         if length > self._max_event_length:
-            return self._blame(faults.EVENT_TOO_LONG, length, self._max_event_length)
+            return self._set_fault(faults.EVENT_TOO_LONG, length, self._max_event_length)
         if not self.text.reserve(length):
-            return self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+            return self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
         self._write(buffer, at)
         return True
 
@@ -112,7 +112,7 @@ class Pairs:
         """Free the memory of the text; return 1."""
         return self.text.release()
 
-    def _blame(self, fault: int, value: int, limit: int) -> bool:
+    def _set_fault(self, fault: int, value: int, limit: int) -> bool:
         self.fault = fault
         self.fault_value = value
         self.fault_limit = limit

@@ -59,4 +59,4 @@ cdef class WindowEncoder:
     cdef int32_t _abandon(self) except? -1 nogil
     cdef int32_t _fail(self) except? -1 nogil
     cdef int32_t _blame_length(self, int64_t length) noexcept nogil
-    cdef int32_t _blame(self, int32_t fault, int64_t value, int64_t limit) noexcept nogil
+    cdef int32_t _set_fault(self, int32_t fault, int64_t value, int64_t limit) noexcept nogil

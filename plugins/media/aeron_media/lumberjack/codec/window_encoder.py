@@ -55,7 +55,7 @@ class WindowEncoder:
         if self._is_deflating and is_ready:
             is_ready = self._deflater.start() and self._staged.reserve(2 * deflater.STAGED_LENGTH)
         if not is_ready:
-            return self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+            return self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
         # The count and length fields are filled in by `finish`.
         self.block.write_u8(wire.VERSION_2)
         self.block.write_u8(wire.TYPE_WINDOW)
@@ -238,7 +238,7 @@ class WindowEncoder:
         # The content in between is not checked: readers decide about it.
         if self._first != ord("{") or self._last != ord("}"):
             self._forget_event()
-            return self._blame(faults.NO_JSON_OBJECT, payload_length, 0)
+            return self._set_fault(faults.NO_JSON_OBJECT, payload_length, 0)
         begin = self._staged.start + self._staged.size - self._staged_length
         wire.put_u32(self._staged.buffer, begin + wire.JSON_LENGTH_OFFSET, payload_length)
         self.count += 1
@@ -280,14 +280,14 @@ class WindowEncoder:
         return 1
 
     def _fail(self) -> int:
-        self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+        self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
         self._abandon()
         return self.fault
 
     def _blame_length(self, length: int) -> int:
-        return self._blame(faults.EVENT_TOO_LONG, length, self._max_event_length)
+        return self._set_fault(faults.EVENT_TOO_LONG, length, self._max_event_length)
 
-    def _blame(self, fault: int, value: int, limit: int) -> int:
+    def _set_fault(self, fault: int, value: int, limit: int) -> int:
         self.fault = fault
         self.fault_value = value
         self.fault_limit = limit

@@ -33,8 +33,8 @@ cdef class ReaderConnection(EventSink):
     cdef readonly int64_t acks
     cdef readonly int64_t keep_alives
     cdef readonly int64_t acknowledged        # events
-    cdef bint is_watched                      # `has_news` is set whenever the socket is readable
-    cdef bint has_news
+    cdef bint is_watched                      # `is_readable` is set whenever the socket is readable
+    cdef bint is_readable
     cdef ReaderCounters _counters
     cdef int64_t _max_window
     cdef bint _is_acked_when_received
@@ -54,17 +54,17 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _left                        # of these, not yet received
     cdef bint _is_explicit                    # the current window was announced by a W
     cdef bint _was_implicit                   # the newest entry of `_acks` was not
-    cdef int64_t _since_owed                  # events not yet covered by an entry of `_acks`
+    cdef int64_t _unqueued_events             # events not yet covered by an entry of `_acks`
     cdef uint32_t _last_sequence
-    cdef int64_t _owed_position               # end position of the last event
+    cdef int64_t _last_event_position         # end position of the last event
     cdef int64_t _windows_in_turn
     cdef int64_t _events                      # not yet added to the counters
     cdef int64_t _lingered_length
     cdef int64_t _now_ns
     cdef int64_t _progress_ns                 # time of the last event or window, or of back pressure by this side
-    cdef int64_t _heard_ns                    # time of the last received bytes
+    cdef int64_t _last_received_ns            # time of the last received bytes
     cdef int64_t _read_length                 # of the next receive call, unless a partial frame is longer
-    cdef int64_t _said_ns                     # time of the last acknowledgement put into the output
+    cdef int64_t _last_sent_ns                # time of the last acknowledgement put into the output
     cdef int64_t _phase_ns
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
@@ -79,15 +79,15 @@ cdef class ReaderConnection(EventSink):
     @cython.locals(used=int64_t)
     cdef bint _parse(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count(self) except -1 nogil
-    cdef int32_t _owe(self, bint is_explicit) except -1 nogil
-    cdef int32_t _owe_rest(self) except -1 nogil
+    cdef int32_t _queue_ack(self, bint is_explicit) except -1 nogil
+    cdef int32_t _queue_partial_ack(self) except -1 nogil
     @cython.locals(consumed=int64_t)
     cdef int32_t _acknowledge(self, int64_t now_ns) except -1 nogil
-    cdef bint _may_owe_part(self, int64_t now_ns, int64_t consumed) except -1 nogil
+    cdef bint _may_ack_partially(self, int64_t now_ns, int64_t consumed) except -1 nogil
     cdef bint _is_keep_alive_due(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
-    cdef bint _waits_for_us(self) noexcept nogil
-    cdef int32_t _look_for_silence(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _check_deadlines(self, int64_t now_ns) except -1 nogil
+    cdef bint _is_writer_waiting(self) noexcept nogil
+    cdef int32_t _check_silence(self, int64_t now_ns) except -1 nogil
     cdef bint _is_unfinished(self) except -1 nogil
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil
     cdef int32_t _end(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil

@@ -12,7 +12,7 @@ cdef class ReaderHost:
     cdef SocketAddress _known             # the conductor's: the last address that it set
     cdef SocketAddress _found             # passed from the conductor to the sender
     cdef AtomicLong _has_found            # set by the conductor, cleared by the sender
-    cdef AtomicLong _is_asked             # set by the sender, cleared by the conductor
+    cdef AtomicLong _is_requested         # set by the sender, cleared by the conductor
 
-    cpdef int32_t ask(self) except -1 nogil
+    cpdef int32_t request_address(self) except -1 nogil
     cpdef bint refresh(self) except -1 nogil

@@ -20,20 +20,20 @@ class ReaderHost:
         self._found = SocketAddress()
         self._known = SocketAddress() if address is None else address.copy()
         self._has_found = AtomicLong(0)
-        self._is_asked = AtomicLong(0)
+        self._is_requested = AtomicLong(0)
         if address is not None:
             self.address.assign(address)
 
-    def take_question(self) -> bool:
+    def take_request(self) -> bool:
         """Return whether to resolve the name: always while the address is unknown, else once per request of the sender.
 
         Runs on the conductor.
         """
         if not self._known.is_set():
             return True
-        if self._is_asked.get_acquire() == 0:
+        if self._is_requested.get_acquire() == 0:
             return False
-        self._is_asked.set_release(0)
+        self._is_requested.set_release(0)
         return True
 
     def change(self, address: SocketAddress) -> bool:
@@ -49,9 +49,9 @@ class ReaderHost:
         self._has_found.set_release(1)
         return True
 
-    def ask(self) -> int:
+    def request_address(self) -> int:
         """Request another resolution of the name; return 0."""
-        self._is_asked.set_release(1)
+        self._is_requested.set_release(1)
         return 0
 
     def refresh(self) -> bool:

@@ -58,7 +58,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
 
     def take_lost_names(self) -> list[str]:
         """See `SendChannelEndpoint.take_lost_names`."""
-        return [host.name for host in self._hosts if host.take_question()]
+        return [host.name for host in self._hosts if host.take_request()]
 
     def change_address(self, name: str, address: SocketAddress) -> bool:
         """See `SendChannelEndpoint.change_address`."""

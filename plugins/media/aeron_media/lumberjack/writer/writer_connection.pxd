@@ -40,7 +40,7 @@ cdef class WriterConnection:
     cdef WindowEncoder _encoder
     cdef AckParser _acks
     cdef MessageEncoder _messages
-    cdef AckQueue _owed                 # windows in flight: end position in the log and number of events
+    cdef AckQueue _unacknowledged       # windows in flight: end position in the log and number of events
     cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
     cdef int64_t _window
@@ -50,15 +50,15 @@ cdef class WriterConnection:
     cdef int64_t _timeout_ns
     cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
-    cdef bint _has_asked                # resolution of the name was requested, because the connection will expire
+    cdef bint _has_requested_address    # resolution of the name was requested, because the connection will expire
     cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
-    cdef int64_t _heard_ns              # time of the last bytes in or out, or since when a window is unacknowledged
+    cdef int64_t _last_activity_ns      # time of the last bytes in or out, or since when a window is unacknowledged
     cdef int64_t _progress_ns           # time of the last acknowledged event, or since when a window is unacknowledged
     cdef int64_t _part                  # acknowledged events of the oldest window
-    cdef bint _has_told                 # lack of progress was reported
-    cdef int64_t _next_look_ns
+    cdef bint _has_reported_stall       # lack of progress was reported
+    cdef int64_t _next_read_ns
     cdef int64_t _next_window_ns
 
     cdef int32_t work(self, int64_t now_ns) except -1 nogil
@@ -68,14 +68,14 @@ cdef class WriterConnection:
     cdef int32_t flush(self) except -1 nogil
     cdef int32_t close(self) except -1 nogil
     @cython.locals(result=int32_t)
-    cdef int32_t _go_up(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _connect(self, int64_t now_ns) except -1 nogil
     cdef int32_t _begin_to_count(self) except -1 nogil
-    cdef int32_t _lose(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
-    cdef int32_t _go_down(self) except -1 nogil
+    cdef int32_t _on_connection_lost(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
+    cdef int32_t _disconnect(self) except -1 nogil
     cdef int32_t _forget(self) except -1 nogil
-    cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _check_deadlines(self, int64_t now_ns) except -1 nogil
     @cython.locals(quiet_ns=int64_t)
-    cdef int32_t _look_for_progress(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _check_progress(self, int64_t now_ns) except -1 nogil
     cdef int32_t _note_progress(self, int64_t sequence) except -1 nogil
     cdef bint _is_old(self, int64_t now_ns) noexcept nogil
     @cython.locals(received=int64_t)

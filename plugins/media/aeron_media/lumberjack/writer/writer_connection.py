@@ -53,7 +53,7 @@ class WriterConnection:
         self._budget = params.budget
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
-        self._owed = AckQueue()
+        self._unacknowledged = AckQueue()
         self._messages = MessageEncoder(self._encoder, params, host)
         self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
         self._input_length = 0
@@ -68,10 +68,10 @@ class WriterConnection:
         self._begin_to_count()
         self.number = 0
         self.has_ended = False
-        self._has_asked = False
-        self._has_told = False
+        self._has_requested_address = False
+        self._has_reported_stall = False
         self._holds_memory = False
-        self._next_look_ns = 0
+        self._next_read_ns = 0
         self._next_window_ns = 0
         self._now_ns = 0
 
@@ -79,18 +79,18 @@ class WriterConnection:
         """Connect if it is time to, read acknowledgements and check deadlines; return 0."""
         self._now_ns = now_ns
         if self.phase != phases.PHASE_UP:
-            self._go_up(now_ns)
+            self._connect(now_ns)
         if self.phase == phases.PHASE_UP:
             self._read_acks(now_ns)
         if self.phase == phases.PHASE_UP:
-            self._look_at_clock(now_ns)
+            self._check_deadlines(now_ns)
         return 0
 
     def may_send(self) -> bool:
         """Return whether this connection can take another window."""
         return (
             self.phase == phases.PHASE_UP
-            and self._owed.size < self._pipeline
+            and self._unacknowledged.size < self._pipeline
             and self._now_ns >= self._next_window_ns
             and not self._is_old(self._now_ns)
         )
@@ -111,7 +111,7 @@ class WriterConnection:
 
     # The connection
 
-    def _go_up(self, now_ns: int) -> int:
+    def _connect(self, now_ns: int) -> int:
         if self.phase == phases.PHASE_DOWN:
             if not self._backoff.may_try(now_ns):
                 return 0
@@ -121,23 +121,23 @@ class WriterConnection:
                 return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
             self._counters.attempts.increment_release()
             if self._connection.connect(self.host.address) == connections.CONNECTION_FAILED:
-                return self._lose(0, 0, 0, now_ns)
+                return self._on_connection_lost(0, 0, 0, now_ns)
             self.phase = phases.PHASE_CONNECTING
             self._phase_ns = now_ns
         result = self._connection.is_connected()
         if result == connections.CONNECTION_FAILED:
-            return self._lose(0, 0, 0, now_ns)
+            return self._on_connection_lost(0, 0, 0, now_ns)
         if result == connections.CONNECTION_CONNECTED:
             self._begin_to_count()
             self.number += 1
             self.phase = phases.PHASE_UP
             self._phase_ns = now_ns
-            self._heard_ns = now_ns
+            self._last_activity_ns = now_ns
             self._note_progress(0)
-            self._has_asked = False
+            self._has_requested_address = False
             self._counters.connected.get_and_add(1)
         elif now_ns - self._phase_ns > self._timeout_ns:
-            return self._lose(end_reasons.NOT_CONNECTED, 0, 0, now_ns)
+            return self._on_connection_lost(end_reasons.NOT_CONNECTED, 0, 0, now_ns)
         return 0
 
     def _begin_to_count(self) -> int:
@@ -149,19 +149,19 @@ class WriterConnection:
         self.acknowledged = 0
         return 0
 
-    def _lose(self, reason: int, value: int, limit: int, now_ns: int) -> int:
+    def _on_connection_lost(self, reason: int, value: int, limit: int, now_ns: int) -> int:
         """Close a failed connection; the next one resends what was not acknowledged. Return 0."""
         self._ends.keep(reason, value, limit, self._connection.error_code, self.host.address)
         self._counters.lost.increment_release()
-        self._go_down()
+        self._disconnect()
         # A replacement of the reader can have another address.
-        self.host.ask()
+        self.host.request_address()
         return self._backoff.on_lost(now_ns)
 
-    def _go_down(self) -> int:
+    def _disconnect(self) -> int:
         if self.phase == phases.PHASE_UP:
             self._counters.connected.get_and_add(-1)
-            self._counters.resends.get_and_add(self._owed.size)
+            self._counters.resends.get_and_add(self._unacknowledged.size)
         self.phase = phases.PHASE_DOWN
         self.has_ended = True
         self._connection.close(False)
@@ -170,41 +170,47 @@ class WriterConnection:
 
     def _forget(self) -> int:
         self._encoder.reset()
-        self._owed.clear()
+        self._unacknowledged.clear()
         self._acks.reset()
         self._input_length = 0
         return 0
 
-    def _look_at_clock(self, now_ns: int) -> int:
-        if self._ttl_ns > 0 and not self._has_asked and now_ns - self._phase_ns > self._ttl_ns >> 1:
+    def _check_deadlines(self, now_ns: int) -> int:
+        if (
+            self._ttl_ns > 0
+            and not self._has_requested_address
+            and now_ns - self._phase_ns > self._ttl_ns >> 1
+        ):
             # Resolve the name early, so that the address is known when the connection expires.
-            self._has_asked = True
-            self.host.ask()
-        if self._owed.size > 0:
-            if now_ns - self._heard_ns > self._timeout_ns:
-                return self._lose(end_reasons.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
-            return self._look_for_progress(now_ns)
+            self._has_requested_address = True
+            self.host.request_address()
+        if self._unacknowledged.size > 0:
+            if now_ns - self._last_activity_ns > self._timeout_ns:
+                return self._on_connection_lost(
+                    end_reasons.NOT_ACKNOWLEDGED, self._unacknowledged.size, 0, now_ns
+                )
+            return self._check_progress(now_ns)
         if (
             self._holds_memory
             and self._encoder.ready == 0
-            and now_ns - self._heard_ns > bounds.IDLE_MEMORY_NS
+            and now_ns - self._last_activity_ns > bounds.IDLE_MEMORY_NS
         ):
             # Other streams share the memory.
             self._holds_memory = False
             self._encoder.reset()
         if self._is_old(now_ns):
             # Nothing is unacknowledged: the next connection continues where this one ends.
-            self._go_down()
+            self._disconnect()
         return 0
 
-    def _look_for_progress(self, now_ns: int) -> int:
+    def _check_progress(self, now_ns: int) -> int:
         """Check for a reader that sends keep-alives only; return 0."""
         quiet_ns = now_ns - self._progress_ns
         if 0 < self._progress_timeout_ns < quiet_ns:
-            return self._lose(end_reasons.NO_PROGRESS, self._owed.size, 0, now_ns)
-        if quiet_ns > bounds.STALL_NS and not self._has_told:
-            self._has_told = (
-                self._ends.keep(end_reasons.STALLED, self._owed.size, 0, 0, self.host.address) != 0
+            return self._on_connection_lost(end_reasons.NO_PROGRESS, self._unacknowledged.size, 0, now_ns)
+        if quiet_ns > bounds.STALL_NS and not self._has_reported_stall:
+            self._has_reported_stall = (
+                self._ends.keep(end_reasons.STALLED, self._unacknowledged.size, 0, 0, self.host.address) != 0
             )
         return 0
 
@@ -212,7 +218,7 @@ class WriterConnection:
         """Record that `sequence` events of the oldest window are acknowledged; return 0."""
         self._part = sequence
         self._progress_ns = self._now_ns
-        self._has_told = False
+        self._has_reported_stall = False
         return 0
 
     def _is_old(self, now_ns: int) -> bool:
@@ -221,18 +227,18 @@ class WriterConnection:
     # Acknowledgements
 
     def _read_acks(self, now_ns: int) -> int:
-        if self._owed.size == 0 and now_ns < self._next_look_ns:
+        if self._unacknowledged.size == 0 and now_ns < self._next_read_ns:
             return 0
-        self._next_look_ns = now_ns + bounds.ACK_INTERVAL_NS
+        self._next_read_ns = now_ns + bounds.ACK_INTERVAL_NS
         received = self._connection.receive(
             self._input, self._input_length, bounds.ACKS_LENGTH - self._input_length
         )
         if received == connections.CONNECTION_ENDED:
-            return self._lose(end_reasons.CLOSED, self._owed.size, 0, now_ns)
+            return self._on_connection_lost(end_reasons.CLOSED, self._unacknowledged.size, 0, now_ns)
         if received == connections.CONNECTION_FAILED:
-            return self._lose(0, 0, 0, now_ns)
+            return self._on_connection_lost(0, 0, 0, now_ns)
         if received > 0:
-            self._heard_ns = now_ns
+            self._last_activity_ns = now_ns
             self._input_length += received
             self._parse_acks(now_ns)
         return 0
@@ -242,7 +248,7 @@ class WriterConnection:
         while self.phase == phases.PHASE_UP:
             used = self._acks.parse(self._input, offset, self._input_length - offset)
             if self._acks.fault != faults.NO_FAULT:
-                return self._lose(self._acks.fault, self._acks.fault_value, 0, now_ns)
+                return self._on_connection_lost(self._acks.fault, self._acks.fault_value, 0, now_ns)
             if used == 0:
                 break
             offset += used
@@ -258,16 +264,16 @@ class WriterConnection:
             self._counters.keep_alives.increment_release()
             self.keep_alives += 1
             return 0
-        count = self._owed.sequence() if self._owed.size > 0 else 0
+        count = self._unacknowledged.sequence() if self._unacknowledged.size > 0 else 0
         if sequence > count or self._acks.version != wire.VERSION_2:
-            return self._lose(end_reasons.WRONG_ACK, sequence, count, now_ns)
+            return self._on_connection_lost(end_reasons.WRONG_ACK, sequence, count, now_ns)
         if sequence > self._part:
             self._note_progress(sequence)
         if sequence == count:
             self._part = 0
-            self._ledger.complete(self._owed.position())
-            self.acknowledged = self._owed.total()
-            self._owed.pop()
+            self._ledger.complete(self._unacknowledged.position())
+            self.acknowledged = self._unacknowledged.total()
+            self._unacknowledged.pop()
             self._backoff.on_acknowledged()
             self._counters.acks.increment_release()
             self.acks += 1
@@ -298,14 +304,14 @@ class WriterConnection:
         if self._encoder.finish() < 0:
             return self._shrink(count, position)
         self._room = min(self._room * 2, self._window)
-        if self._owed.size == 0:
+        if self._unacknowledged.size == 0:
             # The first unacknowledged window: start its timeouts.
-            self._heard_ns = self._now_ns
+            self._last_activity_ns = self._now_ns
             self._note_progress(0)
         self._ledger.take(position, self._owner)
         self.windows += 1
         self.events += count
-        self._owed.push(wire.VERSION_2, count, position, self.events)
+        self._unacknowledged.push(wire.VERSION_2, count, position, self.events)
         self._counters.windows.increment_release()
         self._counters.events.get_and_add(count)
         return True
@@ -340,11 +346,11 @@ class WriterConnection:
                 self._encoder.block.buffer, self._encoder.block.start, self._encoder.ready
             )
             if sent == connections.CONNECTION_FAILED:
-                return self._lose(0, 0, 0, now_ns)
+                return self._on_connection_lost(0, 0, 0, now_ns)
             if sent == 0:
                 return 0
             # A slow connection is not a silent reader: the timeout starts when the last byte is sent.
-            self._heard_ns = now_ns
+            self._last_activity_ns = now_ns
             self._counters.bytes_sent.get_and_add(sent)
             self.bytes_sent += sent
             self._encoder.consume(sent)

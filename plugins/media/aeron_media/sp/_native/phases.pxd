@@ -7,7 +7,7 @@ cpdef enum:
     PHASE_GREETED           # both were exchanged: the socket decides whether it admits the peer
     PHASE_UP
     PHASE_DRAINING          # the connection is closed, its received messages are not consumed yet
-    PHASE_GONE              # closed and consumed
+    PHASE_ENDED             # closed and consumed
 
 cpdef enum:
     NO_REASON = 0           # the peer closed it, or an error of the operating system

@@ -113,9 +113,9 @@ class WsAnswer(WsHandshake):
         except ValueError:
             self._refuse(400, "the request of the peer is not a WebSocket request: a header is not text")
         except ProtocolError as error:
-            said = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
+            extra = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
             self._refuse(
-                400, f"the request of the peer is not a WebSocket request: {_error_text(error)}", said
+                400, f"the request of the peer is not a WebSocket request: {_error_text(error)}", extra
             )
         assert isinstance(request, Request)
         keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
@@ -123,8 +123,8 @@ class WsAnswer(WsHandshake):
             self._refuse(400, "the Sec-WebSocket-Key of the peer does not encode 16 bytes")
         return request
 
-    def _refuse(self, status: int, text: str, said: tuple[bytes, bytes] | None = None) -> NoReturn:
-        headers = [(b"Connection", b"close")] + ([said] if said else [])
+    def _refuse(self, status: int, text: str, extra: tuple[bytes, bytes] | None = None) -> NoReturn:
+        headers = [(b"Connection", b"close")] + ([extra] if extra else [])
         self.outgoing = self._http.send(RejectConnection(status_code=status, headers=headers))
         raise SessionError(f"{text}: answered with {status}")
 

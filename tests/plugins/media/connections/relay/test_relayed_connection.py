@@ -131,13 +131,13 @@ def test_dropped_bytes_are_read_turn_by_turn_too(flooded):
 
 def test_a_session_that_raises_ends_only_its_own_connection():
     wire, peer = socket.socketpair()
-    said = params()
-    connection = RelayedConnection(wire, None, BrokenSession(), LOOPBACK, said)
+    session_params = params()
+    connection = RelayedConnection(wire, None, BrokenSession(), LOOPBACK, session_params)
 
     connection.work(0.0)
 
     assert connection.phase is Phase.DONE
-    assert said.faults.take().reason == "internal error: ZeroDivisionError('not by nothing')"
+    assert session_params.faults.take().reason == "internal error: ZeroDivisionError('not by nothing')"
     connection.close()
     assert peer.recv(1) == b""
     peer.close()
@@ -148,9 +148,9 @@ def holding():
     """A connection with a session that holds messages, the socket of the peer, and the faults."""
     wire, peer = socket.socketpair()
     wire.setblocking(False)
-    said = params()
-    connection = RelayedConnection(wire, None, HoldingSession(), LOOPBACK, said)
-    yield connection, peer, said.faults
+    session_params = params()
+    connection = RelayedConnection(wire, None, HoldingSession(), LOOPBACK, session_params)
+    yield connection, peer, session_params.faults
     connection.close()
     peer.close()
 

@@ -87,14 +87,14 @@ def test_a_half_close_leaves_the_other_direction_open(endpoints, certificates):
     wait_for(lambda: caller.receive() == b"")
 
 
-@pytest.mark.parametrize("says_so", [True, False])
-def test_a_peer_that_closes_is_an_end(endpoints, certificates, python_context, says_so):
+@pytest.mark.parametrize("sends_close", [True, False])
+def test_a_peer_that_closes_is_an_end(endpoints, certificates, python_context, sends_close):
     _, listener = endpoints.listen(**identity(certificates.server))
     client = dial(listener, python_context())
     taken = endpoints.taken(listener)
     client.sendall(b"all")
     assert receive(taken, 3) == b"all"
-    if says_so:
+    if sends_close:
         taken.end()
         client.unwrap()
     client.close()

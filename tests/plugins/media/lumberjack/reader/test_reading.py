@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aeron_media.connections.image_keys import longest_message
 from plain_codec import ack, compressed, data_event, window
-from reading import ADDRESS, CHANNEL, GONE, KEEP_ALIVE, Reading, events, heard
+from reading import ADDRESS, CHANNEL, CLOSED, KEEP_ALIVE, Reading, events, received_by
 
 from aeron_core.errors import RegistrationError
 from aeron_core.protocol import commands
@@ -26,7 +26,7 @@ ONE = data_event(1, PAIRS)
 
 def test_an_event_becomes_an_identical_message(reading):
     writer = reading.dial()
-    reading.say(writer, window(2) + events(41, payload=b'{ "a" : 1 }') + data_event(42, [(b"k", b"v")]))
+    reading.exchange(writer, window(2) + events(41, payload=b'{ "a" : 1 }') + data_event(42, [(b"k", b"v")]))
     first, second = reading.events
     assert (first.payload, first.sequence) == (b'{ "a" : 1 }', 41)
     assert (second.payload, second.sequence) == (b'{"k":"v"}', 42)
@@ -34,8 +34,8 @@ def test_an_event_becomes_an_identical_message(reading):
 
 def test_a_connection_has_an_image_while_it_is_open(reading):
     one, other = reading.dial(), reading.dial()
-    reading.say(one, window(1) + events(1))
-    reading.say(other, window(1) + events(1))
+    reading.exchange(one, window(1) + events(1))
+    reading.exchange(other, window(1) + events(1))
     (subscription,) = reading.subscriptions
     assert {image.source_identity for image in subscription.images} == {str(one.address), str(other.address)}
     assert len({event.session_id for event in reading.events}) == 2
@@ -57,84 +57,84 @@ def test_a_connection_without_data_leaves_no_trace(reading):
 
 def test_events_are_acknowledged_after_subscribers_consume_them(reading):
     writer = reading.dial()
-    reading.say(writer, window(1) + events(1))
+    reading.exchange(writer, window(1) + events(1))
     reading.is_polling = False
-    assert reading.say(writer, window(3) + events(1, 2, 3), 3 * S) == b""
+    assert reading.exchange(writer, window(3) + events(1, 2, 3), 3 * S) == b""
     subscription = reading.subscriptions[0]
     subscription.poll(lambda *_: None, 2)
-    assert reading.say(writer, b"", 1 * S) == b""
+    assert reading.exchange(writer, b"", 1 * S) == b""
     subscription.poll(lambda *_: None, 1)
-    assert reading.say(writer, b"", 1 * S) == ack(3)
+    assert reading.exchange(writer, b"", 1 * S) == ack(3)
 
 
 def test_the_slowest_subscriber_determines_acknowledgements(reading):
     late = reading.subscribe(7, client=reading.driver.connect())
     writer = reading.dial()
-    assert reading.say(writer, window(1) + events(1)) == b""
+    assert reading.exchange(writer, window(1) + events(1)) == b""
     late.poll(lambda *_: None, 10)
-    assert reading.say(writer, b"") == ack(1)
+    assert reading.exchange(writer, b"") == ack(1)
 
 
 def test_a_received_window_can_be_acknowledged_at_once(tmp_path):
     with Reading(tmp_path, "|ack=received") as reading:
         reading.is_polling = False
-        assert reading.say(reading.dial(), window(2) + events(1, 2)) == ack(2)
+        assert reading.exchange(reading.dial(), window(2) + events(1, 2)) == ack(2)
 
 
 def test_windows_can_be_acknowledged_in_part(tmp_path):
     with Reading(tmp_path, "|ack-partial=true") as reading:
         writer = reading.dial()
-        assert reading.say(writer, window(3) + events(1)) == ack(1)
-        assert reading.say(writer, events(2, 3)) == ack(3)
+        assert reading.exchange(writer, window(3) + events(1)) == ack(1)
+        assert reading.exchange(writer, events(2, 3)) == ack(3)
 
 
 def test_a_window_beyond_the_maximum_is_acknowledged_in_parts(tmp_path):
     with Reading(tmp_path, "|max-window=2") as reading:
-        assert reading.say(reading.dial(), window(5) + events(1, 2, 3, 4, 5)) == ack(2) + ack(4) + ack(5)
+        assert reading.exchange(reading.dial(), window(5) + events(1, 2, 3, 4, 5)) == ack(2) + ack(4) + ack(5)
 
 
 def test_a_waiting_writer_gets_keep_alives(reading):
     writer = reading.dial()
     reading.is_polling = False
-    assert reading.say(writer, window(1) + events(1), 11 * S) == KEEP_ALIVE * 2
+    assert reading.exchange(writer, window(1) + events(1), 11 * S) == KEEP_ALIVE * 2
     reading.is_polling = True
-    assert reading.say(writer, b"") == ack(1)
+    assert reading.exchange(writer, b"") == ack(1)
 
 
 def test_keep_alives_begin_only_after_the_interval(reading):
     writer = reading.dial()
-    reading.say(writer, window(1) + events(1))
-    reading.say(writer, b"", 30 * S)
+    reading.exchange(writer, window(1) + events(1))
+    reading.exchange(writer, b"", 30 * S)
     reading.is_polling = False
-    assert reading.say(writer, window(1) + events(1), 4 * S) == b""
-    assert reading.say(writer, b"", 2 * S) == KEEP_ALIVE
+    assert reading.exchange(writer, window(1) + events(1), 4 * S) == b""
+    assert reading.exchange(writer, b"", 2 * S) == KEEP_ALIVE
 
 
 def test_a_window_without_events_has_its_own_acknowledgement(reading):
     writer = reading.dial()
     reading.is_polling = False
     # Implicit windows, two and three, would share an acknowledgement.
-    reading.say(writer, window(1) + events(1, 2) + window(0) + events(3))
+    reading.exchange(writer, window(1) + events(1, 2) + window(0) + events(3))
     reading.is_polling = True
-    assert reading.say(writer, b"") == ack(1) + ack(2) + ack(0) + ack(3)
+    assert reading.exchange(writer, b"") == ack(1) + ack(2) + ack(0) + ack(3)
 
 
 def test_a_writer_of_version_1_gets_no_keep_alives(reading):
     reading.is_polling = False
-    assert reading.say(reading.dial(), window(1, b"1") + ONE, 11 * S) == b""
+    assert reading.exchange(reading.dial(), window(1, b"1") + ONE, 11 * S) == b""
 
 
 def test_a_writer_of_version_1_gets_keep_alives_on_request(tmp_path):
     with Reading(tmp_path, "|keep-alive-v1=true|keep-alive=1s") as reading:
         reading.is_polling = False
-        assert reading.say(reading.dial(), window(1, b"1") + ONE, 2500 * MS) == ack(0, b"1") * 2
+        assert reading.exchange(reading.dial(), window(1, b"1") + ONE, 2500 * MS) == ack(0, b"1") * 2
 
 
 def test_one_window_for_a_whole_connection_of_version_1_is_acknowledged_when_it_pauses(reading):
     writer = reading.dial()
     lines = b"".join(data_event(sequence, PAIRS) for sequence in range(1, 6))
-    assert reading.say(writer, window(1000, b"1") + lines, 1 * S) == ack(5, b"1")
-    assert reading.say(writer, data_event(6, PAIRS), 1 * S) == ack(6, b"1")
+    assert reading.exchange(writer, window(1000, b"1") + lines, 1 * S) == ack(5, b"1")
+    assert reading.exchange(writer, data_event(6, PAIRS), 1 * S) == ack(6, b"1")
 
 
 def test_last_events_are_acknowledged_after_the_writer_ends(reading):
@@ -143,19 +143,19 @@ def test_last_events_are_acknowledged_after_the_writer_ends(reading):
     writer.send(window(2) + compressed(events(1, 2)))
     writer.end()
     reading.run(2 * S)
-    assert heard(writer) == b""
+    assert received_by(writer) == b""
     reading.is_polling = True
     reading.run(4 * S)
-    assert heard(writer) == ack(2) + GONE
+    assert received_by(writer) == ack(2) + CLOSED
 
 
 def test_events_before_a_fault_are_acknowledged(reading):
-    assert reading.say(reading.dial(), window(1) + events(1) + b"2Z\0\0\0\0", 3 * S) == ack(1) + GONE
+    assert reading.exchange(reading.dial(), window(1) + events(1) + b"2Z\0\0\0\0", 3 * S) == ack(1) + CLOSED
 
 
 def test_a_fault_is_reported_with_the_address_of_the_writer(reading):
     writer = reading.dial()
-    reading.say(writer, b"2Z\0\0\0\0", 5 * S)
+    reading.exchange(writer, b"2Z\0\0\0\0", 5 * S)
     (error,) = reading.errors()
     assert f"connection from {writer.address} on {CHANNEL}: frame type 0x5a" in error
     assert reading.counted("rejects-malformed") == 1
@@ -163,42 +163,42 @@ def test_a_fault_is_reported_with_the_address_of_the_writer(reading):
 
 def test_an_unfinished_window_ends_the_connection_after_the_timeout(reading):
     writer = reading.dial()
-    assert reading.say(writer, window(5) + events(1, 2), 29 * S) == b""
-    assert reading.say(writer, b"", 8 * S) == GONE
+    assert reading.exchange(writer, window(5) + events(1, 2), 29 * S) == b""
+    assert reading.exchange(writer, b"", 8 * S) == CLOSED
     assert reading.counted("rejects-timeout") == 1
     assert "a window of 5 events lacked 3" in reading.errors()[0]
 
 
 def test_bytes_without_a_complete_event_do_not_keep_a_connection_alive(reading):
     writer = reading.dial()
-    reading.say(writer, window(1) + events(1, payload=b"x" * 1000)[:10])
+    reading.exchange(writer, window(1) + events(1, payload=b"x" * 1000)[:10])
     answered = b""
     for _ in range(35):
-        if GONE not in answered:
-            answered += reading.say(writer, b"x", 1 * S)
-    assert answered == GONE
+        if CLOSED not in answered:
+            answered += reading.exchange(writer, b"x", 1 * S)
+    assert answered == CLOSED
 
 
 def test_an_idle_connection_is_closed(reading):
     writer = reading.dial()
-    assert reading.say(writer, window(1) + events(1)) == ack(1)
-    assert reading.say(writer, b"", 58 * S) == b""
-    assert reading.say(writer, b"", 8 * S) == GONE
+    assert reading.exchange(writer, window(1) + events(1)) == ack(1)
+    assert reading.exchange(writer, b"", 58 * S) == b""
+    assert reading.exchange(writer, b"", 8 * S) == CLOSED
     assert reading.errors() == []
 
 
 def test_a_connection_that_waits_for_subscribers_is_not_idle(reading):
     writer = reading.dial()
     reading.is_polling = False
-    assert GONE not in reading.say(writer, window(1) + events(1), 200 * S)
+    assert CLOSED not in reading.exchange(writer, window(1) + events(1), 200 * S)
     reading.is_polling = True
-    assert reading.say(writer, b"").endswith(ack(1))
+    assert reading.exchange(writer, b"").endswith(ack(1))
 
 
 def test_a_writer_that_reads_no_acknowledgements_is_disconnected(reading):
     writer = reading.dial()
     writer.capacity = 0
-    reading.say(writer, window(1) + events(1), 29 * S)
+    reading.exchange(writer, window(1) + events(1), 29 * S)
     assert reading.counted("connections") == 1
     reading.run(5 * S)
     assert reading.counted("connections") == 0
@@ -220,28 +220,28 @@ def test_a_full_image_applies_back_pressure_without_loss(tmp_path):
             sent += writer.send(data[sent:])
             reading.run(10 * MS)
         reading.run()
-        assert heard(writer).endswith(ack(2000))
+        assert received_by(writer).endswith(ack(2000))
         assert [event.sequence for event in reading.events] == list(range(1, 2001))
 
 
 def test_an_event_longer_than_a_frame_is_fragmented(tmp_path):
     with Reading(tmp_path, "|mtu=1408") as reading:
         payload = b'{"m":"' + b"x" * 5000 + b'"}'
-        assert reading.say(reading.dial(), window(1) + events(1, payload=payload)) == ack(1)
+        assert reading.exchange(reading.dial(), window(1) + events(1, payload=payload)) == ack(1)
         assert b"".join(reading.payloads()) == payload
         assert len(reading.events) == 4
 
 
 def test_an_event_larger_than_any_image_is_refused(tmp_path):
     with Reading(tmp_path, "|term-length=64k") as reading:
-        assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 8193), 5 * S) == GONE
+        assert reading.exchange(reading.dial(), window(1) + events(1, payload=b"x" * 8193), 5 * S) == CLOSED
         assert "event of 8193 bytes: at most 8192" in reading.errors()[0]
         assert reading.counted("rejects-limit") == 1
 
 
 def test_an_event_larger_than_the_receiver_window_is_refused(tmp_path):
     with Reading(tmp_path, "|rcv-wnd=64k") as reading:
-        assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 32_737), 5 * S) == GONE
+        assert reading.exchange(reading.dial(), window(1) + events(1, payload=b"x" * 32_737), 5 * S) == CLOSED
         assert "event of 32737 bytes: at most 32736" in reading.errors()[0]
         assert "rcv-wnd= / 2" in reading.errors()[0]
 
@@ -252,13 +252,13 @@ def test_the_longest_event_fits_wherever_a_term_ends(tmp_path):
         longest = longest_message(65536, 1408, 8192)
         for sequence in range(1, 60):
             payload = b"x" * (longest if sequence % 2 else 40 * sequence)
-            assert reading.say(writer, window(1) + events(sequence, payload=payload)) == ack(sequence)
+            assert reading.exchange(writer, window(1) + events(sequence, payload=payload)) == ack(sequence)
 
 
 def test_each_stream_gets_all_events_and_all_must_consume_them(tmp_path):
     with Reading(tmp_path, stream_ids=(7, 8)) as reading:
         writer = reading.dial()
-        assert reading.say(writer, window(2) + events(1, 2)) == ack(2)
+        assert reading.exchange(writer, window(2) + events(1, 2)) == ack(2)
         assert sorted((event.stream_id, event.sequence) for event in reading.events) == [
             (7, 1),
             (7, 2),
@@ -266,17 +266,17 @@ def test_each_stream_gets_all_events_and_all_must_consume_them(tmp_path):
             (8, 2),
         ]
         one = reading.subscriptions.pop()
-        assert reading.say(writer, window(1) + events(1)) == b""
+        assert reading.exchange(writer, window(1) + events(1)) == b""
         one.poll(lambda *_: None, 10)
-        assert reading.say(writer, b"") == ack(1)
+        assert reading.exchange(writer, b"") == ack(1)
 
 
 def test_a_later_subscription_joins(reading):
     writer = reading.dial()
-    reading.say(writer, window(1) + events(1))
+    reading.exchange(writer, window(1) + events(1))
     reading.subscriptions.append(reading.subscribe(9))
     reading.run(2 * S)
-    assert reading.say(writer, window(1) + events(2)) == ack(2)
+    assert reading.exchange(writer, window(1) + events(2)) == ack(2)
     assert [(event.stream_id, event.sequence) for event in reading.events] == [(7, 1), (7, 2), (9, 2)]
 
 
@@ -287,9 +287,9 @@ def test_without_subscribers_the_writer_is_disconnected_unacknowledged(tmp_path)
         subscription = reading.subscribe(7, client=client)
         writer = reading.dial()
         reading.run()
-        assert reading.say(writer, window(1) + events(1)) == b""
+        assert reading.exchange(writer, window(1) + events(1)) == b""
         assert subscription.images
-        reading.driver.forsake(client)
+        reading.driver.abandon(client)
         reading.run(15 * S)
         assert ack(1) not in (answered := _until_reset(writer))
         assert set(answered) <= set(KEEP_ALIVE)
@@ -309,7 +309,7 @@ def _until_reset(writer):
 
 def test_rejecting_the_image_disconnects_the_writer(reading):
     writer = reading.dial()
-    reading.say(writer, window(1) + events(1))
+    reading.exchange(writer, window(1) + events(1))
     image_id = reading.subscriptions[0].images[0].correlation_id
     operations = reading.client._operations
     reading.result(operations.command("reject", commands.RejectImage, image_id, 0, "not you"))
@@ -326,18 +326,19 @@ def test_connections_beyond_the_maximum_are_refused(tmp_path):
         assert reading.counted("rejects-connections") == 1
         writers[0].close()
         reading.run(3 * S)
-        assert reading.say(reading.dial(), window(1) + events(1)) == ack(1)
+        assert reading.exchange(reading.dial(), window(1) + events(1)) == ack(1)
 
 
 def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
     with Reading(tmp_path, "|max-connections=1") as reading:
         for _ in range(3):
             assert (
-                reading.say(reading.dial(), window(1) + compressed(events(1))[:-4] + bytes(99), 3 * S) == GONE
+                reading.exchange(reading.dial(), window(1) + compressed(events(1))[:-4] + bytes(99), 3 * S)
+                == CLOSED
             )
             reading.run(3 * S)
             writer = reading.dial()
-            assert reading.say(writer, window(1) + compressed(events(1))) == ack(1)
+            assert reading.exchange(writer, window(1) + compressed(events(1))) == ack(1)
             writer.close()
             reading.run(3 * S)
 
@@ -372,9 +373,9 @@ def test_windows_without_events_neither_extend_timeouts_nor_block(reading):
     assert reading.counted("windows") <= 1024
     answered = b""
     for _ in range(70):
-        if GONE not in answered:
-            answered += reading.say(writer, window(1) * 10, 500 * MS)
-    assert answered == GONE
+        if CLOSED not in answered:
+            answered += reading.exchange(writer, window(1) * 10, 500 * MS)
+    assert answered == CLOSED
     reading.run(3 * S)
     assert reading.counted("rejects-timeout") == 1
 
@@ -406,7 +407,7 @@ def test_streams_beyond_the_maximum_are_refused(tmp_path):
         with pytest.raises(RegistrationError, match=r"stream id 16 of .*: 16 other streams .* of at most 16"):
             reading.subscribe(16)
         reading.subscriptions.append(reading.subscribe(15))
-        assert reading.say(reading.dial(), window(1) + events(1), 1 * S) == ack(1)
+        assert reading.exchange(reading.dial(), window(1) + events(1), 1 * S) == ack(1)
         assert sorted(event.stream_id for event in reading.events) == [*range(16), 15]
 
 

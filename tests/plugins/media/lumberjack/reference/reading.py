@@ -12,7 +12,7 @@ from aeron_core.testing.pair import MS, S, Simulation
 ADDRESS = SocketAddress.of("127.0.0.1", 5044)
 CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
 KEEP_ALIVE = ack(0)
-GONE = b"(connection closed)"
+CLOSED = b"(connection closed)"
 
 
 class Reading(Simulation):
@@ -63,20 +63,20 @@ class Reading(Simulation):
     def errors(self):
         return [record.text for record in self.driver.errors()]
 
-    def say(self, writer, data, duration_ns=300 * MS):
+    def exchange(self, writer, data, duration_ns=300 * MS):
         """Send, and return the answers, followed by GONE if the connection was closed."""
         while data:
             data = data[writer.send(data) :]
             self.run(10 * MS)
         self.run(duration_ns)
-        return heard(writer)
+        return received_by(writer)
 
 
-def heard(writer):
+def received_by(writer):
     answer = b""
     while (data := writer.receive(1 << 20)) is not None:
         if not data:
-            return answer + GONE
+            return answer + CLOSED
         answer += data
     return answer
 

@@ -49,7 +49,7 @@ class Writing(Simulation):
         self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
         self.run_for(duration_ns)
 
-    def heard(self, duration_ns=20 * MS):
+    def received_windows(self, duration_ns=20 * MS):
         """Return the received windows: lists of (sequence, payload)."""
         self.run(duration_ns)
         return windows(self.reader.received())

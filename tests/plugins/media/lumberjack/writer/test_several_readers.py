@@ -72,7 +72,7 @@ class Readers(Simulation):
         for event in events:
             self.run_until(lambda event=event: self.publication.offer(event) >= 0)
 
-    def heard(self, address):
+    def received_windows(self, address):
         self.run()
         return windows(self.readers[address].received())
 
@@ -122,11 +122,11 @@ def test_unacknowledged_events_of_a_lost_reader_go_to_the_next(readers):
     readers.publish(BOTH, "|window=2|pipeline=8")
     readers.run()
     readers.offer(*EVENTS[:4])
-    first = readers.heard(A)
+    first = readers.received_windows(A)
     readers.answer(A, first[0])
     readers.lose(A)
     readers.run(10 * MS)
-    assert payloads(readers.heard(B)) == EVENTS[len(first[0]) : 4]
+    assert payloads(readers.received_windows(B)) == EVENTS[len(first[0]) : 4]
     assert readers.counted("lost") == 1
 
 
@@ -172,14 +172,14 @@ def balanced(readers, keys="|window=1"):
 def test_windows_are_distributed_over_all_readers(readers):
     balanced(readers)
     readers.offer(*EVENTS[:4])
-    assert payloads(readers.heard(A)) == EVENTS[0:4:2]
-    assert payloads(readers.heard(B)) == EVENTS[1:4:2]
+    assert payloads(readers.received_windows(A)) == EVENTS[0:4:2]
+    assert payloads(readers.received_windows(B)) == EVENTS[1:4:2]
 
 
 def test_the_confirmed_position_advances_only_without_gaps(readers):
     balanced(readers)
     readers.offer(*EVENTS[:4])
-    to_a, to_b = readers.heard(A), readers.heard(B)
+    to_a, to_b = readers.received_windows(A), readers.received_windows(B)
     readers.answer(B, *to_b)
     assert readers.unacknowledged() == 4 * 64
     readers.answer(A, to_a[0])
@@ -192,20 +192,20 @@ def test_a_slow_reader_leaves_windows_to_the_other(readers):
     balanced(readers)
     readers.offer(*EVENTS)
     to_b = []
-    while found := readers.heard(B):
+    while found := readers.received_windows(B):
         readers.answer(B, *found)
         to_b += payloads(found)
-    assert payloads(readers.heard(A)) == [each for each in EVENTS if each not in to_b]
+    assert payloads(readers.received_windows(A)) == [each for each in EVENTS if each not in to_b]
     assert len(to_b) == len(EVENTS) - 2
 
 
 def test_the_windows_of_a_lost_connection_go_to_another(readers):
     balanced(readers)
     readers.offer(*EVENTS[:4])
-    to_b = readers.heard(B)
+    to_b = readers.received_windows(B)
     readers.answer(B, *to_b)
     readers.lose(A)
-    again = readers.heard(B)
+    again = readers.received_windows(B)
     assert payloads(again) == EVENTS[0:4:2]
     readers.answer(B, *again)
     assert readers.unacknowledged() == 0
@@ -218,11 +218,11 @@ def test_a_resent_window_is_no_longer_than_before(readers):
     readers.driver.is_stalled = True
     readers.offer(*EVENTS[:4])
     readers.driver.is_stalled = False
-    to_a, to_b = readers.heard(A), readers.heard(B)
+    to_a, to_b = readers.received_windows(A), readers.received_windows(B)
     assert (payloads(to_a), payloads(to_b)) == (EVENTS[:2], EVENTS[2:4])
     readers.answer(B, *to_b)
     readers.lose(A)
-    assert payloads(readers.heard(B)) == EVENTS[:2]
+    assert payloads(readers.received_windows(B)) == EVENTS[:2]
 
 
 def test_a_lost_balanced_reader_has_its_own_backoff(readers):

@@ -21,7 +21,7 @@ class Model:
         self.on_their_way = []  # (owner, begin, end)
 
     def begin(self):
-        return next((at for at, who in enumerate(self.units) if who == FREE), len(self.units))
+        return next((at for at, unit in enumerate(self.units) if unit == FREE), len(self.units))
 
     def take(self, owner, length):
         begin = self.ledger.next_begin()
@@ -29,7 +29,7 @@ class Model:
         end = min(begin + length, self.ledger.next_end())
         self.ledger.take(end, owner)
         self.units += [FREE] * (end - len(self.units))
-        assert all(who == FREE for who in self.units[begin:end])
+        assert all(unit == FREE for unit in self.units[begin:end])
         self.units[begin:end] = [ACKNOWLEDGED if owner == sentinels.DONE else owner] * (end - begin)
         if owner != sentinels.DONE:
             self.on_their_way.append((owner, begin, end))
@@ -42,10 +42,10 @@ class Model:
     def give_back(self, owner):
         self.ledger.give_back(owner)
         self.on_their_way = [each for each in self.on_their_way if each[0] != owner]
-        self.units = [FREE if who == owner else who for who in self.units]
+        self.units = [FREE if unit == owner else unit for unit in self.units]
 
     def confirmed(self):
-        return next((at for at, who in enumerate(self.units) if who != ACKNOWLEDGED), len(self.units))
+        return next((at for at, unit in enumerate(self.units) if unit != ACKNOWLEDGED), len(self.units))
 
 
 STEPS = st.lists(

@@ -26,7 +26,7 @@ A, B, C, D = (b'{"n":%d}' % n for n in range(4))
 
 def test_messages_are_events_of_a_window(writing):
     writing.offer(A, B)
-    (first, *rest) = writing.heard()
+    (first, *rest) = writing.received_windows()
     assert [payload for window in [first, *rest] for _, payload in window] == [A, B]
     assert first[0][0] == 1
 
@@ -52,16 +52,16 @@ def test_waiting_messages_are_sent_as_one_window(writing):
     writing.offer_apart(A, B)
     # Two windows are in flight: further messages wait for the first acknowledgement.
     writing.offer(C, D, A)
-    before = writing.heard()
+    before = writing.received_windows()
     writing.answer(ack(len(before[0])))
-    after = writing.heard(0)
+    after = writing.received_windows(0)
     assert [len(window) for window in before] == [1, 1]
     assert [[sequence for sequence, _ in window] for window in after] == [[1, 2, 3]]
 
 
 def test_the_sender_position_is_the_acknowledged_position(writing):
     writing.offer_apart(A, B)
-    first, second = writing.heard()
+    first, second = writing.received_windows()
     assert writing.unacknowledged() == 128
     writing.answer(ack(1))
     assert writing.unacknowledged() == 64
@@ -99,20 +99,20 @@ def test_the_number_of_windows_in_flight_is_limited(tmp_path):
     with Writing(tmp_path, "|pipeline=3|window=1") as writing:
         writing.accept()
         writing.offer(A, A, A, A, A)
-        assert len(writing.heard()) == 3
+        assert len(writing.received_windows()) == 3
         writing.answer(ack(1), ack(1))
-        assert len(writing.heard()) == 2
+        assert len(writing.received_windows()) == 2
 
 
 def test_unacknowledged_events_are_resent_after_a_lost_connection(tmp_path):
     with Writing(tmp_path, "|window=2|pipeline=8") as writing:
         writing.accept()
         writing.offer(A, B, C, D)
-        sent = writing.heard()
+        sent = writing.received_windows()
         writing.answer(ack(len(sent[0])))
         writing.reader.close(aborts=True)
         writing.accept()
-        again = [payload for window in writing.heard() for _, payload in window]
+        again = [payload for window in writing.received_windows() for _, payload in window]
         assert again == [A, B, C, D][len(sent[0]) :]
         assert writing.counted("resends") == len(sent) - 1
         assert writing.counted("lost") == 1
@@ -130,7 +130,7 @@ def test_the_delay_between_attempts_doubles(tmp_path):
 def test_an_acknowledgement_resets_the_delay(writing):
     for _ in range(4):
         writing.offer(A)
-        writing.heard()
+        writing.received_windows()
         writing.answer(ack(1))
         writing.reader.close()
         before_ns = writing.now_ns
@@ -223,24 +223,24 @@ def test_a_window_on_a_slow_connection_does_not_time_out(tmp_path):
 @pytest.mark.parametrize("answer", [ack(2), ack(1, b"1"), b"2J\0\0\0\1", b"HTTP/1.1 400"])
 def test_an_invalid_acknowledgement_ends_the_connection(writing, answer):
     writing.offer(A)
-    writing.heard()
+    writing.received_windows()
     writing.answer(answer)
     assert writing.counted("lost") == 1
     writing.accept()
-    assert [payload for window in writing.heard() for _, payload in window] == [A]
+    assert [payload for window in writing.received_windows() for _, payload in window] == [A]
 
 
 def test_any_bytes_can_be_wrapped(tmp_path):
     with Writing(tmp_path, "|wrap=true") as writing:
         writing.accept()
         writing.offer(b'a "line"\n\xff')
-        ((_, payload),) = writing.heard()[0]
+        ((_, payload),) = writing.received_windows()[0]
         assert json.loads(payload) == {"message": 'a "line"\n\ufffd'}
 
 
 def test_messages_that_no_reader_accepts_are_skipped_and_reported(writing):
     writing.offer(b"no JSON", A)
-    assert [payload for window in writing.heard() for _, payload in window] == [A]
+    assert [payload for window in writing.received_windows() for _, payload in window] == [A]
     writing.answer(ack(1))
     assert writing.unacknowledged() == 0
     assert writing.counted("passed-over") == 1
@@ -253,7 +253,7 @@ def test_a_message_of_several_fragments_is_one_event(tmp_path):
         writing.accept()
         payload = b'{"m":"' + b"x" * 5000 + b'"}'
         writing.offer(payload)
-        assert writing.heard() == [[(1, payload)]]
+        assert writing.received_windows() == [[(1, payload)]]
 
 
 def test_padding_is_not_an_event(tmp_path):
@@ -263,7 +263,7 @@ def test_padding_is_not_an_event(tmp_path):
         for n in range(600):
             sent.append(b'{"n":"%0*d"}' % (200 + n % 90, n))
             writing.offer(sent[-1])
-            for window in writing.heard(1 * MS):
+            for window in writing.received_windows(1 * MS):
                 came += [payload for _, payload in window]
                 writing.reader.send(ack(len(window)))
         assert came == sent
@@ -273,20 +273,20 @@ def test_a_connection_is_replaced_after_its_ttl(tmp_path):
     with Writing(tmp_path, "|ttl=10s") as writing:
         writing.accept()
         writing.offer(A)
-        writing.heard()
+        writing.received_windows()
         writing.run(11 * S)
         assert not writing.reader.is_closed
         writing.offer(B)
-        assert writing.heard() == []
+        assert writing.received_windows() == []
         writing.answer(ack(1))
         writing.accept()
-        assert [payload for window in writing.heard() for _, payload in window] == [B]
+        assert [payload for window in writing.received_windows() for _, payload in window] == [B]
         assert writing.counted("lost") == 0
 
 
 def test_a_closed_publication_waits_for_acknowledgements(writing):
     writing.offer(A)
-    writing.heard()
+    writing.received_windows()
     writing.publication.close()
     writing.run(20 * S)
     assert len(writing.driver.log_files()) == 1
@@ -298,7 +298,7 @@ def test_a_closed_publication_waits_for_acknowledgements(writing):
 
 def test_unacknowledged_events_of_a_closed_publication_are_reported(writing):
     writing.offer(A)
-    writing.heard()
+    writing.received_windows()
     writing.listener.close()
     writing.reader.close()
     writing.publication.close()
@@ -314,7 +314,7 @@ def test_each_stream_has_its_own_connection(writing):
     writing.run_until(lambda: other.is_connected)
     writing.offer(A)
     other.offer(B)
-    assert writing.heard() == [[(1, B)]]
+    assert writing.received_windows() == [[(1, B)]]
     assert windows(first.received()) == [[(1, A)]]
 
 
@@ -327,7 +327,7 @@ def acknowledged(writing):
     """Acknowledge windows until all are acknowledged; return the payloads."""
     came = []
     for _ in range(400):
-        found = writing.heard(10 * MS)
+        found = writing.received_windows(10 * MS)
         came += payloads(found)
         writing.answer(*(ack(len(window)) for window in found))
         if writing.unacknowledged() == 0:
@@ -376,7 +376,7 @@ def test_an_event_larger_than_the_budget_does_not_wait_for_other_streams(tmp_pat
         )
         writing.accept()
         writing.offer(random_event(random.Random(1), 1 << 20), A)
-        assert payloads(writing.heard(2 * S)) == [A]
+        assert payloads(writing.received_windows(2 * S)) == [A]
         assert writing.counted("passed-over") == 1
 
 
@@ -407,7 +407,7 @@ def test_an_idle_stream_frees_its_memory_for_others(tmp_path):
 
 def test_a_reader_is_usable_again_after_a_fault(writing):
     writing.offer(A)
-    writing.heard()
+    writing.received_windows()
     writing.answer(b"HTTP/1.1 400")
     writing.accept()
     assert acknowledged(writing) == [A]
@@ -429,14 +429,14 @@ def test_a_message_of_a_publisher_that_died_while_writing_is_skipped_without_blo
         writing.offer(A)
         writing.answer(ack(1))
         begin = writing.publication.position
-        writing.heard()
+        writing.received_windows()
         writing.driver.is_stalled = True
         assert writing.publication.offer(b"x" * 5000) > 0
         cut(writing, begin + 1408, writing.publication.position)
         writing.driver.is_stalled = False
         writing.offer(B)
-        assert writing.heard(10 * S) == []
-        (((_, payload),),) = writing.heard(10 * S)
+        assert writing.received_windows(10 * S) == []
+        (((_, payload),),) = writing.received_windows(10 * S)
         assert json.loads(payload) == {"message": B.decode()}
         writing.answer(ack(1))
         assert writing.unacknowledged() == 0
@@ -454,7 +454,7 @@ def test_a_message_being_written_is_not_unblocked_while_a_reader_is_slow(tmp_pat
         writing.answer(ack(0))
         claim.buffer[:] = B
         claim.commit()
-        assert payloads(writing.heard()) == [A, B]
+        assert payloads(writing.received_windows()) == [A, B]
         assert writing.driver.counted("unblocked_publications") == 0
 
 

@@ -36,11 +36,11 @@ class WirePeer:
     def greet(self):
         self.end.send(greeting(self.protocol))
 
-    def say(self, body, hops=1):
+    def send_message(self, body, hops=1):
         """Send a message with its header, which PAIR0 does not have."""
-        self.say_payload((struct.pack(">I", hops) if self.protocol == PAIR1 else b"") + body)
+        self.send_payload((struct.pack(">I", hops) if self.protocol == PAIR1 else b"") + body)
 
-    def say_payload(self, payload):
+    def send_payload(self, payload):
         self.end.send(struct.pack(">Q", len(payload)) + payload)
 
     def greeting(self):
@@ -49,7 +49,7 @@ class WirePeer:
         begun, self.rest = self.rest[:8], self.rest[8:]
         return begun
 
-    def heard(self):
+    def received_messages(self):
         """Return the received messages after the greeting, as (hops, body)."""
         self._take()
         found = []
@@ -64,7 +64,7 @@ class WirePeer:
         return found
 
     def bodies(self):
-        return [body for _, body in self.heard()]
+        return [body for _, body in self.received_messages()]
 
     def _take(self):
         while (data := self.end.receive(1 << 20)) is not None:

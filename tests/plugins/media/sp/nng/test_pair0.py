@@ -35,7 +35,7 @@ def test_messages_have_no_header(pairing, body):
     ours = pairing.endpoint(keys=PAIR0)
     peer = pairing.peer(16)
 
-    peer.say_payload(body)
+    peer.send_payload(body)
     ours.offer(body)
     pairing.run()
 
@@ -47,7 +47,7 @@ def test_it_is_faithful_to_its_first_peer(pairing):
     ours = pairing.endpoint(keys=PAIR0)
     first, second = pairing.peer(16), pairing.peer(16)
 
-    first.say(b"from the first")
+    first.send_message(b"from the first")
     ours.offer(b"to the first")
     pairing.run()
 

@@ -40,8 +40,8 @@ def test_it_is_faithful_to_its_first_peer(pairing):
     second = pairing.peer(greets=False)
 
     second.greet()
-    second.say(b"from the second")
-    first.say(b"from the first")
+    second.send_message(b"from the second")
+    first.send_message(b"from the first")
     ours.offer(b"to the first")
     pairing.run()
 
@@ -60,7 +60,7 @@ def test_a_refused_peer_is_admitted_once_the_first_has_disconnected(pairing):
     first.leave()
     pairing.run()
     another = pairing.peer()
-    another.say(b"hello")
+    another.send_message(b"hello")
     pairing.run()
 
     assert ours.bodies() == [b"hello"]
@@ -99,7 +99,7 @@ def test_what_has_made_a_hop_is_sent_with_one_more(pairing):
     ours.offer(b"forwarded", hops=1)
     pairing.run()
 
-    assert peer.heard() == [(1, b"origin"), (2, b"forwarded")]
+    assert peer.received_messages() == [(1, b"origin"), (2, b"forwarded")]
 
 
 def test_what_has_made_255_hops_is_not_sent_but_counted_and_others_are(pairing):
@@ -110,7 +110,7 @@ def test_what_has_made_255_hops_is_not_sent_but_counted_and_others_are(pairing):
     ours.offer(b"good", hops=254)
     pairing.run()
 
-    assert peer.heard() == [(255, b"good")]
+    assert peer.received_messages() == [(255, b"good")]
     assert ours.counted("unsent-hops") == 1
 
 
@@ -127,7 +127,7 @@ def test_what_has_made_more_hops_than_its_limit_is_discarded_and_the_peer_stays(
     peer = pairing.peer()
 
     for hops in (ttl + 1, ttl, 1):
-        peer.say(b"%d" % hops, hops)
+        peer.send_message(b"%d" % hops, hops)
     pairing.run()
 
     assert [(message.body, message.hops) for message in ours.messages] == [(b"%d" % ttl, ttl), (b"1", 1)]
@@ -141,8 +141,8 @@ def test_what_is_too_short_for_a_header_is_discarded_and_the_peer_stays(pairing,
     ours = pairing.endpoint(keys=keys)
     peer = pairing.peer()
 
-    peer.say_payload(payload)
-    peer.say(b"good")
+    peer.send_payload(payload)
+    peer.send_message(b"good")
     pairing.run()
 
     assert ours.bodies() == [b"good"]
@@ -156,8 +156,8 @@ def test_what_has_reserved_bits_set_is_discarded_and_the_peer_stays(pairing, key
     ours = pairing.endpoint(keys=keys)
     peer = pairing.peer()
 
-    peer.say(b"bad", header)
-    peer.say(b"good")
+    peer.send_message(b"bad", header)
+    peer.send_message(b"good")
     pairing.run()
 
     assert ours.bodies() == [b"good"]
@@ -170,8 +170,8 @@ def test_a_hop_count_of_zero_is_discarded_unless_it_is_accepted(pairing, keys):
     ours = pairing.endpoint(keys=keys)
     peer = pairing.peer()
 
-    peer.say(b"bad", 0)
-    peer.say(b"good")
+    peer.send_message(b"bad", 0)
+    peer.send_message(b"good")
     pairing.run()
 
     assert ours.bodies() == [b"good"]
@@ -183,7 +183,7 @@ def test_a_hop_count_of_zero_is_delivered_if_it_is_accepted(pairing, keys):
     ours = pairing.endpoint(keys=f"{keys}|accept-zero-hop=true")
     peer = pairing.peer()
 
-    peer.say(b"from mangos", 0)
+    peer.send_message(b"from mangos", 0)
     pairing.run()
 
     assert [(message.body, message.hops) for message in ours.messages] == [(b"from mangos", 0)]
@@ -210,7 +210,7 @@ def test_what_arrived_before_a_peer_left_can_still_be_read(pairing):
     ours.is_polling = False
 
     for number in range(20):
-        peer.say(b"%d" % number)
+        peer.send_message(b"%d" % number)
     pairing.run()
     peer.leave()
     pairing.run()
@@ -224,7 +224,7 @@ def test_an_incomplete_message_is_not_delivered_at_the_end(pairing):
     ours = pairing.endpoint()
     peer = pairing.peer()
 
-    peer.say(b"whole")
+    peer.send_message(b"whole")
     peer.end.send(b"\0\0\0\0\0\0\0\x10\0\0\0\x01half")
     pairing.run()
     peer.leave()
@@ -239,7 +239,7 @@ def test_a_message_beyond_the_configured_maximum_ends_the_connection(pairing, le
     ours = pairing.endpoint(keys="|max-message=100")
     peer = pairing.peer()
 
-    peer.say(bytes(length))
+    peer.send_message(bytes(length))
     pairing.run()
 
     assert ours.bodies() == ([bytes(length)] if arrives else [])

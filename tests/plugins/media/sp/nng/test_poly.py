@@ -15,7 +15,7 @@ def named(pairing, ours, count):
     peers = []
     for number in range(count):
         peer = pairing.peer()
-        peer.say(b"%d" % number)
+        peer.send_message(b"%d" % number)
         pairing.run()
         peers.append((peer, ours.messages[-1].session_id))
     return peers
@@ -108,7 +108,7 @@ def test_hops_count_from_one_for_any_peer(pairing):
     ours.offer(b"not named")
     pairing.run()
 
-    assert peer.heard() == [(1, b"named"), (1, b"not named")]
+    assert peer.received_messages() == [(1, b"named"), (1, b"not named")]
 
 
 def test_closing_with_unread_messages_releases_everything(pairing):
@@ -116,7 +116,7 @@ def test_closing_with_unread_messages_releases_everything(pairing):
     (peer, _), _ = named(pairing, ours, 2)
     ours.is_polling = False
     for number in range(200):
-        peer.say(b"%d" % number + bytes(1000))
+        peer.send_message(b"%d" % number + bytes(1000))
     pairing.run()
 
     ours.subscription.close()

@@ -25,12 +25,12 @@ def test_it_dials_again_when_the_peer_has_left(pairing):
     pairing.serve()
     ours = pairing.endpoint("dial", KEYS)
     first = pairing.accept()
-    first.say(b"before")
+    first.send_message(b"before")
     pairing.run()
 
     first.leave()
     second = pairing.accept()
-    second.say(b"after")
+    second.send_message(b"after")
     ours.offer(b"to the second")
     pairing.run()
 
@@ -78,7 +78,7 @@ def test_a_connection_that_was_good_for_something_is_made_again_soon(pairing):
     ours = pairing.endpoint("dial", KEYS)
     for _ in range(5):
         peer = pairing.accept()
-        peer.say(b"good")
+        peer.send_message(b"good")
         pairing.run()
         peer.leave()
         left_ns = pairing.now_ns

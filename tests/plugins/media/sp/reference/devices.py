@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairing import Pairing, greeting, heard
+from pairing import Pairing, greeting, received_by
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.device import Device, DeviceSide
@@ -49,14 +49,14 @@ class Devices(Pairing):
     def join_port(self, port):
         """Return a peer that has connected to a port and exchanged greetings."""
         peer = self.connections.dial(SocketAddress.of("127.0.0.1", port))
-        self.say(peer, greeting())
-        assert heard(peer, 8) == greeting()
+        self.send_from(peer, greeting())
+        assert received_by(peer, 8) == greeting()
         return peer
 
     def accept_at(self, listener):
         """Return a peer that has accepted a connection and exchanged greetings."""
         self.listener = listener
         peer = self.accept()
-        self.say(peer, greeting())
-        assert heard(peer, 8) == greeting()
+        self.send_from(peer, greeting())
+        assert received_by(peer, 8) == greeting()
         return peer

@@ -88,27 +88,27 @@ class Pairing(Simulation):
         self.until(has_taken)
         return taken[0]
 
-    def hear(self, peer, length):
+    def read_exactly(self, peer, length):
         """Return the next `length` bytes that a peer receives, in any number of pieces."""
-        come = b""
+        received = b""
 
-        def has_come():
-            nonlocal come
-            come += heard(peer, length - len(come))
-            return len(come) == length
+        def is_complete():
+            nonlocal received
+            received += received_by(peer, length - len(received))
+            return len(received) == length
 
-        self.until(has_come)
-        return come
+        self.until(is_complete)
+        return received
 
     def join(self, protocol=PAIR1):
         """Return a peer after the exchange of greetings, whichever end connects."""
         peer = self.dial() if self.listener is None else self.accept()
-        self.say(peer, greeting(protocol))
+        self.send_from(peer, greeting(protocol))
         self.run()
-        assert heard(peer, len(greeting())) == greeting(protocol)
+        assert received_by(peer, len(greeting())) == greeting(protocol)
         return peer
 
-    def say(self, peer, data):
+    def send_from(self, peer, data):
         """Send all of `data`, as fast as the driver reads."""
         while data:
             data = data[peer.send(data) :]
@@ -132,7 +132,7 @@ class Pairing(Simulation):
         return [record.text for record in self.driver.errors()]
 
 
-def heard(peer, length=1 << 30):
+def received_by(peer, length=1 << 30):
     """Return up to `length` bytes that a peer has received."""
     return peer.receive(length) or b""
 

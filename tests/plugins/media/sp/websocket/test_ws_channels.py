@@ -98,12 +98,12 @@ def test_a_second_peer_reads_that_it_was_refused(driver, client, certificates):
     host, _, port = ends.subscription.resolved_endpoint().rpartition(":")
     with socket.create_connection((host, int(port)), timeout=10) as second:
         second.sendall(request("/x"))
-        said = b""
-        while not (frames := whole_frames_of(said.partition(b"\r\n\r\n")[2])):
+        received = b""
+        while not (frames := whole_frames_of(received.partition(b"\r\n\r\n")[2])):
             # A peer of SP over WebSocket sends nothing before its first message.
-            said += second.recv(1000)
+            received += second.recv(1000)
 
-    assert said.startswith(b"HTTP/1.1 101")
+    assert received.startswith(b"HTTP/1.1 101")
     assert [(each.code, each.reason) for each in frames] == [(1008, "this endpoint takes no peer now")]
     ends.until(lambda: any("refused: this end is monogamous" in text for text in ends.errors()))
 

@@ -56,25 +56,25 @@ class Endpoints(RelayedEnds):
         if self._certificates is None:
             return None
         cert, key = self._certificates.server
-        said = {"cert": cert, "key": key} if server_side else {"ca": self._certificates.ca}
+        given = {"cert": cert, "key": key} if server_side else {"ca": self._certificates.ca}
         return TlsContexts(
-            TlsParameters(tls="true", **said),
+            TlsParameters(tls="true", **given),
             server_side=server_side,
             server_name=None if server_side else "127.0.0.1",
         )
 
-    def listen(self, limits=None, **said):
-        network = WsConnections(params(**said), self.contexts(server_side=True), **(limits or {}))
+    def listen(self, limits=None, **given):
+        network = WsConnections(params(**given), self.contexts(server_side=True), **(limits or {}))
         return network, self.listen_on(network)
 
-    def caller(self, limits=None, **said):
-        network = WsConnections(params(**said), self.contexts(server_side=False), **(limits or {}))
+    def caller(self, limits=None, **given):
+        network = WsConnections(params(**given), self.contexts(server_side=False), **(limits or {}))
         return network, self.caller_of(network)
 
-    def pair(self, **said):
+    def pair(self, **given):
         """Return two connected ends that have read their greetings."""
-        _, listener = self.listen(**said)
-        _, caller = self.caller(**said)
+        _, listener = self.listen(**given)
+        _, caller = self.caller(**given)
         caller.connect(listener.local_address())
         wait_for(caller.is_connected)
         taken = self.taken(listener)
@@ -115,9 +115,9 @@ def head_from(sock):
 class HandMade:
     """A connecting peer that uses the codec on a socket."""
 
-    def __init__(self, listener, said=None):
+    def __init__(self, listener, given=None):
         self.sock = socket.create_connection(listener.local_address().as_tuple(), timeout=10)
-        self.sock.sendall(request("/x") if said is None else said)
+        self.sock.sendall(request("/x") if given is None else given)
         self.line, self.headers = headers_of(head_from(self.sock))
 
     def send(self, *messages):
@@ -256,14 +256,14 @@ def test_a_half_close_reaches_the_other_end(any_endpoints):
     wait_for(lambda: caller.receive() == b"")
 
 
-@pytest.mark.parametrize("says_so", [True, False])
-def test_a_peer_that_leaves_has_ended(endpoints, says_so):
+@pytest.mark.parametrize("sends_close", [True, False])
+def test_a_peer_that_leaves_has_ended(endpoints, sends_close):
     _, listener = endpoints.listen()
     with HandMade(listener) as peer:
         taken = endpoints.taken(listener)
         assert receive(taken, 8) == GREETING
         peer.send(b"last")
-        if says_so:
+        if sends_close:
             peer.sock.sendall(close(1000, mask=MASK))
             assert peer.until_close()[0].code == 1000
     assert receive(taken, 12) == plain(b"last")
@@ -296,7 +296,7 @@ def test_a_message_that_is_too_long_is_refused_while_it_is_being_sent(endpoints)
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("given", "status"),
     [
         (request("/"), 404),
         (request("/x", subprotocol="pair.sp.nanomsg.org"), 400),
@@ -304,9 +304,9 @@ def test_a_message_that_is_too_long_is_refused_while_it_is_being_sent(endpoints)
         (request("/x", line="POST {} HTTP/1.1"), 405),
     ],
 )
-def test_a_request_that_is_refused_is_answered_and_reaches_no_agent(endpoints, said, status):
+def test_a_request_that_is_refused_is_answered_and_reaches_no_agent(endpoints, given, status):
     network, listener = endpoints.listen()
-    with HandMade(listener, said) as peer:
+    with HandMade(listener, given) as peer:
         assert peer.line.startswith(f"HTTP/1.1 {status}")
         assert peer.rest() == []
         assert fault(network).reason.endswith(f"answered with {status}")
@@ -369,8 +369,8 @@ def test_a_peer_that_stalls_within_a_message_is_parted_with(any_endpoints):
     taken = any_endpoints.taken(listener)
     assert receive(taken, 8) == GREETING
     assert failure(taken.receive) == errno.ECONNRESET
-    said = fault(network).reason
-    assert said == "incomplete message: no more bytes within 0.05 s after the first 65536"
+    given = fault(network).reason
+    assert given == "incomplete message: no more bytes within 0.05 s after the first 65536"
 
 
 def test_a_peer_that_leaves_in_the_handshake_is_named(endpoints):

@@ -104,14 +104,14 @@ def test_what_does_not_matter_in_a_request_is_not_looked_at(wanted):
     ],
 )
 def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text):
-    said, outgoing = refusal(WsAnswer(params(), []), wanted)
+    refused, outgoing = refusal(WsAnswer(params(), []), wanted)
 
     line, headers = headers_of(outgoing)
     assert line.startswith(f"HTTP/1.1 {status} ")
     assert headers["connection"] == "close"
     assert headers["content-length"] == "0"
-    assert text in said
-    assert said.endswith(f": answered with {status}")
+    assert text in refused
+    assert refused.endswith(f": answered with {status}")
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def dialed():
 
 def test_an_answer_with_our_subprotocol_makes_a_connection():
     handshake, key = dialed()
-    said = answer(key)
-    assert all(handshake.feed(said[at : at + 1]) is None for at in range(len(said) - 1))
-    assert handshake.feed(said[-1:]) is not None
+    response = answer(key)
+    assert all(handshake.feed(response[at : at + 1]) is None for at in range(len(response) - 1))
+    assert handshake.feed(response[-1:]) is not None
 
 
 @pytest.mark.parametrize(

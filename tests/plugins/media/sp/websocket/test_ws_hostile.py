@@ -57,7 +57,7 @@ def mutated(stream, chance):
 def fed_in_pieces(session, stream, chance):
     """Return what an agent reads, and the fault text, empty without a fault."""
     is_shaken = False
-    heard = bytearray()
+    received = bytearray()
     at = 0
     while at < len(stream):
         length = chance.choice([1, 5, 100, 65536])
@@ -67,29 +67,29 @@ def fed_in_pieces(session, stream, chance):
             if not is_shaken:
                 is_shaken = session.do_handshake()
             while is_shaken and (piece := session.read(65536)):
-                heard += piece
+                received += piece
         except SessionError as error:
             session.take_outgoing()
-            return bytes(heard), str(error)
+            return bytes(received), str(error)
         if chance.random() < 0.5:
             session.take_outgoing()
     session.feed(b"")
-    return bytes(heard), ""
+    return bytes(received), ""
 
 
-def messages_of(heard):
+def messages_of(received):
     """Return the messages that an agent has read, which must be complete."""
-    if not heard:
+    if not received:
         return []
-    assert heard[:8] == GREETING
-    heard = heard[8:]
+    assert received[:8] == GREETING
+    received = received[8:]
     messages = []
-    while heard:
-        (length,) = struct.unpack(">Q", heard[:8])
+    while received:
+        (length,) = struct.unpack(">Q", received[:8])
         assert length <= LIMIT
-        assert len(heard) >= 8 + length
-        messages.append(heard[8 : 8 + length])
-        heard = heard[8 + length :]
+        assert len(received) >= 8 + length
+        messages.append(received[8 : 8 + length])
+        received = received[8 + length :]
     return messages
 
 
@@ -107,9 +107,9 @@ def test_a_mutated_connection_ends_with_complete_messages_and_a_fault_text(serve
             _, headers = headers_of(session.take_outgoing())
             stream = recorded(answer(headers["sec-websocket-key"]), None)
 
-        heard, fault = fed_in_pieces(session, mutated(stream, chance), chance)
+        received, fault = fed_in_pieces(session, mutated(stream, chance), chance)
 
-        messages_of(heard)
+        messages_of(received)
         assert fault.isprintable()
         assert len(fault) < 400
         outcomes.add(fault)
@@ -122,6 +122,6 @@ def test_what_is_no_websocket_at_all_fails(server_side):
     for _ in range(EXAMPLES):
         session = WsSession(WsParams("pair1.sp.nanomsg.org", "a", "/", LIMIT), server_side=server_side)
         noise = chance.randbytes(20_000)
-        heard, fault = fed_in_pieces(session, noise, chance)
-        assert heard == b""
+        received, fault = fed_in_pieces(session, noise, chance)
+        assert received == b""
         assert fault

@@ -25,8 +25,8 @@ def test_a_request_is_answered_as_documented(row):
     except SessionError:
         assert not handshake.outgoing.startswith(b"HTTP/1.1 101")
 
-    said = handshake.outgoing.split()[1].decode() if handshake.outgoing else "closed"
-    assert said == answers("request")[row][0]
+    reply = handshake.outgoing.split()[1].decode() if handshake.outgoing else "closed"
+    assert reply == answers("request")[row][0]
 
 
 @pytest.mark.parametrize("row", FRAMES)
@@ -35,10 +35,10 @@ def test_frames_are_answered_as_documented(row):
 
     end.session.feed(FRAMES[row])
     try:
-        heard = end.read()
+        received = end.read()
     except SessionError:
-        heard = None
+        received = None
 
     # A message that reaches the agent counts as an answer, like the echo of nng.
-    said = [*end.sent(), *([Frame(BINARY, heard, True, None)] if heard else [])]
-    assert words_for(said) == answers("frames")[row][0]
+    reply = [*end.sent(), *([Frame(BINARY, received, True, None)] if received else [])]
+    assert words_for(reply) == answers("frames")[row][0]

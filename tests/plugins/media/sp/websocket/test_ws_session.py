@@ -51,7 +51,7 @@ def test_an_agent_first_reads_the_greeting_of_its_peer(subprotocol, number):
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_a_message_of_the_peer_is_a_length_and_a_payload(end, length):
-    assert end.hear(frame(BINARY, content(length), mask=end.mask)) == plain(content(length))
+    assert end.receive(frame(BINARY, content(length), mask=end.mask)) == plain(content(length))
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -83,12 +83,12 @@ def test_a_long_message_begins_as_that_of_nng_does():
 
 
 def test_messages_of_the_agent_may_be_split_anywhere(end):
-    said = GREETING + plain(b"", b"hop 1", content(300), b"end")
+    output = GREETING + plain(b"", b"hop 1", content(300), b"end")
     for step in (1, 2, 3, 7, 8, 9, 50):
         one = End(server_side=end.mask is not None)
         frames = []
-        for at in range(0, len(said), step):
-            one.session.write(said[at : at + step])
+        for at in range(0, len(output), step):
+            one.session.write(output[at : at + step])
             frames += one.sent()
         assert [each.payload for each in frames] == [b"", b"hop 1", content(300), b"end"]
         assert all(each.fin for each in frames)
@@ -125,16 +125,16 @@ def test_input_may_be_split_anywhere(end):
     stream, expected = recorded(end.mask)
     for at in range(1, len(stream)):
         one = End(server_side=end.mask is not None)
-        heard = one.hear(stream[:at])
-        assert (heard or b"") + (one.hear(stream[at:]) or b"") == expected
+        received = one.receive(stream[:at])
+        assert (received or b"") + (one.receive(stream[at:]) or b"") == expected
         assert one.read() is None
         assert one.sent()[-1].code == 1000
 
 
 def test_input_may_arrive_byte_by_byte(end):
     stream, expected = recorded(end.mask)
-    heard = b"".join(end.hear(stream[at : at + 1]) or b"" for at in range(len(stream)))
-    assert heard == expected
+    received = b"".join(end.receive(stream[at : at + 1]) or b"" for at in range(len(stream)))
+    assert received == expected
 
 
 def test_bytes_that_arrive_with_the_end_of_the_handshake_are_not_lost():
@@ -156,25 +156,25 @@ def test_a_read_returns_about_the_requested_length(end):
 
 
 def test_a_ping_is_answered_with_its_payload(end):
-    end.hear(frame(PING, b"are you there", mask=end.mask))
+    end.receive(frame(PING, b"are you there", mask=end.mask))
     (pong,) = end.sent()
     assert (pong.opcode, pong.payload) == (PONG, b"are you there")
 
 
 def test_of_pings_that_wait_together_the_last_one_is_answered(end):
     for number in range(1000):
-        end.hear(frame(PING, b"%d" % number, mask=end.mask))
+        end.receive(frame(PING, b"%d" % number, mask=end.mask))
     assert [each.payload for each in end.sent()] == [b"999"]
 
 
 def test_a_ping_is_answered_between_the_fragments_of_a_message(end):
     end.session.write(GREETING + plain(bytes(100_000))[:70_000])
-    end.hear(frame(PING, b"?", mask=end.mask))
+    end.receive(frame(PING, b"?", mask=end.mask))
     assert [each.opcode for each in end.sent()] == [BINARY, PONG]
 
 
 def test_a_pong_is_ignored(end):
-    assert end.hear(frame(PONG, b"unasked", mask=end.mask)) == b""
+    assert end.receive(frame(PONG, b"unasked", mask=end.mask)) == b""
     assert end.sent() == []
 
 
@@ -256,7 +256,7 @@ def test_a_message_of_the_maximum_length_is_accepted(server_side, lengths):
         frame(BINARY if at == 0 else CONTINUATION, bytes(each), fin=at == len(lengths) - 1, mask=end.mask)
         for at, each in enumerate(lengths)
     ]
-    assert end.hear(b"".join(frames) * 2) == plain(bytes(100)) * 2
+    assert end.receive(b"".join(frames) * 2) == plain(bytes(100)) * 2
 
 
 @pytest.mark.parametrize("server_side", [True, False])
@@ -287,12 +287,12 @@ def test_a_longer_one_is_refused_by_the_header_of_the_frame_that_makes_it_so(ser
 
 def test_fragments_of_a_byte_cost_no_more_memory_than_the_message():
     end = End(max_message_length=1 << 20)
-    end.hear(frame(BINARY, b"a", fin=False, mask=MASK))
+    end.receive(frame(BINARY, b"a", fin=False, mask=MASK))
     piece = frame(CONTINUATION, b"a", fin=False, mask=MASK) * 1000
     tracemalloc.start()
     try:
         for _ in range(10):
-            assert end.hear(piece) == b""
+            assert end.receive(piece) == b""
             assert end.session.take_outgoing() == b""
         held, _ = tracemalloc.get_traced_memory()
     finally:
@@ -302,12 +302,12 @@ def test_fragments_of_a_byte_cost_no_more_memory_than_the_message():
 
 
 def test_empty_fragments_without_end_cost_no_memory(end):
-    end.hear(frame(BINARY, b"", fin=False, mask=end.mask))
+    end.receive(frame(BINARY, b"", fin=False, mask=end.mask))
     piece = frame(CONTINUATION, b"", fin=False, mask=end.mask) * 1000
     tracemalloc.start()
     try:
         for _ in range(5):
-            assert end.hear(piece) == b""
+            assert end.receive(piece) == b""
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -319,7 +319,7 @@ def test_empty_fragments_without_end_cost_no_memory(end):
 
 @pytest.mark.parametrize("code", [1000, 1001])
 def test_a_close_is_answered_with_its_code_and_is_an_end(end, code):
-    assert end.hear(frame(BINARY, b"last", mask=end.mask) + close(code, "bye", mask=end.mask)) == plain(
+    assert end.receive(frame(BINARY, b"last", mask=end.mask) + close(code, "bye", mask=end.mask)) == plain(
         b"last"
     )
     assert end.read() is None
@@ -329,7 +329,7 @@ def test_a_close_is_answered_with_its_code_and_is_an_end(end, code):
 
 
 def test_a_close_without_a_code_is_an_end(end):
-    assert end.hear(frame(CLOSE, mask=end.mask)) is None
+    assert end.receive(frame(CLOSE, mask=end.mask)) is None
     (closes,) = end.sent()
     assert (closes.opcode, closes.payload) == (CLOSE, b"")
 
@@ -342,10 +342,10 @@ def test_a_close_with_another_code_is_a_fault_that_quotes_the_reason(end, code):
 
 
 def test_a_message_that_is_cut_off_is_never_seen(end):
-    assert end.hear(
+    assert end.receive(
         frame(BINARY, b"whole", mask=end.mask) + frame(BINARY, b"half", mask=end.mask)[:-1]
     ) == plain(b"whole")
-    assert end.hear(b"") is None
+    assert end.receive(b"") is None
 
 
 def test_an_end_without_a_close_is_an_end(end):
@@ -361,7 +361,7 @@ def test_an_agent_that_ends_sends_close_1000_and_awaits_the_answer(end):
     assert [each.opcode for each in end.sent()] == [BINARY, CLOSE]
     assert end.session.awaits_answer
     # Messages in flight are still received.
-    assert end.hear(frame(BINARY, b"late", mask=end.mask) + close(1000, mask=end.mask)) == plain(b"late")
+    assert end.receive(frame(BINARY, b"late", mask=end.mask) + close(1000, mask=end.mask)) == plain(b"late")
     assert end.read() is None
     assert not end.session.awaits_answer
     assert end.sent() == []
@@ -376,7 +376,7 @@ def test_to_end_twice_is_to_end_once(end):
 def test_pings_after_the_end_are_not_answered(end):
     end.session.end()
     end.sent()
-    end.hear(frame(PING, b"?", mask=end.mask))
+    end.receive(frame(PING, b"?", mask=end.mask))
     assert end.sent() == []
 
 
@@ -398,10 +398,10 @@ def closes_of(end):
 REFUSAL = [(1008, "this endpoint takes no peer now")]
 
 
-@pytest.mark.parametrize("said", [b"", GREETING[:3], GREETING])
-def test_a_refused_peer_gets_the_reason(said):
+@pytest.mark.parametrize("output", [b"", GREETING[:3], GREETING])
+def test_a_refused_peer_gets_the_reason(output):
     end = End()
-    end.session.write(said)
+    end.session.write(output)
     end.now += 0.9
     assert closes_of(end) == REFUSAL
 
@@ -433,8 +433,8 @@ def test_frames_of_both_ends_are_understood_by_the_other():
     dials, listens = End(server_side=False), End()
     for one, other in ((dials, listens), (listens, dials)):
         one.session.write(GREETING + plain(b"", content(100_000)))
-        assert other.hear(one.session.take_outgoing()) == plain(b"", content(100_000))
+        assert other.receive(one.session.take_outgoing()) == plain(b"", content(100_000))
     dials.session.end()
-    assert listens.hear(dials.session.take_outgoing()) is None
-    assert dials.hear(listens.session.take_outgoing()) is None
+    assert listens.receive(dials.session.take_outgoing()) is None
+    assert dials.receive(listens.session.take_outgoing()) is None
     assert frames_of(dials.session.take_outgoing()) == []

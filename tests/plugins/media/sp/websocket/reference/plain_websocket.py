@@ -16,7 +16,7 @@ MASK = b"\x37\xfa\x21\x3d"
 
 def request(path="/", subprotocol="pair1.sp.nanomsg.org", line="GET {} HTTP/1.1", **headers):
     """Return a request; headers are named with _ for -, None omits one."""
-    said = {
+    fields = {
         "Host": "server.example.com",
         "Upgrade": "websocket",
         "Connection": "Upgrade",
@@ -25,24 +25,24 @@ def request(path="/", subprotocol="pair1.sp.nanomsg.org", line="GET {} HTTP/1.1"
         "Sec-WebSocket-Version": "13",
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    return _head(line.format(path), said)
+    return _head(line.format(path), fields)
 
 
 def answer(key=KEY, subprotocol="pair1.sp.nanomsg.org", line="HTTP/1.1 101 Switching Protocols", **headers):
     """Return the response to a request with a key."""
     digest = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()
-    said = {
+    fields = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec-WebSocket-Accept": base64.b64encode(digest).decode(),
         "Sec-WebSocket-Protocol": subprotocol,
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    return _head(line, said)
+    return _head(line, fields)
 
 
-def _head(line, said):
-    lines = [line, *(f"{name}: {value}" for name, value in said.items() if value is not None), "", ""]
+def _head(line, fields):
+    lines = [line, *(f"{name}: {value}" for name, value in fields.items() if value is not None), "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
 

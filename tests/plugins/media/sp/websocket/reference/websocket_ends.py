@@ -32,7 +32,7 @@ class End:
             assert self.session.do_handshake()
         assert self.session.read(LONG) == GREETING
 
-    def hear(self, data):
+    def receive(self, data):
         """Feed bytes of the peer; return what the agent reads then, None for an end."""
         self.session.feed(data)
         return self.read()
