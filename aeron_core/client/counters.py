@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """One writer at a time, except for `get_and_add`. A static counter outlives its client and is never freed."""
+    """A counter that a client owns: one writer at a time, except for `get_and_add`.
+
+    A static counter outlives its client and is never freed.
+    """
 
     def __init__(
         self,

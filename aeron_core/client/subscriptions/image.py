@@ -34,7 +34,10 @@ BlockHandler = Callable[[memoryview, int, int], object]  # frames with their hea
 
 
 class Image:
-    """One thread polls it, directly or through its subscription; any thread may read its state."""
+    """The stream of one publication, as a subscription receives it.
+
+    One thread polls it, directly or through its subscription; any thread may read its state.
+    """
 
     def __init__(  # noqa: PLR0913 - the fields of the driver's message
         self,
@@ -272,8 +275,8 @@ class Image:
             or not -term_length <= position - current <= term_length
         ):
             raise ConfigurationError(
-                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} within a term, "
-                f"{term_length} bytes, of the position {current}"
+                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT}, at most a term "
+                f"({term_length} bytes) before or after the position {current}"
             )
         frame = self._log.frame_offset(position)
         if self.is_closed:

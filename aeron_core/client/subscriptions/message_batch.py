@@ -32,7 +32,7 @@ class MessageBatch:
     def __getitem__(self, index: int) -> bytes:
         count = len(self.positions)
         if not -count <= index < count:
-            raise IndexError(f"message {index} of {count}")
+            raise IndexError(f"message index={index}: must be less than {count}, the number of messages")
         index %= count
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]].data)
 

@@ -41,7 +41,10 @@ BATCH_DATA_LENGTH = 1024 * 1024
 
 
 class Subscription:
-    """One thread polls it; any thread may read its state, change its destinations and close it."""
+    """Receives one stream of a channel from all its publications, each as an image.
+
+    One thread polls it; any thread may read its state, change its destinations and close it.
+    """
 
     def __init__(  # noqa: PLR0913 - fields of the command and of the response
         self,

@@ -87,7 +87,7 @@ class _Verification:
         if length < 0:
             self._blame(begin, base, "is missing")
         elif length < end - base:
-            self._blame(base + length, base, f"ends there: must go on to position {end}")
+            self._blame(base + length, base, f"ends there: must extend to position {end}")
         else:
             for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
                 self._verify_piece(base, piece_begin, piece_end, crc32)
@@ -136,7 +136,7 @@ class _Verification:
             self._blame(
                 begin + scanned,
                 base,
-                f"{length - scanned} bytes behind the end are no whole frames: {self._scanner.fault_text()}; a "
+                f"{length - scanned} bytes behind the end are not whole frames: {self._scanner.fault_text()}; a "
                 "recorder that continues it truncates them",
             )
 

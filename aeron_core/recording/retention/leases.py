@@ -24,7 +24,7 @@ _SUFFIX: Final = ".json"
 
 
 class Lease(BaseModel):
-    """One reader's positions by recording id: it needs everything from there on."""
+    """A reader's positions by recording id; the reader needs all data from these positions on."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 

@@ -116,7 +116,7 @@ class Recording:
             if len(data) != length:
                 self._check_range(position, end)
                 raise CorruptRecordingError(
-                    f"{self._store.uri}/{name}: ends at position {position + len(data)}: must go on to "
+                    f"{self._store.uri}/{name}: ends at position {position + len(data)}: must extend to "
                     f"{position + length}"
                 )
             yield position, data
@@ -138,7 +138,7 @@ class Recording:
         if read != length:
             self._check_range(position, position + length)
             raise CorruptRecordingError(
-                f"{self._store.uri}/{name}: ends at position {position + read}: must go on to {position + length}"
+                f"{self._store.uri}/{name}: ends at position {position + read}: must extend to {position + length}"
             )
         return read
 
@@ -208,9 +208,9 @@ class Recording:
         start, position = self.start_position, self.position
         if begin < start:
             raise DataLossError(
-                f"recording {self.recording_id} position {begin}: was purged, the first that is held is {start}"
+                f"recording {self.recording_id} position {begin}: was purged, the first available position is {start}"
             )
         if end > position:
             raise DataLossError(
-                f"recording {self.recording_id} position {end}: was not recorded, the last is {position}"
+                f"recording {self.recording_id} position {end}: was not recorded, the last position is {position}"
             )

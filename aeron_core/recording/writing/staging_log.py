@@ -22,7 +22,7 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor
 
 
 class StagingLog:
-    """Begins at `position` of the described recording; one thread uses it."""
+    """A log in process memory that begins at `position` of the described recording; one thread uses it."""
 
     def __init__(self, descriptor: RecordingDescriptor, position: int) -> None:
         shift = descriptor.position_bits_to_shift

@@ -55,7 +55,7 @@ def _check_java(home: Path, named: str) -> None:
     if not (home / "bin" / "java").exists():
         if named.startswith("JAVA_HOME="):
             raise ConfigurationError(
-                f"{named}: has no bin/java: must be the folder of a Java, {_LEAST_VERSION} or later"
+                f"{named}: has no bin/java: must be the folder of Java {_LEAST_VERSION} or later"
             )
         return  # a wrapper script of the system, which finds Java itself
     try:

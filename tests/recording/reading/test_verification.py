@@ -83,7 +83,7 @@ def test_a_segment_that_is_too_short_is_reported(sound):
     os.truncate(sound.folder / "0-131072.rec", 4096)
 
     assert faults(sound) == [
-        f"recording 0 position {131072 + 4096}: 0-131072.rec: ends there: must go on to position 262144"
+        f"recording 0 position {131072 + 4096}: 0-131072.rec: ends there: must extend to position 262144"
     ]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Input:
-    """Lengths are bytes. `queue` holds received bytes that were not delivered yet."""
+    """Input of one peer; `queue` holds received bytes that were not delivered yet. Lengths are bytes."""
 
     feed: ImageFeed
 

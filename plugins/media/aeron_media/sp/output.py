@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """See the module."""
+    """Output of one peer; see the module."""
 
     def __init__(self, params: PairParams, connection: ByteConnection, peer: SocketAddress) -> None:
         self._connection = connection

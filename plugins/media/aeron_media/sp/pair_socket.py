@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class PairSocket:
-    """See the module. With a listener it accepts peers, without one it connects to `remote`."""
+    """One PAIR socket; see the module. With a listener it accepts peers, without one it connects to `remote`."""
 
     _listener: ConnectionListener
 

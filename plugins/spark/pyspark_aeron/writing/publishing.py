@@ -87,7 +87,7 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
     data, boundaries = column.data, column.boundaries
     if offerer.messages + column.count > 1 << SEQUENCE_BITS:
         raise ConfigurationError(
-            f"a batch of more than {1 << SEQUENCE_BITS} messages: have smaller ones by option maxBytesPerTrigger"
+            f"a batch of more than {1 << SEQUENCE_BITS} messages: reduce it with option maxBytesPerTrigger"
         )
     for index in range(column.count):
         begin = boundaries.get_i64(index * 8)

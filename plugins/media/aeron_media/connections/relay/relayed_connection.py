@@ -57,7 +57,10 @@ class Phase(enum.Enum):
 
 
 class RelayedConnection:
-    """Used by the relay thread. `plain` is this end of the pair; None creates the pair after the handshake."""
+    """One relayed connection; used by the relay thread.
+
+    `plain` is this end of the pair; None creates the pair after the handshake.
+    """
 
     def __init__(
         self,
