@@ -67,11 +67,6 @@ def read_leases(store: FileStore) -> list[Lease]:
     return [lease for lease in found if lease is not None]
 
 
-def delete_lease(store: FileStore, name: str) -> None:
-    """Delete the lease of a reader."""
-    store.delete(_file(_checked(name)))
-
-
 def needed_from(
     leases: Iterable[Lease], recording_id: int, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS
 ) -> tuple[int, str] | None:
