@@ -48,9 +48,9 @@ cdef class DestinationTable:
 
 @cython.final
 cdef class FanOut:
-    cdef int32_t _lengths[16]         # of the original entries; 16 is BATCH_CAPACITY
+    cdef int32_t _lengths[16]         # lengths of the original entries; 16 is BATCH_CAPACITY
     cdef int32_t _count
-    cdef int32_t _most_entries      # that one destination accepted
+    cdef int32_t _most_entries        # most entries that one destination accepted
     cdef int64_t _most_bytes
 
     cdef int32_t begin(self, SendBatch batch) noexcept nogil

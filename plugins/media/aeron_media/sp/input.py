@@ -46,20 +46,20 @@ class Input:
         )
         self.is_fed = False
         self.is_watched = False
-        self.has_news = True
+        self.is_readable = True
 
     def begin(self, session_id: int, now_ns: int) -> int:
         """Start with a new connection; return 0."""
         self._session_id = session_id
         self.is_watched = False
-        self.has_news = True
+        self.is_readable = True
         self.has_heard = False
         self.is_blocked = False
         self.fault = phases.NO_REASON
         self._wanted = 0
         self._read_length = phases.READ_LENGTH
         self._starved_ns = 0
-        self._heard_ns = now_ns
+        self._last_receive_ns = now_ns
         return 0
 
     # Images
@@ -110,7 +110,7 @@ class Input:
         self.result = connections.CONNECTION_WAITS
         if self.is_blocked and not self.parse(now_ns):
             return self._read_ahead()
-        if not self.has_news and self.is_watched:
+        if not self.is_readable and self.is_watched:
             return 0
         total = 0
         while total < phases.TURN_LENGTH:
@@ -121,17 +121,17 @@ class Input:
             self._starved_ns = 0
             received = self.receive(length)
             if received <= 0:
-                self._on_nothing(received)
+                self._on_no_bytes(received)
                 break
             total += received
-            self._heard_ns = now_ns
+            self._last_receive_ns = now_ns
             if not self.parse(now_ns):
                 break
             # A full buffer suggests that more bytes wait.
             self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
             if received < length:
                 # Usually nothing is left. With edge-triggered epoll, bytes that arrive later are reported.
-                self.has_news = not self.is_watched
+                self.is_readable = not self.is_watched
                 break
         if self.queue.size == 0:
             self.queue.release()
@@ -148,20 +148,20 @@ class Input:
 
     def _read_ahead(self) -> int:
         """Read a little while images have no space, in order to detect the end of the connection."""
-        if (not self.has_news and self.is_watched) or self.queue.size >= phases.READ_LENGTH:
+        if (not self.is_readable and self.is_watched) or self.queue.size >= phases.READ_LENGTH:
             return 0
         if self.fault != phases.NO_REASON or not self.queue.reserve(phases.READ_LENGTH - self.queue.size):
             return 0
         received = self.receive(phases.READ_LENGTH - self.queue.size)
         if received <= 0:
-            self._on_nothing(received)
+            self._on_no_bytes(received)
             return 0
         return received
 
-    def _on_nothing(self, result: int) -> int:
+    def _on_no_bytes(self, result: int) -> int:
         self.result = result
         if result == connections.CONNECTION_WAITS:
-            self.has_news = False
+            self.is_readable = False
         return 0
 
     def _starve(self, now_ns: int) -> int:
@@ -175,8 +175,8 @@ class Input:
         """Return whether the rest of an incomplete message is overdue."""
         if self.queue.size == 0 or self.is_blocked or self._starved_ns:
             # No incomplete message, or the peer is held back by this end.
-            self._heard_ns = now_ns
-        return now_ns - self._heard_ns > self._message_timeout_ns
+            self._last_receive_ns = now_ns
+        return now_ns - self._last_receive_ns > self._message_timeout_ns
 
     # Messages
 

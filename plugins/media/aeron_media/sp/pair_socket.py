@@ -210,7 +210,7 @@ class PairSocket:
             if self._readiness.at(index) == cython.NULL:
                 has_callers = True
             else:
-                cython.cast(Peer, self._readiness.at(index)).input.has_news = True
+                cython.cast(Peer, self._readiness.at(index)).input.is_readable = True
         if has_callers:
             self._accept(now_ns)
         if not self._listens and self._dialed == cython.NULL and self._dialer.is_due(now_ns):

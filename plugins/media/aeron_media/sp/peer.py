@@ -129,13 +129,13 @@ class Peer:
             if sent < 0:
                 return self.fail(phases.NO_REASON, 0, 0, now_ns)
             self._greeted_length += sent
-        if self.input.has_news or not self.input.is_watched:
+        if self.input.is_readable or not self.input.is_watched:
             if not self.input.queue.reserve(phases.READ_LENGTH):
                 return self.fail(phases.BUDGET_SPENT, 0, 0, now_ns)
             result = self.input.receive(phases.READ_LENGTH)
             if result < 0:
                 return self.fail(phases.NO_REASON, 0, 0, now_ns)
-            self.input.has_news = result > 0
+            self.input.is_readable = result > 0
         if self.input.queue.size >= wire.GREETING_LENGTH:
             self._on_greeting(now_ns)
         elif now_ns - self._phase_ns > self._handshake_timeout_ns:

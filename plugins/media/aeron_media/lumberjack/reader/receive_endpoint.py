@@ -164,7 +164,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
             if self._readiness.at(index) == cython.NULL:
                 has_callers = True
             else:
-                cython.cast(ReaderConnection, self._readiness.at(index)).has_news = True
+                cython.cast(ReaderConnection, self._readiness.at(index)).is_readable = True
         if has_callers:
             self._accept(now_ns)
         received = 0

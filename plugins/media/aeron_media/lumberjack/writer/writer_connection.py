@@ -56,7 +56,7 @@ class WriterConnection:
         self._budget = params.budget
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
-        self._owed = AckQueue()
+        self._in_flight = AckQueue()
         self._messages = MessageEncoder(self._encoder, params, host)
         self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
         self._input_length = 0
@@ -72,9 +72,9 @@ class WriterConnection:
         self.number = 0
         self.has_ended = False
         self._has_asked = False
-        self._has_told = False
+        self._has_reported_stall = False
         self._holds_memory = False
-        self._next_look_ns = 0
+        self._next_check_ns = 0
         self._next_window_ns = 0
         self._now_ns = 0
 
@@ -86,14 +86,14 @@ class WriterConnection:
         if self.phase == phases.PHASE_UP:
             self._read_acks(now_ns)
         if self.phase == phases.PHASE_UP:
-            self._look_at_clock(now_ns)
+            self._check_deadlines(now_ns)
         return 0
 
     def may_send(self) -> bool:
         """Return whether this connection can take another window."""
         return (
             self.phase == phases.PHASE_UP
-            and self._owed.size < self._pipeline
+            and self._in_flight.size < self._pipeline
             and self._now_ns >= self._next_window_ns
             and not self._is_old(self._now_ns)
         )
@@ -135,7 +135,7 @@ class WriterConnection:
             self.number += 1
             self.phase = phases.PHASE_UP
             self._phase_ns = now_ns
-            self._heard_ns = now_ns
+            self._last_activity_ns = now_ns
             self._note_progress(0)
             self._has_asked = False
             self._counters.connected.get_and_add(1)
@@ -164,7 +164,7 @@ class WriterConnection:
     def _go_down(self) -> int:
         if self.phase == phases.PHASE_UP:
             self._counters.connected.get_and_add(-1)
-            self._counters.resends.get_and_add(self._owed.size)
+            self._counters.resends.get_and_add(self._in_flight.size)
         self.phase = phases.PHASE_DOWN
         self.has_ended = True
         self._connection.close(False)
@@ -173,24 +173,24 @@ class WriterConnection:
 
     def _forget(self) -> int:
         self._encoder.reset()
-        self._owed.clear()
+        self._in_flight.clear()
         self._acks.reset()
         self._input_length = 0
         return 0
 
-    def _look_at_clock(self, now_ns: int) -> int:
+    def _check_deadlines(self, now_ns: int) -> int:
         if self._ttl_ns > 0 and not self._has_asked and now_ns - self._phase_ns > self._ttl_ns >> 1:
             # Resolve the name early, so that the address is known when the connection expires.
             self._has_asked = True
             self.host.ask()
-        if self._owed.size > 0:
-            if now_ns - self._heard_ns > self._timeout_ns:
-                return self._lose(end_reasons.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
+        if self._in_flight.size > 0:
+            if now_ns - self._last_activity_ns > self._timeout_ns:
+                return self._lose(end_reasons.NOT_ACKNOWLEDGED, self._in_flight.size, 0, now_ns)
             return self._look_for_progress(now_ns)
         if (
             self._holds_memory
             and self._encoder.ready == 0
-            and now_ns - self._heard_ns > bounds.IDLE_MEMORY_NS
+            and now_ns - self._last_activity_ns > bounds.IDLE_MEMORY_NS
         ):
             # Other streams share the memory.
             self._holds_memory = False
@@ -204,10 +204,10 @@ class WriterConnection:
         """Check for a reader that sends keep-alives only; return 0."""
         quiet_ns = now_ns - self._progress_ns
         if 0 < self._progress_timeout_ns < quiet_ns:
-            return self._lose(end_reasons.NO_PROGRESS, self._owed.size, 0, now_ns)
-        if quiet_ns > bounds.STALL_NS and not self._has_told:
-            self._has_told = (
-                self._ends.keep(end_reasons.STALLED, self._owed.size, 0, 0, self.host.address) != 0
+            return self._lose(end_reasons.NO_PROGRESS, self._in_flight.size, 0, now_ns)
+        if quiet_ns > bounds.STALL_NS and not self._has_reported_stall:
+            self._has_reported_stall = (
+                self._ends.keep(end_reasons.STALLED, self._in_flight.size, 0, 0, self.host.address) != 0
             )
         return 0
 
@@ -215,7 +215,7 @@ class WriterConnection:
         """Record that `sequence` events of the oldest window are acknowledged; return 0."""
         self._part = sequence
         self._progress_ns = self._now_ns
-        self._has_told = False
+        self._has_reported_stall = False
         return 0
 
     def _is_old(self, now_ns: int) -> bool:
@@ -224,18 +224,18 @@ class WriterConnection:
     # Acknowledgements
 
     def _read_acks(self, now_ns: int) -> int:
-        if self._owed.size == 0 and now_ns < self._next_look_ns:
+        if self._in_flight.size == 0 and now_ns < self._next_check_ns:
             return 0
-        self._next_look_ns = now_ns + bounds.ACK_INTERVAL_NS
+        self._next_check_ns = now_ns + bounds.ACK_INTERVAL_NS
         received = self._connection.receive(
             self._input, self._input_length, bounds.ACKS_LENGTH - self._input_length
         )
         if received == connections.CONNECTION_ENDED:
-            return self._lose(end_reasons.CLOSED, self._owed.size, 0, now_ns)
+            return self._lose(end_reasons.CLOSED, self._in_flight.size, 0, now_ns)
         if received == connections.CONNECTION_FAILED:
             return self._lose(0, 0, 0, now_ns)
         if received > 0:
-            self._heard_ns = now_ns
+            self._last_activity_ns = now_ns
             self._input_length += received
             self._parse_acks(now_ns)
         return 0
@@ -261,16 +261,16 @@ class WriterConnection:
             self._counters.keep_alives.increment_release()
             self.keep_alives += 1
             return 0
-        count = self._owed.sequence() if self._owed.size > 0 else 0
+        count = self._in_flight.sequence() if self._in_flight.size > 0 else 0
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._lose(end_reasons.WRONG_ACK, sequence, count, now_ns)
         if sequence > self._part:
             self._note_progress(sequence)
         if sequence == count:
             self._part = 0
-            self._ledger.complete(self._owed.position())
-            self.acknowledged = self._owed.total()
-            self._owed.pop()
+            self._ledger.complete(self._in_flight.position())
+            self.acknowledged = self._in_flight.total()
+            self._in_flight.pop()
             self._backoff.on_acknowledged()
             self._counters.acks.increment_release()
             self.acks += 1
@@ -301,14 +301,14 @@ class WriterConnection:
         if self._encoder.finish() < 0:
             return self._shrink(count, position)
         self._room = min(self._room * 2, self._window)
-        if self._owed.size == 0:
+        if self._in_flight.size == 0:
             # The first unacknowledged window: start its timeouts.
-            self._heard_ns = self._now_ns
+            self._last_activity_ns = self._now_ns
             self._note_progress(0)
         self._ledger.take(position, self._owner)
         self.windows += 1
         self.events += count
-        self._owed.push(wire.VERSION_2, count, position, self.events)
+        self._in_flight.push(wire.VERSION_2, count, position, self.events)
         self._counters.windows.increment_release()
         self._counters.events.get_and_add(count)
         return True
@@ -347,7 +347,7 @@ class WriterConnection:
             if sent == 0:
                 return 0
             # A slow connection is not a silent reader: the timeout starts when the last byte is sent.
-            self._heard_ns = now_ns
+            self._last_activity_ns = now_ns
             self._counters.bytes_sent.get_and_add(sent)
             self.bytes_sent += sent
             self._encoder.consume(sent)
