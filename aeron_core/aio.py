@@ -69,7 +69,7 @@ class Message:
     """A whole message, copied."""
 
     data: bytes
-    position: int  # of the stream behind the message
+    position: int  # in the stream, after the message
     session_id: int
     stream_id: int
     reserved_value: int

@@ -37,7 +37,7 @@ class PublicationState:
 
     @property
     def position(self) -> int:
-        """The position behind everything that was offered, CLOSED once closed."""
+        """The position after everything that was offered, CLOSED once closed."""
         if self.is_closed:
             return wire.RESULT_CLOSED
         return self._position()

@@ -22,7 +22,7 @@ class MessageBatch:
 
     data: npt.NDArray[np.uint8]  # bytes of all messages, without gaps
     offsets: npt.NDArray[np.int64]  # n + 1: message i is data[offsets[i] : offsets[i + 1]]
-    positions: npt.NDArray[np.int64]  # n: of the stream behind each message
+    positions: npt.NDArray[np.int64]  # n: of the stream after each message
     session_ids: npt.NDArray[np.int32]  # n: of the publication that sent it
     reserved_values: npt.NDArray[np.int64]  # n: of the first fragment of each message
 

@@ -106,7 +106,7 @@ class Subscription:
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Poll, but deliver no fragment that begins at or behind `limit_position` of its stream."""
+        """Poll, but deliver no fragment that begins at or after `limit_position` of its stream."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 

@@ -56,8 +56,8 @@ cpdef enum:
 # Results of a NAK.
 cpdef enum:
     RETRANSMIT_ACCEPTED = 0
-    RETRANSMIT_COVERED = 1    # by an earlier one
-    RETRANSMIT_OVERFLOW = 2   # of the pool of retransmissions
+    RETRANSMIT_COVERED = 1    # an earlier NAK covers the gap
+    RETRANSMIT_OVERFLOW = 2   # all retransmissions of the pool are in use
 
 # States of a session without an image, see `dispatcher`. PENDING_SETUP and REFUSED carry their deadline:
 # state | deadline_ns << SESSION_STATE_BITS.

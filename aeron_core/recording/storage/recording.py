@@ -51,7 +51,7 @@ class Recording:
 
     @property
     def position(self) -> int:
-        """The position up to which it can be read: behind a whole message, unless the recording ended within one."""
+        """The position up to which it can be read: after a whole message, unless the recording ended within one."""
         descriptor = self.descriptor
         if descriptor.stop_position is not None:
             return descriptor.stop_position
@@ -166,7 +166,7 @@ class Recording:
         return position
 
     def time_behind(self, position: int) -> int:
-        """Return the recording time of the first message behind `position`, in nanoseconds since the epoch.
+        """Return the recording time of the first message after `position`, in nanoseconds since the epoch.
 
         If the index has no entry for it yet, the time of the last message before it.
         """
@@ -190,7 +190,7 @@ class Recording:
         return max(best, term_begin, floor)
 
     def border_after(self, position: int) -> int:
-        """Return the first known end of a message at or behind `position`, at most the recording's position."""
+        """Return the first known end of a message at or after `position`, at most the recording's position."""
         descriptor = self.descriptor
         term_end = -(-position // descriptor.term_length) * descriptor.term_length
         entries = self.index_entries(self.segment_base(position))
