@@ -181,7 +181,7 @@ async def peer_events(
     )
     backoff = Backoff(max_sleep_s)
     try:
-        # Deliver the events of the close before the end.
+        # Yield the events that were caused by the close before the iteration ends.
         while events or not (watch.is_closed or aeron.is_closed):
             while events:
                 backoff.reset()

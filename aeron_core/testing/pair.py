@@ -73,7 +73,7 @@ class SimulatedDriver:
     def connect(
         self, *, on_publication_error: PublicationErrorHandler | None = None, **settings: Any
     ) -> Aeron:
-        """Return a new client, which is stepped with the driver until it is closed or passed to `forsake`."""
+        """Return a new client, which is stepped with the driver until it is closed or passed to `abandon`."""
         client = connect(
             settings=ClientSettings(aeron_dir=self.aeron_dir, use_conductor_agent_invoker=True, **settings),
             clock=self._simulation.clock,
@@ -84,7 +84,7 @@ class SimulatedDriver:
         self.clients.append(client)
         return client
 
-    def forsake(self, client: Aeron) -> None:
+    def abandon(self, client: Aeron) -> None:
         """Stop stepping a client, as if its process had died."""
         self.clients.remove(client)
 

@@ -339,7 +339,7 @@ def test_a_counter_reused_by_another_client_confirms_nothing(tmp_path):
         before = confirmed()
         (position,) = driver.find_counters("snd-pos")
         # As a process that is suspended until its driver has timed it out.
-        driver.forsake(client)
+        driver.abandon(client)
         simulation.run_for(30 * S)
         taken = [simulation.result(other.add_counter_async(1000, b"", "taken")) for _ in range(30)]
         for counter in taken:

@@ -1,4 +1,4 @@
-"""Upload thread: runs an uploader and the retention of its remote archive beside the recorder."""
+"""Upload thread: runs an uploader and the retention of its remote archive, separate from the recorder."""
 
 from __future__ import annotations
 

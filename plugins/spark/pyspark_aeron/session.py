@@ -107,5 +107,5 @@ def check_spark() -> None:
         import pyspark  # noqa: F401, PLC0415 - optional
     except ImportError:
         raise ConfigurationError(
-            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
+            "pyspark is not installed: pip install 'aeron-core[spark]', and install Java or 'aeron-core[spark-java]'"
         ) from None

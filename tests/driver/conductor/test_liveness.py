@@ -136,7 +136,7 @@ def test_resources_of_a_silent_client_are_released_and_others_are_notified(pair,
     other.add_unavailable_counter_handler(lambda _, registration_id, __: unavailable.append(registration_id))
     counter = pair.result(pair.publisher.add_counter_async(1234, b"key", "mine"))
     dead = pair.publisher
-    pair.sender.forsake(dead)
+    pair.sender.abandon(dead)
 
     pair.run_for(13 * S)
 
@@ -150,7 +150,7 @@ def test_resources_of_a_silent_client_are_released_and_others_are_notified(pair,
 
 def test_a_client_that_stalls_for_too_long_has_timed_out(pair):
     publication = pair.add_publication(CHANNEL, 1001)
-    pair.sender.forsake(pair.publisher)
+    pair.sender.abandon(pair.publisher)
     pair.run_for(13 * S)
 
     pair.publisher.do_work()
@@ -162,7 +162,7 @@ def test_a_client_that_stalls_for_too_long_has_timed_out(pair):
 
 def test_a_client_that_closes_releases_everything_without_a_timeout(pair, stream):
     pair.publisher.close()
-    pair.sender.forsake(pair.publisher)
+    pair.sender.abandon(pair.publisher)
 
     pair.run_for(10 * S)
 

@@ -50,7 +50,7 @@ class RecordedPair(DriverPair):
 
     def kill_recorder(self):
         """Simulate a crash of its process: no heartbeats, closed files."""
-        self.receiver.forsake(self.subscriber)
+        self.receiver.abandon(self.subscriber)
         for stream in self.recorder.streams:
             stream.writer.abandon()
         self.recorder._stack.close()  # as the kernel releases the lock of a process
@@ -61,7 +61,7 @@ class RecordedPair(DriverPair):
         """Stop the recordings and leave without informing the driver, as the command does at its end."""
         self.recorder.on_close(leaves=True)
         self.recorder = None
-        self.receiver.forsake(self.subscriber)
+        self.receiver.abandon(self.subscriber)
         self.subscriber.leave()
         self.subscriber = self.receiver.connect()
 

@@ -5,7 +5,7 @@ from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen
 from aeron_core._native.datagrams cimport SendBatch
 
 cpdef enum:
-    MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and a bound on what strangers can add
+    MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and it bounds what unknown hosts can add
 
 # Orders of the conductor to an endpoint with several destinations, with their arguments.
 cpdef enum:

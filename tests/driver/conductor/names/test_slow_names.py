@@ -123,7 +123,7 @@ def test_unfinished_commands_of_a_removed_client_are_dropped(held):
     held.run_for(10 * MS)
 
     other.close()
-    held.driver.forsake(other)
+    held.driver.abandon(other)
     held.run_for(3 * S)
     finish(held)
     held.run_for(1 * S)

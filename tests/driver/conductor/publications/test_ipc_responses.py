@@ -166,7 +166,7 @@ def test_a_responder_is_disconnected_when_the_requester_dies(lone, requests):
     client = lone.driver.connect()
     _, responses = connect(lone, requests, client)
 
-    lone.driver.forsake(client)
+    lone.driver.abandon(client)
 
     lone.run_until(lambda: not responses.is_connected, within_ns=30 * S)
     assert responses.offer(b"too late") == NOT_CONNECTED

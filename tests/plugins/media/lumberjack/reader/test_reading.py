@@ -289,7 +289,7 @@ def test_without_subscribers_the_writer_is_disconnected_unacknowledged(tmp_path)
         reading.run()
         assert reading.say(writer, window(1) + events(1)) == b""
         assert subscription.images
-        reading.driver.forsake(client)
+        reading.driver.abandon(client)
         reading.run(15 * S)
         assert ack(1) not in (answered := _until_reset(writer))
         assert set(answered) <= set(KEEP_ALIVE)
