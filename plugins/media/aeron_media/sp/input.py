@@ -189,7 +189,7 @@ class Input:
         while self.queue.size >= self._prefix_length and self._is_in_order():
             if self.queue.size < self._wanted:
                 break
-            # Also if it is discarded: a peer that refuses us sends no messages.
+            # Set even if the message is discarded: a peer that refuses this end sends no messages.
             self.has_heard = True
             length = self._wanted - self._prefix_length
             if not self._deliver(self.queue.start + self._prefix_length, length, now_ns):

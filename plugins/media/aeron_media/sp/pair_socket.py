@@ -195,7 +195,7 @@ class PairSocket:
             self._keeping.give()
 
     def keep_without_receiver(self, now_ns: int) -> int:
-        """Do the same on the sender, while there are no subscriptions."""
+        """Run `keep` on the sender, while there are no subscriptions."""
         if self._receivers.get_acquire() != 0 or not self._keeping.try_take():
             return 0
         try:

@@ -113,7 +113,7 @@ def _publication(options: SinkOptions, query: str) -> Publication:
     key = _key(options, query)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
-        # Not exclusive: another process of the query may still be alive, or not timed out, with the same session.
+        # A shared publication: another process of the query with the same session may be alive or not timed out yet.
         publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
         _publications[key] = publication
     return publication
