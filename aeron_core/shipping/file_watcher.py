@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Final
 
-from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, end_of_last_line, stands_before
+from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, end_of_last_line, tail_before
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 _NS_PER_S: Final = 1_000_000_000
@@ -76,7 +76,7 @@ class FileWatcher:
         """Search for a copy of a truncated file in the next scans."""
         self._rewritten.append((now_ns, progress))
 
-    def tell(self, path: str, error: OSError) -> None:
+    def report_error(self, path: str, error: OSError) -> None:
         """Report an error of a file, once until the file can be opened again."""
         if path not in self._told:
             self._told.add(path)
@@ -144,7 +144,7 @@ class FileWatcher:
                 return 0
             file = FollowedFile(path, progress, self._max_line_length)
         except OSError as error:
-            self.tell(path, error)
+            self.report_error(path, error)
             return 0
         self._told.discard(path)
         self.files[file.key] = file
@@ -184,7 +184,7 @@ class FileWatcher:
 
 def _same_place(progress: Progress, path: str) -> Progress | None:
     length = len(progress.tail)
-    if length < _COPY_TAIL_LENGTH or stands_before(path, progress.offset, length) != progress.tail:
+    if length < _COPY_TAIL_LENGTH or tail_before(path, progress.offset, length) != progress.tail:
         return None
     return Progress(path, progress.offset, progress.tail)
 

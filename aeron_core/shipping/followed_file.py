@@ -105,7 +105,7 @@ class FollowedFile:
         return lines
 
 
-def stands_before(path: str, offset: int, tail_length: int) -> bytes:
+def tail_before(path: str, offset: int, tail_length: int) -> bytes:
     """Return the `tail_length` bytes of a file before `offset`, fewer if the file is shorter; raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -117,8 +117,8 @@ def stands_before(path: str, offset: int, tail_length: int) -> bytes:
 def end_of_last_line(path: str) -> Progress:
     """Return the progress after the last complete line of a file; raises OSError."""
     size = os.stat(path).st_size
-    searched = stands_before(path, size, min(size, _LAST_LINE_SEARCH))
+    searched = tail_before(path, size, min(size, _LAST_LINE_SEARCH))
     offset = size - len(searched) + searched.rfind(b"\n") + 1 if b"\n" in searched else size
     if size <= _LAST_LINE_SEARCH and b"\n" not in searched:
         offset = 0
-    return Progress(path, offset, stands_before(path, offset, min(offset, TAIL_LENGTH)))
+    return Progress(path, offset, tail_before(path, offset, min(offset, TAIL_LENGTH)))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.shipping.followed_file import FileKey, Progress, stands_before
+from aeron_core.shipping.followed_file import FileKey, Progress, tail_before
 
 _NAME: Final = "registry.json"
 _LOCK: Final = "lock"
@@ -49,7 +49,7 @@ class Entry:
 
     def progress_of(self, path: str) -> Progress | None:
         """Return the progress if the file at `path` has these bytes before the offset, else None; raises OSError."""
-        tail = stands_before(path, self.offset, self.tail_length)
+        tail = tail_before(path, self.offset, self.tail_length)
         if len(tail) != self.tail_length or hashlib.sha256(tail).hexdigest() != self.tail_sha256:
             return None
         return Progress(path, self.offset, tail)
