@@ -57,5 +57,5 @@ def test_a_port_in_use_is_reported():
 
     *_, last = ended.stderr.splitlines()
     assert "ConfigurationError: Spark does not start with master local[1]: its Java process has ended" in last
-    assert "such as a port that is taken (spark.ui.port)" in last
+    assert "such as a port in use (spark.ui.port)" in last
     assert "Service 'SparkUI' failed after 0 retries" in ended.stderr
