@@ -1,6 +1,6 @@
 """Windows with an outstanding acknowledgement, oldest first: to be sent by a reader, or received by a writer.
 
-Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`feed`).
+Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`image_feed`).
 Invariant: positions never decrease from one entry to the next.
 """
 
