@@ -69,7 +69,7 @@ class Message:
     """A whole message, copied."""
 
     data: bytes
-    position: int  # of the stream behind the message
+    position: int  # in the stream, after the message
     session_id: int
     stream_id: int
     reserved_value: int
@@ -181,7 +181,7 @@ async def peer_events(
     )
     backoff = Backoff(max_sleep_s)
     try:
-        # Deliver the events of the close before the end.
+        # Yield the events that were caused by the close before the iteration ends.
         while events or not (watch.is_closed or aeron.is_closed):
             while events:
                 backoff.reset()

@@ -197,7 +197,7 @@ def _report_error(error: Exception) -> None:
 
 
 def _print_stderr(text: str) -> None:
-    # As `logging` reports its own errors.
+    # `logging` reports its own errors in the same format.
     if logging.raiseExceptions and sys.stderr is not None:
         print(f"{__name__}: {' '.join(text.split())}", file=sys.stderr)
 

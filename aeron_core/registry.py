@@ -127,7 +127,7 @@ class Registry:
             if hook not in HOOKS:
                 close = difflib.get_close_matches(hook, HOOKS, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(HOOKS)}"
-                raise PluginError(f"{installed} implements {hook}, which is no hook: {hint}")
+                raise PluginError(f"{installed} implements {hook}, which is not a hook: {hint}")
 
     def _merge(
         self, hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin

@@ -96,7 +96,7 @@ _PLAIN: Final = {
 _INTERNAL: Final = re.compile(r"\b[Ff]or (the client's conductor|claims|images|compiled callers)\b")
 
 _NOTES: Final = {
-    "PublicationState": "The state that `Publication` and `ExclusivePublication` have in common.",
+    "PublicationState": "Base of `Publication` and `ExclusivePublication`.",
     "PublicationBase": "How `Publication` and `ExclusivePublication` offer messages.",
 }
 

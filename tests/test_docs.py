@@ -307,6 +307,33 @@ def test_classes_and_methods_in_the_architecture_exist():
     assert [f"{owner}.{name}" for owner, name in named if name not in methods.get(owner, ())] == []
 
 
+def defined_names(tree):
+    """Yield the names that a file defines: functions, classes, variables and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+# CamelCase, CONSTANT, _private, or with underscores: other code spans are commands, settings and labels.
+CODE_NAME = r"`(_?[A-Z]\w*[a-z]\w*|[A-Z]+_[A-Z_]+|_\w+|[a-z]+(?:_[a-z]+)+)`"
+
+
+@pytest.mark.parametrize("name", ["explanation/architecture.md", "how-to/change-the-driver.md"])
+def test_names_in_the_guides_to_the_code_exist(name):
+    defined = {
+        each for tree in sources("aeron_core", "plugins", "tests", "docs") for each in defined_names(tree)
+    }
+
+    named = re.findall(CODE_NAME, (ROOT / "docs" / name).read_text(encoding="utf-8"))
+
+    assert "ImageParams" in named or "_idle" in named
+    assert [each for each in named if each not in defined] == []
+
+
 def test_a_missing_path_module_and_attribute_are_detected():
     text = (
         "`aeron_core/no_file.py` `tests/interop/` "

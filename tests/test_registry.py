@@ -204,10 +204,11 @@ def test_an_unknown_hook_is_rejected(registry):
             return {}
 
     with pytest.raises(
-        PluginError, match=r"'Misspelt' .* aeron_flow_contols, .* no hook: did you mean aeron_flow_controls\?"
+        PluginError,
+        match=r"'Misspelt' .* aeron_flow_contols, .* not a hook: did you mean aeron_flow_controls\?",
     ):
         registry.register(Misspelt())
-    with pytest.raises(PluginError, match=r"on_start, which is no hook: there are aeron_.*, aeron_cli"):
+    with pytest.raises(PluginError, match=r"on_start, which is not a hook: there are aeron_.*, aeron_cli"):
         registry.register(Stray())
 
 

@@ -65,7 +65,7 @@ cdef class SocketAddress:
         """Return the address of a Unix socket: 1 to 107 bytes; an abstract name begins with a zero byte."""
         cdef Py_ssize_t length = len(path)
         if not 1 <= length <= MAX_PATH_LENGTH:
-            raise ValueError(f"path of {length} bytes: must have from 1 to {MAX_PATH_LENGTH}")
+            raise ValueError(f"path of {length} bytes: must be from 1 to {MAX_PATH_LENGTH} bytes")
         cdef SocketAddress address = SocketAddress()
         cdef sockaddr_un *un = <sockaddr_un *>&address._storage
         un.sun_family = AF_UNIX

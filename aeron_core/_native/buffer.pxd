@@ -28,8 +28,8 @@ cdef extern from "atomics.h" nogil:
     void ac_fence_acquire() noexcept
     void ac_fence_release() noexcept
 
-# Returned together with an exception. No field of the formats has this value by chance, so that the check for an
-# exception after a call is one comparison that is never true.
+# Return value that signals an exception (`except? FAULT`). It is unlikely in any field of the formats, so callers almost
+# never have to check for an exception that was not raised.
 cdef enum:
     FAULT = -1985229329
 

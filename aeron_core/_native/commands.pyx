@@ -68,7 +68,7 @@ cdef class CommandRing:
 
     def __cinit__(self, int32_t capacity=1024):
         if capacity < 2 or capacity & (capacity - 1):
-            raise ValueError(f"capacity={capacity}: must be a power of two from 2 on")
+            raise ValueError(f"capacity={capacity}: must be a power of two, at least 2")
         self._slots = <RingSlot *>calloc(capacity, sizeof(RingSlot))
         if self._slots == NULL:
             raise MemoryError(f"cannot allocate a ring of {capacity} commands")

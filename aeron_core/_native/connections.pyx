@@ -88,7 +88,7 @@ cdef class ConnectionListener:
 
     def new_connection(self):
         """Return a connection object that `accept` can open."""
-        raise NotImplementedError(f"{type(self).__name__} makes no streams")
+        raise NotImplementedError(f"{type(self).__name__} does not create connections")
 
     def local_address(self):
         """Return the address that the listener is bound to; any thread may call it."""
@@ -100,7 +100,7 @@ cdef class ConnectionListener:
 
 cdef int _refuse() except -1 nogil:
     with gil:
-        raise NotImplementedError("an abstract stream does nothing")
+        raise NotImplementedError("ByteConnection is abstract: use a subclass")
 
 
 cdef class DescriptorConnection(ByteConnection):

@@ -19,7 +19,7 @@ cdef extern from "copies.h" nogil:
 
 # Write the header of a frame that is still being written; `mark`, a negative number, takes the place of its length.
 #
-# Memory order: the mark is stored first, and the fence keeps every other store behind it. A process that finds any
+# Memory order: the mark is stored first, and the fence keeps every other store after it. A process that finds any
 # byte of this frame therefore also finds the mark: a reader waits, and the unblocker knows how many bytes a
 # publisher that crashed had claimed. The caller stores the positive length last, with release, which makes the
 # whole frame visible to a reader that loads the length with acquire.

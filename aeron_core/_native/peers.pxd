@@ -1,4 +1,4 @@
-# Shared by clients and media with several peers on one channel: which peers exist, and which one a message is for.
+# Peers of a channel, for clients and for media with several peers: their counters, and the address of a message.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -25,8 +25,8 @@ cpdef enum:
     COUNTER_TYPE_PEER = 1021
     COUNTER_TYPE_REFUSALS = 1022
 
-# The value of a peer's counter: its session, a flag that the peer exists, and the maximum message length it accepts now.
-# Its key: the length of the text, then the peer's address, usually `host:port`.
+# Value of a peer counter: the peer's session, a flag that it exists, and the longest message that it accepts now.
+# Key of a peer counter: the length of the text, then the peer's address, usually `host:port`.
 cpdef enum:
     ROOM_SESSION_SHIFT = 32
     ROOM_IS_PEER = 0x80000000
@@ -46,8 +46,8 @@ cdef inline int64_t reserved_for(int32_t session_id, int64_t hops) noexcept nogi
 @cython.final
 cdef class PeerCounter:
     cdef readonly AtomicCounter counter
-    cdef AtomicBuffer _metadata      # of all counters
-    cdef int64_t _key_offset         # offset of this counter's key in it
+    cdef AtomicBuffer _metadata      # metadata buffer of all counters
+    cdef int64_t _key_offset         # offset of this counter's key in `_metadata`
 
     cdef int32_t admit(self, int32_t session_id, int64_t room, SocketAddress address) except -1 nogil
     cdef inline int32_t show(self, int32_t session_id, int64_t room) except -1 nogil:

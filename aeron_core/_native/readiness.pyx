@@ -27,7 +27,7 @@ cdef class ReadinessSet:
         self._descriptor = -1
         self._ready = <ac_ready_t *>calloc(1, sizeof(ac_ready_t))
         if self._ready == NULL:
-            raise MemoryError("cannot allocate room for ready descriptors")
+            raise MemoryError("cannot allocate memory for ready descriptors")
         cdef int descriptor = ac_ready_open()
         if descriptor < 0:
             raise OSError(-descriptor, f"epoll_create1: {strerror(-descriptor).decode()}")

@@ -57,7 +57,7 @@ def parse_cpus(text: str) -> list[int]:
             first, dash, last = part.partition("-")
             cpus.update(range(int(first), int(last if dash else first) + 1))
     except ValueError:
-        raise ConfigurationError(f"processors {text.strip()!r}: must be as 0-3,8") from None
+        raise ConfigurationError(f"processors {text.strip()!r}: must be a list such as 0-3,8") from None
     return sorted(cpus)
 
 

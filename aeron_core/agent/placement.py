@@ -82,7 +82,7 @@ def _within_cpuset(affinities: dict[str, int], *, is_strict: bool) -> dict[str, 
     cpus = cpuset.read_cpus()
     faults = cpuset.faults_of(cpus)
     if faults and is_strict:
-        raise ConfigurationError(f"{'; '.join(faults)}: cpuset_warnings_as_errors allows no such thing")
+        raise ConfigurationError(f"{'; '.join(faults)}: refused because of cpuset_warnings_as_errors")
     for fault in faults:
         warnings.warn(fault, stacklevel=2)
     for name, index in affinities.items():

@@ -93,8 +93,8 @@ def _integer_of(text: str, info: ParameterInfo) -> int:
 
 
 def integer_between(text: str, low: int, high: int) -> int:
-    """Return the whole number that `text` is; raise ValueError if it is none or out of range."""
-    # Of more digits Python converts none, and none is needed.
+    """Parse a whole number; raise ValueError if `text` is not one or is out of range."""
+    # Python refuses to convert more digits, and no parameter needs them.
     number = int(text) if len(text) <= len(str(_INT64_MAX)) + 1 and _is_integer(text) else None
     if number is None or not low <= number <= high:
         allowed = f"of at least {low}" if high == _INT64_MAX else f"from {low} to {high}"
@@ -108,7 +108,7 @@ def _is_integer(text: str) -> bool:
 
 
 def _text_of(text: str) -> str:
-    # Bytes of the command line that are no UTF-8 are surrogates here, and cannot be encoded again.
+    # Command-line bytes that are not UTF-8 arrive as surrogates, which cannot be encoded.
     if "\0" in text or (not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)):
         raise ValueError("must be UTF-8 text")
     return text

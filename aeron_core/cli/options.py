@@ -16,7 +16,7 @@ from aeron_core.settings.aeron_dir import aeron_dir_of
 
 
 def int32(text: str) -> int:
-    """Return the id that `text` is: of a stream or a session."""
+    """Parse a stream id or session id."""
     return integer_between(text, -(2**31), 2**31 - 1)
 
 
@@ -61,7 +61,7 @@ def print_json(document: Mapping[str, object] | Sequence[object]) -> None:
     text = json.dumps(document, ensure_ascii=False, default=str)
     try:
         print(text, flush=True)
-    except UnicodeEncodeError:  # a file name that is no UTF-8, or an output that is ASCII
+    except UnicodeEncodeError:  # a file name that is not UTF-8, or an output that is ASCII
         print(json.dumps(document, default=str), flush=True)
 
 

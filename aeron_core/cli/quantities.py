@@ -15,7 +15,7 @@ _LONG_UNITS_NS: Final = {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 
 
 def size_of(option: str, text: str) -> int:
-    """Return the bytes in `64k`, `16m` or `1g`."""
+    """Parse a size such as `64k`, `16m` or `1g`; return bytes."""
     try:
         return parse_size(text)
     except ConfigurationError as error:
@@ -23,7 +23,7 @@ def size_of(option: str, text: str) -> int:
 
 
 def duration_ns_of(option: str, text: str) -> int:
-    """Return the nanoseconds in `100ms`, `5s`, `10m`, `12h` or `7d`; refuse a number without a unit."""
+    """Parse a duration such as `100ms`, `5s`, `10m`, `12h` or `7d`; return nanoseconds. The unit is required."""
     match = _LONG.fullmatch(text)
     if match is not None:
         return int(match[1]) * _LONG_UNITS_NS[match[2]]

@@ -13,7 +13,7 @@ from typing import Final
 from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
 
 LOCAL_SOCKET_ADDRESS_TYPE_ID: Final = 14
-# Of the key: the channel status counter, the length of the address, then the address.
+# Fields of the key: the channel status counter, the length of the address, the address.
 _KEY: Final = struct.Struct("<ii")
 _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)")
 

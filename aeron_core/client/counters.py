@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """One writer at a time, except for `get_and_add`. A static counter outlives its client and is never freed."""
+    """A counter that a client owns: one writer at a time, except for `get_and_add`.
+
+    A static counter outlives its client and is never freed.
+    """
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class Counter:
 
     def close(self) -> None:
         """Free the counter; a static one stays allocated. Closing twice does nothing."""
-        # A static counter is no resource of this client, and the program chose its registration id.
+        # A static counter is not a resource of this client, and the program chose its registration id.
         if not self.is_static:
             self._owner.close_counter(self.registration_id)
         self.mark_closed()

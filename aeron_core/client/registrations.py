@@ -31,7 +31,7 @@ class Awaiter(Protocol):
 
 
 class RegistrationState(Enum):
-    """The states of the module's table."""
+    """State of a registration; the module shows the transitions."""
 
     AWAITING = "awaiting"
     REGISTERED = "registered"

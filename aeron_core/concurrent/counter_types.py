@@ -68,7 +68,6 @@ STREAM_TYPES: Final = frozenset(
 #: Owner of the counters that the driver keeps.
 DRIVER_OWNER_ID: Final = -1
 
-CHANNEL_STATUS_ERRORED: Final = -1
 CHANNEL_STATUS_ACTIVE: Final = 1
 CHANNEL_STATUS_CLOSING: Final = 2
 

@@ -247,20 +247,6 @@ class CountersManager(CountersReader):
         )
         self._put_label(counter_id, max(0, min(length, wire.COUNTER_LABEL_MAX_LENGTH)), text)
 
-    def set_registration_id(self, counter_id: int, registration_id: int) -> None:
-        """Store the id that `find` searches for."""
-        self.values.put_i64_release(
-            self._value_at(counter_id) + wire.COUNTER_REGISTRATION_ID_OFFSET, registration_id
-        )
-
-    def set_owner_id(self, counter_id: int, owner_id: int) -> None:
-        """Store the id of the owning client."""
-        self.values.put_i64(self._value_at(counter_id) + wire.COUNTER_OWNER_ID_OFFSET, owner_id)
-
-    def set_reference_id(self, counter_id: int, reference_id: int) -> None:
-        """Store the registration id of what a subscriber position follows."""
-        self.values.put_i64(self._value_at(counter_id) + wire.COUNTER_REFERENCE_ID_OFFSET, reference_id)
-
     def _next_id(self, label: str) -> int:
         # Reuse freed ids first: readers stop at the first unused record, so a short list makes their scans cheap.
         if self._free:

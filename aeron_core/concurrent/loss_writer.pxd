@@ -21,9 +21,9 @@ cdef class LossReport:
 
 @cython.final
 cdef class StreamLosses:
-    cdef readonly int64_t offset        # of the entry in the report, or _UNWRITTEN, or FULL
+    cdef readonly int64_t offset        # offset of the entry in the report, or _UNWRITTEN, or FULL
     cdef LossReport _report
-    cdef AtomicBuffer _entry            # the entry as it is before its first loss
+    cdef AtomicBuffer _entry            # the entry without losses, copied into the report at the first loss
     cdef int64_t _reserved_length       # bytes from this entry to the next one
 
     cpdef int64_t record(self, int64_t bytes_lost, int64_t now_ms) except? -3 nogil

@@ -17,7 +17,7 @@ from aeron_core.concurrent.loss_report import INT_LENGTH, align, source_offset_o
 FULL: Final = -2
 """The offset of an entry that did not fit into the report; its losses are not recorded."""
 
-# The same as C integers; the offset of an entry without losses is the other one.
+# C integers of this module: FULL, and the offset of an entry that is not in the report because it has no losses.
 _FULL = -2
 _UNWRITTEN = -1
 

@@ -182,7 +182,7 @@ class _Direction:
 
 
 class Device:
-    """Joins two channels, or one to itself; one thread uses it."""
+    """A device between two channels, or of one channel with itself; one thread uses it."""
 
     def __init__(self, first: DeviceSide, second: DeviceSide | None = None) -> None:
         self._sides = [first] if second is None else [first, second]

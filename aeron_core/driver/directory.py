@@ -64,8 +64,8 @@ def _check_is_ours(path: Path) -> None:
     if strange:
         raise StorageError(
             errno.ENOTEMPTY,
-            f"aeron.dir={path} holds {strange[0]!r}, which no media driver put there: it would be deleted; choose "
-            "another directory with AERON_DIR",
+            f"aeron.dir={path} contains {strange[0]!r}, which no media driver created and which would be "
+            "deleted; choose another directory with AERON_DIR",
         )
 
 

@@ -62,7 +62,7 @@ _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
 
 
 class EventLog:
-    """Any thread may log events."""
+    """The event log of one driver; any thread may log events."""
 
     def __init__(
         self,

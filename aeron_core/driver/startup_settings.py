@@ -43,7 +43,7 @@ def sections_of(registry: Registry, given: Sections) -> dict[str, SettingsModel]
     for name in given:
         if name not in models:
             raise ConfigurationError(
-                f"section {name!r}: installed plugins have {', '.join(models) or 'none'}"
+                f"section {name!r}: must be one of the installed plugins: {', '.join(models) or 'none'}"
             )
     sections: dict[str, SettingsModel] = {}
     for name, model in models.items():
@@ -73,7 +73,7 @@ def check_strategies(registry: Registry, settings: DriverSettings) -> None:
 def resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
     """Return the name resolver of the settings, with its fallback."""
     if settings.resolver_fallback == _GOSSIP:
-        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another one, not gossip itself")
+        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another resolver, one without gossip")
     options = settings.resolver_fallback_init_args or ""
     fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
     params = replace(_resolver_params(settings), fallback=fallback)

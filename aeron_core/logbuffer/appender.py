@@ -40,15 +40,15 @@ class Appender:
         raise NotImplementedError
 
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
-        """Append a message of one frame and return as `offer`, or 0 if `offer` must append it."""
+        """Append a message of one frame; return the same as `offer`, or 0 if `offer` must append it."""
         raise NotImplementedError
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message gathered from `parts` and return as `offer`."""
+        """Append one message gathered from `parts`; return the same as `offer`."""
         raise NotImplementedError
 
     def claim(self, claim: BufferClaim, length: int) -> int:
-        """Claim a frame for `length` bytes and return as `offer`."""
+        """Claim a frame for `length` bytes; return the same as `offer`."""
         raise NotImplementedError
 
     def offer_batch(
@@ -174,7 +174,7 @@ class ConcurrentAppender(Appender):
 
         `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
         up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
-        data; messages before such a one are appended.
+        data; messages before an invalid one are appended.
         """
         check_range(boundaries, first, count)
         appended = 0

@@ -14,7 +14,7 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 class BufferClaim:
-    """One claim at a time; may be used again for further claims by any appender.
+    """A claimed range of a log; the object is reused for one claim after the other, of any appender.
 
     One thread uses it. As a context manager it commits, or aborts if the block raises.
     """

@@ -15,14 +15,14 @@ cdef class ExclusiveAppender(Appender):
     cdef readonly LogBuffer log
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
-    cdef readonly int32_t term_id        # of the active term
-    cdef readonly int32_t term_offset    # of the next frame in it
+    cdef readonly int32_t term_id        # id of the active term
+    cdef readonly int32_t term_offset    # offset of the next frame in the active term
     cdef FrameWriter _writer
     cdef AtomicBuffer _buffer            # of the log
     cdef AtomicBuffer _limit             # i64 at 0: the publisher limit, a position
-    cdef int64_t _term_begin_position    # of the active term
-    cdef int64_t _term_begin_offset      # of the active term in the log
-    cdef int64_t _tail_offset            # of its tail in the log
+    cdef int64_t _term_begin_position    # position of the start of the active term
+    cdef int64_t _term_begin_offset      # offset of the active term in the log
+    cdef int64_t _tail_offset            # offset in the log of the tail of the active term
     cdef int64_t _max_possible_position  # end of the range of term counts
     cdef int32_t _term_length            # bytes
     cdef int32_t _max_payload_length     # bytes

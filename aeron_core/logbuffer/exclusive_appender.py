@@ -172,7 +172,7 @@ class ExclusiveAppender(Appender):
 
         `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
         up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
-        data; messages before such a one are appended.
+        data; messages before an invalid one are appended.
         """
         check_range(boundaries, first, count)
         appended = 0

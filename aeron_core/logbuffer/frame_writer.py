@@ -241,7 +241,7 @@ def length_of_parts(parts: tuple[AtomicBuffer, ...]) -> int:
 
 def _refuse_range(first: int, count: int, entries: int) -> int:
     raise ValueError(
-        f"messages first={first}, count={count}: {entries} boundaries bound {max(entries - 1, 0)} messages"
+        f"messages first={first}, count={count}: {entries} boundaries describe {max(entries - 1, 0)} messages"
     )
 
 

@@ -31,7 +31,7 @@ CNC_FILE: Final = "cnc.dat"
 
 # The lengths in the header are signed 32-bit numbers, and readers add them up as such.
 _MAX_LENGTH: Final = (1 << 31) - 1
-# Atomic access needs it; a section starts where the lengths before it end.
+# Alignment of section lengths: sections follow one another, and atomic access requires aligned sections.
 _SECTION_ALIGNMENT: Final = 8
 # Errors that the reference retries: a file that is being created, or whose permissions are not set yet.
 _NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)

@@ -20,7 +20,10 @@ from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 
 class DriverRecorder:
-    """Records until `close`. The constructor raises ConfigurationError, RegistrationError or ArchiveInUseError."""
+    """A recorder of an embedded client, active until `close`.
+
+    The constructor raises ConfigurationError, RegistrationError or ArchiveInUseError.
+    """
 
     def __init__(
         self, aeron_dir: Path, settings: RecordingSettings, on_error: Callable[[BaseException], object]

@@ -12,7 +12,7 @@ from aeron_core.settings.variables import Size, Switch
 from aeron_core.uri.values import INT32_MAX
 
 MIB: Final = 1024 * 1024
-# Of what may be written: anything else stops the start, as with the reference.
+# Range of accepted values: as with the reference, the driver does not start with any other value.
 _TERM_LENGTHS: Final = (wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 

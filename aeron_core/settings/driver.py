@@ -185,7 +185,7 @@ def _check_nak_delay(settings: DriverSettings) -> None:
 def _check_resolver(settings: DriverSettings) -> None:
     if settings.resolver_interface and not settings.resolver_name:
         raise ConfigurationError(
-            f"resolver_interface={settings.resolver_interface} without resolver_name: must be given both or neither"
+            f"resolver_interface={settings.resolver_interface} without resolver_name: set both or neither"
         )
 
 

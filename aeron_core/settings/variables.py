@@ -96,7 +96,7 @@ class Integer(Variable):
 
     def parse(self, text: str) -> object:
         number = values.parse_int64(text)
-        # As the reference: a number that does not fit the type is an error, one that does is clamped.
+        # Like the reference: a number that does not fit the type is an error; any other is clamped to the range.
         if self.maximum <= values.INT32_MAX and not values.INT32_MIN <= number <= values.INT32_MAX:
             raise self._refuse(text)
         return number

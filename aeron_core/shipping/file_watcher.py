@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Final
 
-from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, bytes_before, end_of_last_line
+from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, end_of_last_line, bytes_before
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 _NS_PER_S: Final = 1_000_000_000
@@ -76,7 +76,7 @@ class FileWatcher:
         """Search for a copy of a truncated file in the next scans."""
         self._rewritten.append((now_ns, progress))
 
-    def report(self, path: str, error: OSError) -> None:
+    def report_error(self, path: str, error: OSError) -> None:
         """Report an error of a file, once until the file can be opened again."""
         if path not in self._reported:
             self._reported.add(path)
@@ -144,7 +144,7 @@ class FileWatcher:
                 return 0
             file = FollowedFile(path, progress, self._max_line_length)
         except OSError as error:
-            self.report(path, error)
+            self.report_error(path, error)
             return 0
         self._reported.discard(path)
         self.files[file.key] = file

@@ -46,7 +46,7 @@ class Progress:
 
 
 class FollowedFile:
-    """Reads from a progress on; keeps the file open until `close`."""
+    """A file that is read from a given progress on; stays open until `close`."""
 
     def __init__(self, path: str, progress: Progress, max_line_length: int) -> None:
         """Open the file; raises OSError."""

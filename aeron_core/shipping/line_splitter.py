@@ -26,7 +26,7 @@ class Line:
 
 
 class LineSplitter:
-    """Holds an incomplete line until its end is read; splits a line longer than `max_length`."""
+    """Splitter of one file: holds an incomplete line until its end is read; splits a line longer than `max_length`."""
 
     def __init__(self, offset: int, tail: bytes, max_length: int) -> None:
         self._offset = offset  # of the held bytes

@@ -104,7 +104,7 @@ def _read(path: Path) -> dict[FileKey, Entry]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != _VERSION:
-            raise ConfigurationError(f"{path}: is of version {document['version']}, must be {_VERSION}")
+            raise ConfigurationError(f"{path}: has version {document['version']}: must be {_VERSION}")
         entries = [Entry(**row) for row in document["files"]]
     except FileNotFoundError:
         return {}

@@ -34,7 +34,7 @@ class PublicationLink:
 
 
 class RecordPublisher:
-    """Used by one thread, which calls `do_work` repeatedly."""
+    """Publisher of one queue; one thread uses it and calls `do_work` repeatedly."""
 
     def __init__(
         self,

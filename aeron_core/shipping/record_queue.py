@@ -19,7 +19,7 @@ class WhenFull(Enum):
 
 
 class RecordQueue:
-    """Multiple producers, one consumer."""
+    """A bounded queue with many producers and one consumer."""
 
     def __init__(self, capacity: int, when_full: WhenFull, block_timeout: float) -> None:
         """With WhenFull.BLOCK, `put` waits up to `block_timeout` seconds."""

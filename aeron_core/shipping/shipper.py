@@ -198,7 +198,7 @@ class Shipper:
                 lines = file.read(self._params.read_length)
             except OSError as error:
                 # The next cycle tries again; the other files are not delayed.
-                self._watcher.report(file.path, error)
+                self._watcher.report_error(file.path, error)
                 continue
             if file.progress is not progress:
                 self._watcher.note_rewritten(progress, now_ns)

@@ -28,6 +28,6 @@ def require_methods(strategy: object, kind: str, methods: Iterable[str], require
     if missing:
         cls = type(strategy)
         raise PluginError(
-            f"{cls.__module__}.{cls.__qualname__} is no {kind}: it lacks {', '.join(missing)}; it must be a "
-            f"subclass of the compiled base class or have these methods"
+            f"{cls.__module__}.{cls.__qualname__} cannot be used as {kind}: it must have the methods "
+            f"{', '.join(missing)}, or be a subclass of the compiled base class"
         )

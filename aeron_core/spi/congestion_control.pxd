@@ -40,7 +40,7 @@ cdef class PythonCongestionControl(CongestionControl):
     cdef int64_t _interval_ns             # minimum interval of timed calls
     cdef int64_t _rebuild_deadline_ns     # of the next call of `on_track_rebuild`
     cdef int64_t _measure_deadline_ns     # of the next call of `should_measure_rtt`
-    cdef int64_t _unreported_since        # start of what `on_track_rebuild` was not called for; -1: none
+    cdef int64_t _unreported_since            # rebuild position at the first skipped call of `on_track_rebuild`, -1 if none
     cdef bint _has_unreported_loss
     cdef object _fail(self, error)
 

@@ -41,7 +41,7 @@ class NoNames:
 
 @dataclass(frozen=True)
 class NameResolverParams:
-    """What a resolver is created from; the defaults are those of the driver's settings.
+    """Parameters of a name resolver; the defaults are those of the driver's settings.
 
     `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; `settings` has the resolver's own section. `fallback` is the
     resolver for names that this one does not resolve: in a driver that of AERON_CORE_RESOLVER_FALLBACK, by default the
@@ -81,7 +81,9 @@ class NameResolverContext:
 
 
 class NameResolver(Protocol):
-    """Both methods run on helper threads of the conductor, possibly several at once, and may block.
+    """Translates names of channels to addresses.
+
+    Both methods run on helper threads of the conductor, possibly several at once, and may block.
 
     `uri_key` is the key of the channel URI that the name comes from, such as `endpoint`. `is_re_lookup` and
     `is_re_resolution` are true if the name was resolved before, and its peer may have moved.

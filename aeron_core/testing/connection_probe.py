@@ -49,7 +49,7 @@ class ConnectionProbe:
 
     def _check(self, result: int) -> None:
         if result < 0:
-            raise OSError(self.connection.error_code, "the stream failed")
+            raise OSError(self.connection.error_code, "the connection failed")
 
 
 def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:

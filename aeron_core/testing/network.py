@@ -307,7 +307,7 @@ class _SocketFace:
         self._network._unbind(self._socket)
 
     def _check_open(self) -> None:
-        # As a closed descriptor; a real one might belong to another socket by now.
+        # Fail like a closed descriptor. A real descriptor could belong to another socket by now.
         if self._is_closed:
             raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed")
 

@@ -27,7 +27,7 @@ _FORBIDDEN_DESTINATION_KEYS: Final = ("mtu", "rcv-wnd", "so-rcvbuf", "so-sndbuf"
 
 
 class ControlMode(Enum):
-    """How the destinations of a multi-destination channel are determined; unknown text counts as NONE."""
+    """Source of the destinations of a multi-destination channel; unknown text counts as NONE."""
 
     NONE = ""
     MANUAL = "manual"

@@ -50,7 +50,7 @@ class StartPosition:
 
 @dataclass(frozen=True, slots=True)
 class UntetheredTimeouts:
-    """How long an untethered subscriber may be at the limit, lingers and rests."""
+    """Durations of an untethered subscriber: at the window limit, lingering, and resting."""
 
     window_limit_timeout_ns: int
     linger_timeout_ns: int

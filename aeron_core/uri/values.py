@@ -41,7 +41,7 @@ _MAX_DIGITS: Final = 64
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of `64`, `64k`, `16m` or `1g`; suffixes are powers of 1024."""
+    """Parse a size such as `64`, `64k`, `16m` or `1g`; return bytes. Suffixes are powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is not None and len(text) <= _MAX_DIGITS:
         length = int(match[1]) * _SIZE_UNITS[match[2].lower()]
@@ -51,7 +51,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration_ns(text: str) -> int:
-    """Return the nanoseconds of `10`, `10ns`, `5us`, `100ms` or `5s`.
+    """Parse a duration such as `10`, `10ns`, `5us`, `100ms` or `5s`; return nanoseconds.
 
     A duration beyond the int64 range (292 years) becomes its maximum, as in the reference.
     """
@@ -64,7 +64,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def parse_bool(text: str) -> bool:
-    """Return the value of exactly `true` or `false`, as written in channel URIs."""
+    """Parse exactly `true` or `false`, as written in channel URIs."""
     if text == "true":
         return True
     if text == "false":

@@ -101,5 +101,5 @@ def test_an_address_of_a_unix_socket_keeps_its_path(path, text):
 
 @pytest.mark.parametrize("length", [0, 108])
 def test_a_path_that_is_too_short_or_too_long_for_a_unix_socket_is_rejected(length):
-    with pytest.raises(ValueError, match=f"path of {length} bytes: must have from 1 to 107"):
+    with pytest.raises(ValueError, match=f"path of {length} bytes: must be from 1 to 107"):
         SocketAddress.unix(b"x" * length)

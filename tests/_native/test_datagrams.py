@@ -51,7 +51,7 @@ def test_a_batch_with_no_or_too_many_slots_is_rejected(slots):
 
 
 def test_a_full_batch_rejects_another_entry():
-    with pytest.raises(IndexError, match=f"holds {BATCH_CAPACITY} entries already"):
+    with pytest.raises(IndexError, match=f"the batch is full: it has {BATCH_CAPACITY} entries"):
         RunBatch([(b"x", 1)] * (BATCH_CAPACITY + 1))
 
 

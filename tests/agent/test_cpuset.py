@@ -45,7 +45,7 @@ def test_a_list_of_processors_is_parsed(text, cpus):
 
 @pytest.mark.parametrize("text", ["", "x", "1-", "1,,2"])
 def test_an_invalid_list_of_processors_is_rejected(text):
-    with pytest.raises(ConfigurationError, match="must be as 0-3,8"):
+    with pytest.raises(ConfigurationError, match="must be a list such as 0-3,8"):
         cpuset.parse_cpus(text)
 
 

@@ -78,7 +78,7 @@ def test_a_fault_is_reported_with_its_position(aeron, ended, live):
     outcome = aeron("recordings", "verify", ended.store.folder)
 
     assert outcome.code == 1
-    assert "error: recording 0 position 0: 0-0.rec: check sum" in outcome.err
+    assert "error: recording 0 position 0: 0-0.rec: checksum" in outcome.err
     assert aeron("recordings", "verify", ended.store.folder, 1).code == 0
 
 

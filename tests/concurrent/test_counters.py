@@ -161,18 +161,6 @@ def test_a_label_can_be_replaced_and_extended():
     assert manager.label(counter_id) == "client: name=n" + "n" * 366
 
 
-def test_ids_of_a_counter_can_be_set_later():
-    manager = make_manager()
-    counter_id = manager.allocate(0, "x")
-
-    manager.set_registration_id(counter_id, 1)
-    manager.set_owner_id(counter_id, 2)
-    manager.set_reference_id(counter_id, 3)
-
-    record = manager.record(counter_id)
-    assert (record.registration_id, record.owner_id, record.reference_id) == (1, 2, 3)
-
-
 def test_a_counter_is_found_by_type_and_registration():
     manager = make_manager()
     manager.allocate(1, "other type", registration_id=9)

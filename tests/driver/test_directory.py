@@ -197,7 +197,7 @@ def test_a_directory_with_foreign_files_is_never_deleted(directory, start, delet
     strange = directory / name
     strange.mkdir() if name == "photographs" else strange.write_text("mine")
 
-    with pytest.raises(StorageError, match=re.escape(f"holds {name!r}, which no media driver put there")):
+    with pytest.raises(StorageError, match=re.escape(f"contains {name!r}, which no media driver created")):
         start(dir_delete_on_start=delete_on_start)
 
     assert strange.exists()

@@ -140,7 +140,9 @@ def test_the_initial_window_does_not_change():
 
 
 def test_an_object_without_the_methods_is_rejected():
-    with pytest.raises(PluginError, match="lacks initial_window_length, max_window_length, on_track_rebuild"):
+    with pytest.raises(
+        PluginError, match="methods initial_window_length, max_window_length, on_track_rebuild"
+    ):
         adapt_congestion_control(object(), pytest.fail)
 
 

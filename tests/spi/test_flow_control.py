@@ -194,7 +194,10 @@ def test_a_result_that_is_not_a_number_is_an_error_of_the_strategy():
 
 
 def test_an_object_without_the_methods_is_rejected():
-    with pytest.raises(PluginError, match=r"builtins\.object is no flow control: it lacks on_status_message"):
+    with pytest.raises(
+        PluginError,
+        match=r"cannot be used as flow control: .* methods on_status_message",
+    ):
         adapt_flow_control(object(), pytest.fail)
 
 

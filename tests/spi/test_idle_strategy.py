@@ -37,5 +37,5 @@ def test_an_exception_of_a_strategy_is_raised_to_the_caller():
 
 
 def test_an_object_without_the_method_is_rejected():
-    with pytest.raises(PluginError, match="is no idle strategy: it lacks idle"):
+    with pytest.raises(PluginError, match="cannot be used as idle strategy: it must have the methods idle"):
         adapt_idle_strategy(object())

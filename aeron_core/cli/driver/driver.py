@@ -100,7 +100,7 @@ class EndBySignal:
 
     def of(self, running: MediaDriver) -> None:
         """Set the driver to shut down; do so at once if a signal has already arrived."""
-        # In this order, so that a signal between the two statements finds the driver.
+        # The order matters: a signal between the two statements must find the driver.
         self._running = running
         if self.signal:
             running.terminate()

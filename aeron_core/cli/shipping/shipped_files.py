@@ -23,7 +23,7 @@ class ShippedFiles:
         self._start_s = time.monotonic()
         self._shown_s = self._start_s
         self._lines = 0
-        # Of shippers that have been closed.
+        # Totals of closed shippers.
         self._lines_before = 0
         self._bytes_before = 0
         self.file_count = 0

@@ -92,7 +92,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
         int | None,
         typer.Option(metavar="COUNT", help="Maximum number of frames to show of each term buffer.", min=0),
     ] = None,
-    gaps: Annotated[bool, typer.Option("--gaps", help="Also look for frames behind gaps.")] = False,
+    gaps: Annotated[bool, typer.Option("--gaps", help="Also look for frames after gaps.")] = False,
     json: Json = False,
 ) -> None:
     """Show the metadata and the frames of a log buffer."""
@@ -128,9 +128,9 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
 
 
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
-    """Yield the frames of one term buffer, up to the first gap, or behind gaps too.
+    """Yield the frames of one term buffer, up to the first gap, or after gaps too.
 
-    Behind a gap, only bytes that contain their own term offset count as a frame: they may be old payload.
+    After a gap, only bytes that contain their own term offset count as a frame: they may be old payload.
     """
     begin = index * log.term_length
     offset = 0
@@ -204,7 +204,7 @@ def _heading(tail: Tail | None) -> str:
 
 
 def _is_gap(end: int, tail: Tail | None) -> bool:
-    """Return whether there may be frames behind `end`, the end of the contiguous frames.
+    """Return whether there may be frames after `end`, the end of the contiguous frames.
 
     A term begins with zeros while it is cleaned for its next use; the end of an image is not stored.
     """

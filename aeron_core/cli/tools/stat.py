@@ -114,7 +114,7 @@ class _Selection:
 
 
 def _begin(record: CounterRecord) -> str:
-    # For `pub-pos (concurrent): …` this is pub-pos.
+    # The name without its kind: pub-pos for `pub-pos (concurrent): …`.
     return record.label.partition(":")[0].partition(" (")[0]
 
 
@@ -135,7 +135,7 @@ def _page(files: DriverFiles, selection: _Selection) -> str:
     records = list(selection.of(files))
     age_ms = files.heartbeat_age_ms
     age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"
-    # As wide as the last id for which the files have space.
+    # Wide enough for the largest id.
     width = len(str(files.counters.max_counter_id))
     lines = [
         f"{date_of(time.time_ns() // 1_000_000)} - Aeron Stat (CnC v{files.version}), pid {files.cnc.pid}, {age}",

@@ -12,7 +12,7 @@ cdef class Payload:
     cdef Py_buffer _view          # of an exporter that is not plain bytes
     cdef bint _is_exported        # whether `_view` must be released
 
-    # Both with the GIL, and no Python code between them: `buffer` is shared by all calls of one publication.
+    # Call both with the GIL, and run no Python code between them: all calls of one publication share `buffer`.
     cdef inline int64_t borrow(self, object data) except -1:
         if PyBytes_CheckExact(data):
             self.buffer._address = <uint8_t *>PyBytes_AS_STRING(data)

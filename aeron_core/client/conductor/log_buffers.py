@@ -76,5 +76,5 @@ class LogBuffers:
         return len(expired)
 
     def clear(self) -> None:
-        """Drop all."""
+        """Drop all logs."""
         self._entries.clear()

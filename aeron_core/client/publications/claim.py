@@ -36,7 +36,7 @@ class ClaimOwner(Protocol):
 
 
 class Claim:
-    """A claim is true while it is open. One thread uses it."""
+    """Claimed space for one message; true while it is open. One thread uses it."""
 
     def __init__(self, publication: ClaimOwner, position: int, claim: BufferClaim | None) -> None:
         self.position = position

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ExclusivePublication(PublicationBase):
-    """One thread at a time may offer.
+    """A publication with its own session: one thread at a time may offer.
 
     Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
     again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.

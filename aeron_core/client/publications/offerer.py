@@ -36,7 +36,7 @@ class Offerer:
         self.back_pressured = 0
 
     def offer(self, data: Buffer, reserved_value: int = 0) -> int:
-        """Offer until the message is accepted and return the position behind it.
+        """Offer until the message is accepted and return the position after it.
 
         Raises NotConnectedError if no subscriber is connected for `timeout` seconds, ClientError under back pressure
         for `room_timeout` seconds or at the end of the stream, ClosedError once the publication is closed.

@@ -11,7 +11,7 @@ from aeron_core.logbuffer.appender import ConcurrentAppender
 
 
 class Publication(PublicationBase):
-    """Any number of threads may offer.
+    """A publication that clients share: any number of threads may offer.
 
     Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
     again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PublicationState:
-    """Any thread may read the state, change the destinations and close the publication."""
+    """State and destinations of a publication; any thread may read them, change them, and close the publication."""
 
     def __init__(self, params: PublicationArguments) -> None:
         self.channel = params.channel
@@ -37,7 +37,7 @@ class PublicationState:
 
     @property
     def position(self) -> int:
-        """The position behind everything that was offered, CLOSED once closed."""
+        """The position after everything that was offered, CLOSED once closed."""
         if self.is_closed:
             return wire.RESULT_CLOSED
         return self._position()

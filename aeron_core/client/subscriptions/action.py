@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Action(Enum):
-    """How a controlled poll continues after a fragment; None counts as CONTINUE."""
+    """Continuation of a controlled poll after a fragment; None counts as CONTINUE."""
 
     ABORT = "abort"  # stop, and deliver the fragment again in the next poll
     BREAK = "break"  # stop after this fragment

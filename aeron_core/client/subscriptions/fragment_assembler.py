@@ -21,7 +21,7 @@ class FragmentAssembler:
     """A handler for the polls of one subscription; each session is reassembled separately.
 
     Buffer and header are valid during the call only. The header is that of the first fragment, with the
-    position behind the last one. A message with missing fragments is dropped.
+    position after the last one. A message with missing fragments is dropped.
     """
 
     def __init__(self, handler: FragmentHandler) -> None:

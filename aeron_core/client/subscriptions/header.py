@@ -71,7 +71,7 @@ class Header:
 
     @property
     def position(self) -> int:
-        """The position of the stream behind this fragment or message."""
+        """The position of the stream after this fragment or message."""
         return self.position_of()
 
     @property
@@ -149,7 +149,7 @@ class Header:
         return positions.align_frame(self._buffer.get_i32(self._offset + wire.FRAME_LENGTH_OFFSET))
 
     def position_of(self) -> int:
-        """Return the position behind the frame; for compiled callers."""
+        """Return the position after the frame; for compiled callers."""
         return self.position_before() + self.span()
 
     def position_before(self) -> int:

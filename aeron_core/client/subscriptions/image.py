@@ -34,7 +34,10 @@ BlockHandler = Callable[[memoryview, int, int], object]  # frames with their hea
 
 
 class Image:
-    """One thread polls it, directly or through its subscription; any thread may read its state."""
+    """The stream of one publication, as a subscription receives it.
+
+    One thread polls it, directly or through its subscription; any thread may read its state.
+    """
 
     def __init__(  # noqa: PLR0913 - the fields of the driver's message
         self,
@@ -132,7 +135,7 @@ class Image:
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Poll, but deliver no fragment that begins at or behind `limit_position`."""
+        """Poll, but deliver no fragment that begins at or after `limit_position`."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
@@ -143,7 +146,7 @@ class Image:
     def bounded_controlled_poll(
         self, handler: ControlledFragmentHandler, limit_position: int, fragment_limit: int = 10
     ) -> int:
-        """Do the same as `controlled_poll`, but deliver no fragment that begins at or behind `limit_position`."""
+        """Do the same as `controlled_poll`, but deliver no fragment that begins at or after `limit_position`."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
@@ -158,7 +161,7 @@ class Image:
         """Return whole frames with their headers from `initial_position` on, without moving the position.
 
         Blocks end like those of `block_poll`; an empty block means that no frame is there. The view is valid until
-        the next block is taken. `initial_position` may be up to a term before or behind the position: read frames
+        the next block is taken. `initial_position` may be up to a term before or after the position: read frames
         stay in the log until the driver cleans it, which may happen at any time, from the lowest position on.
         Raises ConfigurationError if it is not a multiple of 32 or out of that range.
         """
@@ -272,8 +275,8 @@ class Image:
             or not -term_length <= position - current <= term_length
         ):
             raise ConfigurationError(
-                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} within a term, "
-                f"{term_length} bytes, of the position {current}"
+                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT}, at most a term "
+                f"({term_length} bytes) before or after the position {current}"
             )
         frame = self._log.frame_offset(position)
         if self.is_closed:

@@ -22,7 +22,7 @@ class MessageBatch:
 
     data: npt.NDArray[np.uint8]  # bytes of all messages, without gaps
     offsets: npt.NDArray[np.int64]  # n + 1: message i is data[offsets[i] : offsets[i + 1]]
-    positions: npt.NDArray[np.int64]  # n: of the stream behind each message
+    positions: npt.NDArray[np.int64]  # n: of the stream after each message
     session_ids: npt.NDArray[np.int32]  # n: of the publication that sent it
     reserved_values: npt.NDArray[np.int64]  # n: of the first fragment of each message
 
@@ -32,7 +32,7 @@ class MessageBatch:
     def __getitem__(self, index: int) -> bytes:
         count = len(self.positions)
         if not -count <= index < count:
-            raise IndexError(f"message {index} of {count}")
+            raise IndexError(f"message index={index}: must be less than {count}, the number of messages")
         index %= count
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]].data)
 

@@ -8,10 +8,10 @@ from aeron_core.client.subscriptions.header cimport Header
 @cython.final
 cdef class MessageBuilder:
     cdef AtomicBuffer _buffer        # the message so far, and spare capacity
-    cdef int64_t _length             # bytes of it
-    cdef int64_t _begin              # the position at which its first fragment begins
-    cdef int64_t _expected           # the position at which its next fragment must begin, -1 without a message
-    cdef Header _header              # a copy of that of the first fragment
+    cdef int64_t _length             # bytes of the message so far
+    cdef int64_t _begin              # position at which the first fragment begins
+    cdef int64_t _expected           # position at which the next fragment must begin, -1 without a message
+    cdef Header _header              # copy of the header of the first fragment
 
     cdef int begin(self, object fragment, Header header) except -1
     cdef bint append(self, object fragment, Header header) except -1

@@ -41,7 +41,10 @@ BATCH_DATA_LENGTH = 1024 * 1024
 
 
 class Subscription:
-    """One thread polls it; any thread may read its state, change its destinations and close it."""
+    """Receives one stream of a channel from all its publications, each as an image.
+
+    One thread polls it; any thread may read its state, change its destinations and close it.
+    """
 
     def __init__(  # noqa: PLR0913 - fields of the command and of the response
         self,
@@ -103,7 +106,7 @@ class Subscription:
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Poll, but deliver no fragment that begins at or behind `limit_position` of its stream."""
+        """Poll, but deliver no fragment that begins at or after `limit_position` of its stream."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 

@@ -56,8 +56,8 @@ cpdef enum:
 # Results of a NAK.
 cpdef enum:
     RETRANSMIT_ACCEPTED = 0
-    RETRANSMIT_COVERED = 1    # by an earlier one
-    RETRANSMIT_OVERFLOW = 2   # of the pool of retransmissions
+    RETRANSMIT_COVERED = 1    # an earlier NAK covers the gap
+    RETRANSMIT_OVERFLOW = 2   # all retransmissions of the pool are in use
 
 # States of a session without an image, see `dispatcher`. PENDING_SETUP and REFUSED carry their deadline:
 # state | deadline_ns << SESSION_STATE_BITS.
@@ -71,12 +71,12 @@ cpdef enum:
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds what forged session ids can use of memory
-    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # minimum time between two walks of all; our choice: 0.1 % of a core
+    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core
 
 # Receivers that a publication tracks.
 cpdef enum:
     MAX_TRACKED_RECEIVERS = 4096             # per stream; others are ignored. Our choice: more than any real group has
-    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # minimum time between two walks of all; our choice: 0.1 % of a core
+    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core
 
 # States of a retransmission.
 cpdef enum:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Our choice: enough that one of them meets no queue, at a rate that builds none.
 BURST = 8
 BURST_INTERVAL_NS = 1_000_000
-# Our choice, one day: such clocks cannot measure milliseconds, and no product below overflows.
+# Our choice, one day: clocks that differ by more cannot measure milliseconds, and no product below overflows.
 LONGEST_NS = 86_400_000_000_000
 _NS_OF_SECOND = 1e9
 

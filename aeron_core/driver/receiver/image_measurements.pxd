@@ -23,7 +23,7 @@ cdef class ImageMeasurements:
     cdef OneWayEstimate _one_way    # None unless it measures
     cdef bint _has_measured         # at least once: a reply may come
     cdef int64_t _last_sent_ns      # when the last measurement of this receiver was sent
-    cdef int64_t _answered_ns       # when the last one of them with a reply was sent
+    cdef int64_t _answered_ns       # when the latest measurement that was answered was sent
 
     cdef int32_t measure(self, int64_t now_ns) except -1 nogil
     @cython.locals(request_ns=int64_t)

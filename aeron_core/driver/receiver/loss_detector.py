@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LossDetector:
-    """The first gap of one image; used by the receiver only."""
+    """Detector of the first gap of one image; used by the receiver only."""
 
     has_gap: bool
     is_new_gap: bool

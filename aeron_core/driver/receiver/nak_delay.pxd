@@ -15,6 +15,6 @@ cdef class UnicastNakDelay(NakDelay):
 cdef class MulticastNakDelay(NakDelay):
     cdef double _scale          # nanoseconds for one e-fold
     cdef double _spread         # e^lambda - 1
-    cdef double _unit           # of the random numbers: 2^-53
+    cdef double _unit           # scale of the random numbers: 2^-53
     cdef uint64_t _state        # never 0
     cdef uint64_t _multiplier   # the constant of xorshift64*: as a literal it would be a Python int

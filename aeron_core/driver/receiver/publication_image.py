@@ -165,7 +165,7 @@ class PublicationImage:
             return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
         # Underrun: this part was consumed and may have been cleaned. Writing there would bring old frames back.
         if packet_position < self._last_sm_position:
-            # Old data is no sign of life: it may be repeated long after its sender has ended.
+            # Old data does not prove that the sender is alive: the network may deliver copies much later.
             self._counters.flow_control_under_runs.increment_release()
             if proposed >= self._last_sm_position - self.window_length:
                 # The path is still active, but another path is ahead of it.

@@ -2,7 +2,7 @@
 
 Used by the receiver only. The states of sessions without an image are those of the table in `dispatcher`.
 Invariant: at most MAX_TRACKED_SESSIONS sessions without an image are remembered, so that forged session ids cannot
-exhaust memory; they are all walked at most once in STALE_SESSIONS_INTERVAL_NS.
+exhaust memory; they are all scanned at most once in STALE_SESSIONS_INTERVAL_NS.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Not here: positions and windows of receivers (flow control).
 Invariant: forged status messages cost bounded memory and time. At most MAX_TRACKED_RECEIVERS are tracked, and all of
-them are walked at most once in RECEIVER_SWEEP_INTERVAL_NS.
+them are scanned at most once in RECEIVER_SWEEP_INTERVAL_NS.
 Source: aeron_network_publication.c, aeron_network_publication_liveness_on_idle.
 """
 

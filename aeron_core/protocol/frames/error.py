@@ -12,7 +12,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class ErrorFrame(Frame):
-    """From receiver to sender, instead of status messages, while an image is rejected."""
+    """A frame from receiver to sender, instead of status messages, while an image is rejected."""
 
     session_id: int
     stream_id: int

@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Nak(Frame):
-    """From receiver to sender: the next gap to fill."""
+    """A frame from receiver to sender: the next gap to fill."""
 
     session_id: int
     stream_id: int

@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class ResponseSetup(Frame):
-    """From receiver to sender, in response to a SETUP with `wire.SETUP_FLAG_SEND_RESPONSE`."""
+    """A frame from receiver to sender, in response to a SETUP with `wire.SETUP_FLAG_SEND_RESPONSE`."""
 
     session_id: int
     stream_id: int

@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Setup(Frame):
-    """From sender to receiver: every 100 ms until the first status message, and whenever one requests it."""
+    """A frame from sender to receiver: every 100 ms until the first status message, and whenever one requests it."""
 
     term_offset: int
     session_id: int

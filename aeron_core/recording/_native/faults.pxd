@@ -2,7 +2,7 @@
 
 cpdef enum:
     NO_FAULT = 0
-    CUT_SHORT          # it continues behind the scanned bytes
+    CUT_SHORT          # the frame continues after the scanned bytes
     NO_FRAME           # zeros
     WRONG_LENGTH
     WRONG_TYPE

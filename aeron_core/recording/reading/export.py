@@ -24,7 +24,7 @@ _BATCH: Final = 16384
 
 
 class ExportFormat(StrEnum):
-    """Formats by their names on the command line."""
+    """Format of an exported file; the value is its name on the command line."""
 
     LINES = "lines"  # each message and a newline
     LENGTH_PREFIXED = "length-prefixed"  # each message after its length, a little-endian int32

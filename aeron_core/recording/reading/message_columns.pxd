@@ -9,7 +9,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 cdef class MessageColumns:
     cdef readonly AtomicBuffer payload          # the messages, without gaps
     cdef readonly AtomicBuffer boundaries       # capacity + 1 int32: message i lies from entry i up to entry i + 1
-    cdef readonly AtomicBuffer positions        # capacity int64: the position behind each message
+    cdef readonly AtomicBuffer positions        # capacity int64: the position after each message
     cdef readonly AtomicBuffer reserved_values  # capacity int64: that of the first frame of each message
     cdef readonly AtomicBuffer flags            # capacity int32: of the first frame, or-ed with those of the others
     cdef readonly int64_t capacity              # messages

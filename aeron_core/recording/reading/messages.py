@@ -24,14 +24,14 @@ _CHUNK_LENGTH: Final = 4 * 1024 * 1024
 class RecordedMessage:
     """One whole message."""
 
-    position: int  # behind its last frame, as `offer` returned it
+    position: int  # after its last frame, as `offer` returned it
     time_ns: int  # recording time since the epoch; 0 if the index has none
     reserved_value: int  # of its first fragment
     payload: bytes
 
 
 def messages(recording: Recording, begin: int, end: int) -> Iterator[RecordedMessage]:
-    """Yield the messages that begin at or behind `begin` and end at or before `end`.
+    """Yield the messages that begin at or after `begin` and end at or before `end`.
 
     Raises ConfigurationError if no frame begins at `begin`, and the errors of `Recording.read`.
     """

@@ -1,6 +1,6 @@
 """Verification: reads a whole recording and reports faults with their positions.
 
-Every frame must match its position, and every part that the index covers must have the stored check sum. Files are
+Every frame must match its position, and every part that the index covers must have the stored checksum. Files are
 not changed.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
@@ -18,9 +17,6 @@ from aeron_core.recording.storage import names
 from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
-
-#: Bytes of one part without a check sum. An invented number: the same as under one check sum.
-_PIECE_LENGTH: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class VerifiedRecording:
     end: int
     frame_count: int = 0
     check_sum_count: int = 0
-    covered_length: int = 0  # bytes under a check sum
+    covered_length: int = 0  # bytes under a checksum
     faults: list[RecordingFault] = field(default_factory=list)
 
 
@@ -87,7 +83,7 @@ class _Verification:
         if length < 0:
             self._add_fault(begin, base, "is missing")
         elif length < end - base:
-            self._add_fault(base + length, base, f"ends there: must go on to position {end}")
+            self._add_fault(base + length, base, f"ends there: must extend to position {end}")
         else:
             for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
                 self._verify_piece(base, piece_begin, piece_end, crc32)
@@ -96,7 +92,7 @@ class _Verification:
         self._on_progress(end - begin)
 
     def _pieces(self, base: int, begin: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-        """Yield (begin, end, check sum) of the parts of a segment; None without a check sum."""
+        """Yield (begin, end, checksum) of the parts of a segment; None without a checksum."""
         for entry in self._recording.index_entries(base):
             covered = int(entry["end_position"])
             if covered > begin:
@@ -117,11 +113,11 @@ class _Verification:
             found = check_sum(self._scanner, data, offset, end - begin, begin)
             if found != crc32:
                 self._add_fault(
-                    begin, base, f"check sum {found:#010x} of the frames up to {end}: must be {crc32:#010x}"
+                    begin, base, f"checksum {found:#010x} of the frames up to {end}: must be {crc32:#010x}"
                 )
 
     def _verify_tail(self) -> None:
-        """Check the data of the last segment behind the end: whole frames of an incomplete message."""
+        """Check the data of the last segment after the end: whole frames of an incomplete message."""
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):
@@ -136,7 +132,7 @@ class _Verification:
             self._add_fault(
                 begin + scanned,
                 base,
-                f"{length - scanned} bytes behind the end are no whole frames: {self._scanner.fault_text()}; a "
+                f"{length - scanned} bytes after the end are not whole frames: {self._scanner.fault_text()}; a "
                 "recorder that continues it truncates them",
             )
 

@@ -1,4 +1,4 @@
-"""Upload thread: runs an uploader and the retention of its remote archive beside the recorder."""
+"""Upload thread: runs an uploader and the retention of its remote archive, separate from the recorder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAUSE_S: Final = 1.0
 
 
 class UploadThread:
-    """Runs from `start` to `close`."""
+    """The thread of one uploader; runs from `start` to `close`."""
 
     def __init__(
         self, uploader: Uploader, retention: Retention, clock: Callable[[], int] = time.time_ns

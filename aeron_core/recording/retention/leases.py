@@ -24,7 +24,7 @@ _SUFFIX: Final = ".json"
 
 
 class Lease(BaseModel):
-    """One reader's positions by recording id: it needs everything from there on."""
+    """A reader's positions by recording id; the reader needs all data from these positions on."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
@@ -65,11 +65,6 @@ def read_leases(store: FileStore) -> list[Lease]:
         if name.endswith(_SUFFIX) and not name.startswith(".")
     )
     return [lease for lease in found if lease is not None]
-
-
-def delete_lease(store: FileStore, name: str) -> None:
-    """Delete the lease of a reader."""
-    store.delete(_file(_checked(name)))
 
 
 def needed_from(

@@ -15,7 +15,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class RecordingState(StrEnum):
-    """States by the names that commands print."""
+    """State of a recording; the value is the name that commands print."""
 
     LIVE = "live"  # its recorder is alive
     ABANDONED = "abandoned"  # its recorder died; the next one continues or stops it

@@ -13,8 +13,8 @@ from aeron_core.recording.storage.file_store import FileStore, LocalStore, missi
 if TYPE_CHECKING:
     from pyarrow import fs
 
-#: Age from which a file's modification time identifies its version. Object stores count in seconds; the rest of
-#: this invented number allows for a difference between their clock and ours.
+#: Age from which a file's modification time identifies its version. Object stores have timestamps in seconds;
+#: the margin, an invented number, covers the difference between their clock and ours.
 _SETTLED_NS: Final = 60_000_000_000
 
 

@@ -1,4 +1,4 @@
-"""Check sum of a part of a recording: CRC-32 of its frames; of padding, only the header counts."""
+"""Checksum of a part of a recording: CRC-32 of its frames; of padding, only the header counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aeron_core.recording.storage.frame_scanner import FrameScanner
 
 
 def check_sum(scanner: FrameScanner, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
-    """Return the check sum of `length` bytes at `begin`, with the first frame at `position`.
+    """Return the checksum of `length` bytes at `begin`, with the first frame at `position`.
 
     Raises CorruptRecordingError unless they are whole frames.
     """

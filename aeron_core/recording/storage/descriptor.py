@@ -33,7 +33,7 @@ class RecordingDescriptor(BaseModel):
     initial_term_id: _Int32
     term_length: int  # bytes
     mtu_length: int  # bytes of the longest frame, header included
-    segment_length: int  # bytes of a segment file, a power of two of terms
+    segment_length: int  # bytes of a segment file, a power-of-two number of terms
     start_position: _Position  # of the first frame that was not purged
     stop_position: _Position | None = None  # None while it is live, or if its recorder died
     start_time_ns: int  # since the epoch

@@ -1,11 +1,11 @@
-"""Index of a segment: recording times of positions, and check sums of the bytes between them.
+"""Index of a segment: recording times of positions, and checksums of the bytes between them.
 
 An entry covers the bytes from the end of the previous entry, or from the segment's first frame. It is written
 before its position counts as recorded, at most once per millisecond unless 1 MiB was written.
 
-    end position  int64     behind the last frame that it covers
+    end position  int64     after the last frame that it covers
     time          int64     when it was recorded, nanoseconds since the epoch
-    check sum     uint32    CRC-32 of the frames; for padding, of its header only
+    checksum      uint32    CRC-32 of the frames; for padding, of its header only
     flags         uint32    1: the last frame ends a message
 """
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 ENTRY: Final = np.dtype([("end_position", "<i8"), ("time_ns", "<i8"), ("crc32", "<u4"), ("flags", "<u4")])
 
-#: Maximum length under one check sum, and minimum time between two entries. Invented numbers: the index stays small,
+#: Maximum length under one checksum, and minimum time between two entries. Invented numbers: the index stays small,
 #: 24 bytes per MiB or at most a thousand entries per second.
 MAX_COVERED_LENGTH: Final = 1024 * 1024
 MIN_INTERVAL_NS: Final = 1_000_000

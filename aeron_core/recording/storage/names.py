@@ -11,7 +11,7 @@
     <id>/recording.json             descriptor: the catalogue's entry of one recording
     <id>/mark                       current position of a live recording
     <id>/<id>-<position>.rec        segment: raw frames from that position on
-    <id>/<id>-<position>.idx        index: recording times and check sums of the frames
+    <id>/<id>-<position>.idx        index: recording times and checksums of the frames
 
 Segment files have the names and layout of Aeron Archive: a segment begins at the start of a term, and the
 frame at position `p` has the file offset `p - base`. Source: AeronArchive, Archive.segmentFileName and

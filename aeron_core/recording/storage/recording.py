@@ -51,7 +51,7 @@ class Recording:
 
     @property
     def position(self) -> int:
-        """The position up to which it can be read: behind a whole message, unless the recording ended within one."""
+        """The position up to which it can be read: after a whole message, unless the recording ended within one."""
         descriptor = self.descriptor
         if descriptor.stop_position is not None:
             return descriptor.stop_position
@@ -116,7 +116,7 @@ class Recording:
             if len(data) != length:
                 self._check_range(position, end)
                 raise CorruptRecordingError(
-                    f"{self._store.uri}/{name}: ends at position {position + len(data)}: must go on to "
+                    f"{self._store.uri}/{name}: ends at position {position + len(data)}: must extend to "
                     f"{position + length}"
                 )
             yield position, data
@@ -138,7 +138,7 @@ class Recording:
         if read != length:
             self._check_range(position, position + length)
             raise CorruptRecordingError(
-                f"{self._store.uri}/{name}: ends at position {position + read}: must go on to {position + length}"
+                f"{self._store.uri}/{name}: ends at position {position + read}: must extend to {position + length}"
             )
         return read
 
@@ -166,7 +166,7 @@ class Recording:
         return position
 
     def time_behind(self, position: int) -> int:
-        """Return the recording time of the first message behind `position`, in nanoseconds since the epoch.
+        """Return the recording time of the first message after `position`, in nanoseconds since the epoch.
 
         If the index has no entry for it yet, the time of the last message before it.
         """
@@ -190,7 +190,7 @@ class Recording:
         return max(best, term_begin, floor)
 
     def border_after(self, position: int) -> int:
-        """Return the first known end of a message at or behind `position`, at most the recording's position."""
+        """Return the first known end of a message at or after `position`, at most the recording's position."""
         descriptor = self.descriptor
         term_end = -(-position // descriptor.term_length) * descriptor.term_length
         entries = self.index_entries(self.segment_base(position))
@@ -208,9 +208,9 @@ class Recording:
         start, position = self.start_position, self.position
         if begin < start:
             raise DataLossError(
-                f"recording {self.recording_id} position {begin}: was purged, the first that is held is {start}"
+                f"recording {self.recording_id} position {begin}: was purged, the first available position is {start}"
             )
         if end > position:
             raise DataLossError(
-                f"recording {self.recording_id} position {end}: was not recorded, the last is {position}"
+                f"recording {self.recording_id} position {end}: was not recorded, the last position is {position}"
             )

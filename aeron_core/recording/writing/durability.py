@@ -14,7 +14,7 @@ DEFAULT_INTERVAL_NS: Final = 25_000_000
 
 
 class DurabilityPolicy(StrEnum):
-    """Policies by their names on the command line and in settings."""
+    """Durability policy; the value is its name on the command line and in settings."""
 
     BLOCK = "block"  # each written block is flushed to disk before the sender may continue
     INTERVAL = "interval"  # written data is flushed after an interval, or when the sender may wait for it

@@ -22,7 +22,7 @@ from aeron_core.recording.writing.recording_writer import RecordingWriter
 _TURN_LENGTH: Final = 4 * 1024 * 1024
 #: Time between retries after a disk error. An invented number: an operator frees space within minutes.
 RETRY_NS: Final = 1_000_000_000
-# Bytes of one write: the maximum under one check sum.
+# Bytes of one write: the maximum under one checksum.
 _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
 # Unflushed bytes that are flushed before the interval is over if no more data arrives: the sender may be waiting for
 # them. Invented numbers: half of the reference's initial receiver window, which is at most half a term.

@@ -86,7 +86,7 @@ class RecorderParams:
 
 
 class Recorder:
-    """An agent; one thread runs it, and no other code may poll its subscriptions.
+    """The agent that records subscriptions; one thread runs it, and no other code may poll the subscriptions.
 
     Raises ArchiveInUseError if the archive has another recorder, ConfigurationError if it is not a local folder.
     """

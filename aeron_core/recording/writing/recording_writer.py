@@ -2,10 +2,10 @@
 
 Not here: the source of the frames (image_recorder), and the end of an interrupted recording (recovery).
 
-    written position     behind the last appended frame
-    recorded position    behind the last frame that is as durable as the policy requires: flow control lets the
+    written position     after the last appended frame
+    recorded position    after the last frame that is as durable as the policy requires: flow control lets the
                          sender pass it
-    mark                 behind the last message before the recorded position: readers may read up to it
+    mark                 after the last message before the recorded position: readers may read up to it
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class RecordingWriter:
 
     @property
     def border_position(self) -> int:
-        """Behind the last whole message that was written."""
+        """Position after the last whole message that was written."""
         return self._border_position
 
     def append(self, block: memoryview, now_ns: int) -> None:
@@ -146,7 +146,7 @@ class RecordingWriter:
             self._mark.beat(now_ns // 1_000_000)
 
     def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
-        """Flush, and store the end of the recording, behind the last whole message, in the catalogue."""
+        """Flush, and store the end of the recording, after the last whole message, in the catalogue."""
         self._cover(now_ns, is_forced=True)
         self.flush(now_ns)
         self.descriptor = update_descriptor(

@@ -1,6 +1,6 @@
 """Recovery: finds the end of a recording that was not stopped, and truncates an incomplete last frame.
 
-Data that the index covers with a correct check sum was flushed. Data behind it was written and is present unless
+Data that the index covers with a correct checksum was flushed. Data after it was written and is present unless
 the machine has crashed since.
 """
 
@@ -28,8 +28,8 @@ from aeron_core.recording.writing.segment_writer import SegmentWriter
 class Resumption:
     """The positions at which a recording continues."""
 
-    position: int  # behind the last whole frame
-    border_position: int  # behind the last whole message
+    position: int  # after the last whole frame
+    border_position: int  # after the last whole message
 
 
 def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:

@@ -22,7 +22,7 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor
 
 
 class StagingLog:
-    """Begins at `position` of the described recording; one thread uses it."""
+    """A log in process memory that begins at `position` of the described recording; one thread uses it."""
 
     def __init__(self, descriptor: RecordingDescriptor, position: int) -> None:
         shift = descriptor.position_bits_to_shift
@@ -71,7 +71,7 @@ class StagingLog:
     ) -> Iterator[memoryview]:
         done = 0
         while done < count:
-            # At most one term ahead of the taken position, so that no frame is overwritten.
+            # Stay at most one term ahead of the taken position, so that no frame is overwritten.
             self._limit.put_i64_release(0, self._taken + self._log.term_length)
             result = self._appender.offer_batch(data, boundaries, first + done, count - done, reserved_value)
             if result == wire.RESULT_ERROR:

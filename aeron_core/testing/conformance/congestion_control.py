@@ -21,7 +21,7 @@ _STEPS: Final = 2000
 
 
 class CongestionControlConformance(ABC):
-    """Subclass as `Test…` and override `make`."""
+    """Suite for a congestion control: subclass as `Test…` and override `make`."""
 
     #: Argument of `make`; some tests change it.
     params = CongestionControlParams(

@@ -68,7 +68,7 @@ class WirePeer:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that was queued has left."""
+        """Whether all queued bytes were sent."""
         return not self._unsent
 
     def work(self) -> None:

@@ -54,7 +54,7 @@ _BODY: Final = b'{"message":"%s"}' % (b"0123456789abcdef" * 256)
 
 
 class ConnectionMediumConformance(ConnectionMedium):
-    """Subclass it as `Test…`; see the module for an example."""
+    """Suite for a medium with connections: subclass as `Test…`; see the module for an example."""
 
     # Receiving
 

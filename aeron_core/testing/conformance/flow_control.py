@@ -27,7 +27,7 @@ _STEPS: Final = 500
 
 
 class FlowControlConformance(ABC):
-    """Subclass as `Test…` and override `make`; override the rest if the strategy requires more."""
+    """Suite for a flow control: subclass as `Test…` and override `make`, and the rest if the strategy requires more."""
 
     #: Argument of `make`.
     params = FlowControlParams(

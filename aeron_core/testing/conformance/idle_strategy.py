@@ -22,7 +22,7 @@ _CYCLES: Final = 100
 
 
 class IdleStrategyConformance(ABC):
-    """Subclass as `Test…` and override `make`."""
+    """Suite for an idle strategy: subclass as `Test…` and override `make`."""
 
     params = IdleStrategyParams(agent="conductor", signal_name="/aeron-core-conformance")
 

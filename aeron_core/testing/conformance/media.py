@@ -27,7 +27,7 @@ _POLLS: Final = 1000
 
 
 class MediaTransportConformance(ABC):
-    """Subclass as `Test…`; override `make` and the channels.
+    """Suite for a medium: subclass as `Test…` and override `make` and the channels.
 
     Endpoints that open datagram sockets with `open_datagrams` run on a simulated network, others on the real one.
     """

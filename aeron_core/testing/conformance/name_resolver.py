@@ -15,7 +15,7 @@ _KEYS: Final = ("endpoint", "control", "interface")
 
 
 class NameResolverConformance(ABC):
-    """Subclass as `Test…`; override `make` and `known_name`."""
+    """Suite for a name resolver: subclass as `Test…` and override `make` and `known_name`."""
 
     params = NameResolverParams()
     #: A name that the resolver resolves: host and port, or a name for both.

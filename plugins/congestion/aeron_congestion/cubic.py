@@ -46,7 +46,10 @@ _LONGEST_RTT_TIMEOUT_NS = 1_000_000_000
 
 
 class CubicCongestionControl(CongestionControl):
-    """Takes no options in `cc=`; settings control round-trip measurement, the initial value and TCP mode."""
+    """CUBIC window of one image. Takes no options in `cc=`.
+
+    Settings control round-trip measurement, the initial round-trip time and TCP mode.
+    """
 
     def __init__(self, params: CongestionControlParams) -> None:
         if params.options:

@@ -1,6 +1,7 @@
 """Static window: the receiver always offers the configured window.
 
-The maximum is half a term; the specification suggests a quarter: see `docs/decisions/`.
+The maximum is half a term; the specification suggests a quarter: see
+`docs/decisions/0002-a-receiver-offers-half-a-term.md`.
 Source: aeron_congestion_control.c, aeron_static_window_congestion_control_strategy.
 """
 

@@ -33,10 +33,12 @@ _NO_HOLD = (1 << 63) - 1
 
 
 class MinFlowControl(FlowControl):
-    """Options `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`.
+    """The limit of the slowest receiver of a group.
 
-    A NAK can request up to 4 windows. The publication is connected while at least the required number of receivers is
-    counted; with fewer the limit does not advance.
+    Options: `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`.
+
+    A NAK can request up to `rrwm` windows, 4 by default. The publication is connected while at least the required
+    number of receivers is counted; with fewer the limit does not advance.
     """
 
     def __init__(self, params: FlowControlParams) -> None:

@@ -261,7 +261,7 @@ def _check(params: NameResolverParams) -> None:
     if not params.driver_name or not params.interface:
         raise ConfigurationError(
             "name_resolver=driver without resolver_name or resolver_interface "
-            "(AERON_DRIVER_RESOLVER_NAME, AERON_DRIVER_RESOLVER_INTERFACE): must be given both"
+            "(AERON_DRIVER_RESOLVER_NAME, AERON_DRIVER_RESOLVER_INTERFACE): set both"
         )
     if name_length(params.driver_name) > MAX_NAME_LENGTH:
         raise ConfigurationError(

@@ -137,7 +137,10 @@ class Gossip:
             self.has_namesake |= entry.is_self and not self._is_own_address(peer)
             return
         if not _is_acceptable(entry, peer):
-            raise ProtocolError(f"resolution of {entry.name[:MAX_NAME_LENGTH]!r} to {peer.host}:{peer.port}")
+            raise ProtocolError(
+                f"resolution of {entry.name[:MAX_NAME_LENGTH]!r} to {peer.host}:{peer.port}: must be a "
+                f"name of 1 to {MAX_NAME_LENGTH} bytes, the address of one host, and a port"
+            )
         # A time in the future would never time out; ignore entries older than the timeout.
         age_ms = max(0, entry.age_ms)
         if age_ms >= self._params.timeout_ms:

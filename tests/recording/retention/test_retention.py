@@ -53,7 +53,9 @@ def test_a_purge_deletes_whole_segments_before_a_position(three):
         [SEGMENT, 2 * SEGMENT],
     )
     assert names_in(three) == ["0-131072.idx", "0-131072.rec", "0-262144.idx", "0-262144.rec"]
-    with pytest.raises(DataLossError, match=f"position 0: was purged, the first that is held is {SEGMENT}"):
+    with pytest.raises(
+        DataLossError, match=f"position 0: was purged, the first available position is {SEGMENT}"
+    ):
         list(recording.read(0, SEGMENT))
 
 
@@ -261,7 +263,9 @@ def test_a_reader_that_is_overtaken_by_a_purge_gets_a_data_loss_error(three):
 
     purge_before(three.store, 0, 2 * SEGMENT)
 
-    with pytest.raises(DataLossError, match=f"position {TERM_LENGTH}: was purged, the first that is held is"):
+    with pytest.raises(
+        DataLossError, match=f"position {TERM_LENGTH}: was purged, the first available position is"
+    ):
         next(pieces)
 
 

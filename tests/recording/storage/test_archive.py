@@ -28,7 +28,7 @@ def test_a_folder_with_other_files_is_rejected_and_not_changed(tmp_path):
     (tmp_path / "thesis.tex").touch()
 
     with pytest.raises(
-        ConfigurationError, match="must be an archive of recordings, or empty; it holds 'thesis"
+        ConfigurationError, match="must be an archive of recordings, or empty; it contains 'thesis"
     ):
         Archive.create(tmp_path)
 

@@ -127,9 +127,11 @@ def test_reading_outside_of_the_recording_raises_with_the_range(written):
     written.append(b"a")
     recording = written.archive.recording(0)
 
-    with pytest.raises(DataLossError, match="recording 0 position 128: was not recorded, the last is 64"):
+    with pytest.raises(
+        DataLossError, match="recording 0 position 128: was not recorded, the last position is 64"
+    ):
         list(recording.read(0, 128))
-    with pytest.raises(DataLossError, match="position -32: was purged, the first that is held is 0"):
+    with pytest.raises(DataLossError, match="position -32: was purged, the first available position is 0"):
         list(recording.read(-32, 64))
 
 
@@ -137,7 +139,7 @@ def test_a_truncated_segment_raises_instead_of_ending_the_recording(written):
     written.append(b"a", b"b")
     os.truncate(written.folder / "0-0.rec", 64)
 
-    with pytest.raises(CorruptRecordingError, match=r"0-0.rec: ends at position 64: must go on to 128"):
+    with pytest.raises(CorruptRecordingError, match=r"0-0.rec: ends at position 64: must extend to 128"):
         written.data()
 
 

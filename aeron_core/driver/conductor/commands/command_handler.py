@@ -43,7 +43,7 @@ class CommandHandler:
         self._clients = clients
         self._resources = resources
         self._terminate = terminate
-        # Both by client id.
+        # Unfinished and queued commands by client id.
         self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
         self._waiting: dict[int, deque[commands.DriverCommand]] = {}
         self._waiting_count = 0

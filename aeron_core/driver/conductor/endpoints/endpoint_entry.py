@@ -155,7 +155,7 @@ class EndpointEntry:
 
 
 def _as_text(timestamp_offset: int | None) -> str:
-    # As the reference shows them; -1 is its value for a key that is missing.
+    # Spelled as by the reference, which uses -1 for a missing key.
     if timestamp_offset is None:
         return "-1 (not specified)"
     return (

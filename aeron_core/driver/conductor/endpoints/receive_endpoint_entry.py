@@ -182,7 +182,7 @@ class ReceiveEndpointEntry(EndpointEntry):
 
     def on_timer(self, now_ns: int) -> None:
         """Request a SETUP of any session once a second if there are subscriptions."""
-        # The timer runs at intervals: up to half of one early is closer to a second than later would be.
+        # The timer runs at intervals: half an interval early is closer to one second than a whole interval late.
         due_ns = (
             self._elicitation_ns
             + wire.PENDING_SETUP_TIMEOUT_NS

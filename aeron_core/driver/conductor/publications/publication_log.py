@@ -26,7 +26,7 @@ def publication_log_params(
     `channel`: of the publication's endpoint; None in shared memory. As in the reference, values that no URI sets are 0.
     """
     params = request.params
-    # As in the reference: of the URI that opened the socket, and only if it asks for a length.
+    # As in the reference, the lengths are those of the URI that opened the socket, 0 if it sets none.
     sockets = EndpointParameters() if channel is None else EndpointParameters.parse(channel.uri)
     start = params.start
     return LogBufferParams(

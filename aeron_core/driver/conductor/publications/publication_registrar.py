@@ -134,7 +134,7 @@ def _as_text(flag: bool) -> str:
 
 
 def _start_of(lifecycle: PublicationLifecycle, requested: StartPosition) -> list[tuple[str, object, object]]:
-    # Compared with where the stream started, not with where it is: the same URI stays valid after data was sent.
+    # Compare with the start of the stream, not with its current position: the same URI stays valid after data was sent.
     initial_term_id = lifecycle.log.initial_term_id
     existing = lifecycle.params.start or StartPosition(initial_term_id, initial_term_id, 0)
     return [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublicationRequest:
-    """Input of everything that a publication is made from."""
+    """The inputs for the creation of a publication."""
 
     command: AddPublication | AddExclusivePublication
     params: PublicationParameters

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """Input of everything that an image is made from; `subscription` is the first of those it is linked to."""
+    """The inputs for the creation of an image; `subscription` is the first one that is linked to it."""
 
     correlation_id: int
     endpoint: ReceiveEndpointEntry

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def image_log_params(settings: DriverSettings, request: ImageRequest) -> LogBufferParams:
     """Return the metadata of the log of an image; as in the reference, values that no URI sets are 0."""
     params, setup = request.subscription.params, request.setup
-    # As in the reference: of the URI that opened the socket, and only if it asks for a length.
+    # As in the reference, the lengths are those of the URI that opened the socket, 0 if it sets none.
     sockets = EndpointParameters.parse(request.endpoint.channel.uri)
     return LogBufferParams(
         initial_term_id=setup.initial_term_id,

@@ -42,9 +42,9 @@ class ReceiveDestinations:
             self._params(uri)
             return self._resolution.start(
                 transport, uri, is_publication=True
-            ), lambda channel: self._add_beside(command, SubscriptionKind.SPY, channel.uri, channel)
+            ), lambda channel: self._add_local(command, SubscriptionKind.SPY, channel.uri, channel)
         if transport.is_shared_memory:
-            self._add_beside(command, SubscriptionKind.SHARED_MEMORY, uri)
+            self._add_local(command, SubscriptionKind.SHARED_MEMORY, uri)
             return None
         # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
         check_destination(uri, is_send=False)
@@ -59,7 +59,7 @@ class ReceiveDestinations:
                 image.add_connection(ImageConnection(endpoint.destinations[-1].native))
         self._context.clients.on_success(command.correlation_id)
 
-    def _add_beside(
+    def _add_local(
         self,
         command: AddRcvDestination,
         kind: SubscriptionKind,
@@ -67,7 +67,7 @@ class ReceiveDestinations:
         spied: Channel | None = None,
     ) -> None:
         owner = self._owner(command)
-        beside = SubscriptionEntry(
+        local = SubscriptionEntry(
             kind=kind,
             registration_id=owner.registration_id,
             client_id=owner.client_id,
@@ -78,9 +78,9 @@ class ReceiveDestinations:
         )
         subscriptions = self._registrars.subscriptions
         lifecycles = self._registrars.network.lifecycles if spied else self._registrars.ipc.lifecycles
-        links = subscriptions.reserve_links_of(beside, lifecycles)
-        subscriptions.all.append(beside)
-        owner.beside.append(beside)
+        links = subscriptions.reserve_links_of(local, lifecycles)
+        subscriptions.all.append(local)
+        owner.local_destinations.append(local)
         self._context.clients.on_success(command.correlation_id)
         for link in links:
             link.establish()
@@ -90,7 +90,7 @@ class ReceiveDestinations:
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy or transport.is_shared_memory:
-            self._remove_beside(command)
+            self._remove_local(command)
             return None
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, lambda channel: self._remove_network(command, channel)
@@ -104,14 +104,14 @@ class ReceiveDestinations:
             endpoint.remove_destination(destination)
         self._context.clients.on_success(command.correlation_id)
 
-    def _remove_beside(self, command: RemoveRcvDestination) -> None:
+    def _remove_local(self, command: RemoveRcvDestination) -> None:
         owner = self._find(command)
-        beside = next((each for each in owner.beside if each.channel == command.channel), None)
-        if beside is None:
+        local = next((each for each in owner.local_destinations if each.channel == command.channel), None)
+        if local is None:
             raise _unknown(command)
-        owner.beside.remove(beside)
+        owner.local_destinations.remove(local)
         self._context.clients.on_success(command.correlation_id)
-        self._registrars.subscriptions.remove(beside, self._registrars.lifecycles(), notify=True)
+        self._registrars.subscriptions.remove(local, self._registrars.lifecycles(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParameters:
         return self._registrars.subscriptions.params_of(uri)

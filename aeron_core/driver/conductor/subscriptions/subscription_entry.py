@@ -34,8 +34,8 @@ class SubscriptionEntry:
     spied: Channel | None = None  # channel of the publications that a spy reads
     #: Whether its session id is set later, by the responses to a request.
     is_for_responses: bool = False
-    #: Its destinations in shared memory and spies, which have the same registration id.
-    beside: list[SubscriptionEntry] = field(default_factory=list)
+    #: Entries for its destinations in shared memory and its spies; they have the same registration id.
+    local_destinations: list[SubscriptionEntry] = field(default_factory=list)
 
     @property
     def awaits_response(self) -> bool:

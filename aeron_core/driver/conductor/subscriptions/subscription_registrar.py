@@ -208,7 +208,7 @@ class SubscriptionRegistrar:
     ) -> None:
         """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
         lifecycles = list(lifecycles)
-        for each in subscription.beside:
+        for each in subscription.local_destinations:
             self.remove(each, lifecycles)
         self.all.remove(subscription)
         self.context.events.note(

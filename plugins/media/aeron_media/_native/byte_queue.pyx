@@ -103,7 +103,7 @@ cdef class ByteQueue:
         if lead < 0:
             raise ValueError(f"lead={lead}: must not be negative")
         if max_capacity <= lead:
-            raise ValueError(f"max_capacity={max_capacity}: must be more than {lead}, which is the lead")
+            raise ValueError(f"max_capacity={max_capacity}: must be more than lead={lead}")
         self._budget = budget
         self.max_capacity = max_capacity
         self._lead = lead

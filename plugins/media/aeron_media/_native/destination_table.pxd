@@ -5,7 +5,7 @@ from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen
 from aeron_core._native.datagrams cimport SendBatch
 
 cpdef enum:
-    MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and a bound on what strangers can add
+    MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and it bounds what unknown hosts can add
 
 # Orders of the conductor to an endpoint with several destinations, with their arguments.
 cpdef enum:
@@ -48,9 +48,9 @@ cdef class DestinationTable:
 
 @cython.final
 cdef class FanOut:
-    cdef int32_t _lengths[16]         # of the original entries; 16 is BATCH_CAPACITY
+    cdef int32_t _lengths[16]         # lengths of the original entries; 16 is BATCH_CAPACITY
     cdef int32_t _count
-    cdef int32_t _most_entries      # that one destination accepted
+    cdef int32_t _most_entries        # most entries that one destination accepted
     cdef int64_t _most_bytes
 
     cdef int32_t begin(self, SendBatch batch) noexcept nogil

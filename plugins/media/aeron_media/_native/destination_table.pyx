@@ -13,7 +13,7 @@ from aeron_core._native.datagrams cimport SendBatch
 
 cdef enum:
     INITIAL_CAPACITY = 8
-    PORT_OFFSET = 2     # in a sockaddr_in as in a sockaddr_in6
+    PORT_OFFSET = 2     # the same in sockaddr_in and sockaddr_in6
     PORT_LENGTH = 2
 
 

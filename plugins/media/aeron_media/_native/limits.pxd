@@ -1,8 +1,8 @@
 # Limits of image feeds; durations are nanoseconds.
 
 cpdef enum:
-    MAX_STREAMS = 16                       # per connection
+    MAX_STREAMS = 16                       # streams per connection
     NO_INDEX = -2                          # not -1, which signals an exception
     REFRESH_INTERVAL_NS = 1000000000       # between two checks for new subscribed streams
-    JOIN_TIMEOUT_NS = 5000000000           # for the image of a new stream, for which the others wait
-    RETRY_INTERVAL_NS = 60000000000        # after an image could not be created
+    JOIN_TIMEOUT_NS = 5000000000           # wait for the image of a new stream, which delays the other streams
+    RETRY_INTERVAL_NS = 60000000000        # delay after an image could not be created

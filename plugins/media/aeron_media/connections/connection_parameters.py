@@ -111,8 +111,8 @@ class ConnectionParameters(TlsParameters):
             if mine != theirs:
                 field = type(self).model_fields[name]
                 raise ChannelUriError(
-                    f"{field.alias or name}={uri_text(field, mine)} in {str(uri)!r}: is {uri_text(field, theirs)} for "
-                    "the channels that share this address already"
+                    f"{field.alias or name}={uri_text(field, mine)} in {str(uri)!r}: must be "
+                    f"{uri_text(field, theirs)}, as in the channels that already share this address"
                 )
 
 

@@ -24,12 +24,12 @@ cdef class ImageFeed:
     cdef int32_t _bits
     cdef int32_t _max_payload_length
     cdef int32_t _window_length
-    cdef int64_t _limit                       # the lowest of all streams
-    cdef AtomicBuffer _wanted                 # int32 each
-    cdef AtomicBuffer _stream_ids             # int32 each
-    cdef AtomicBuffer _limits                 # int64 each; NO_POSITION while there is no image
-    cdef int32_t _count                       # of streams
-    cdef bint _had_stream                     # there was an image once
+    cdef int64_t _limit                       # lowest limit of all streams
+    cdef AtomicBuffer _wanted                 # stream ids, int32 each
+    cdef AtomicBuffer _stream_ids             # stream ids in use, int32 each
+    cdef AtomicBuffer _limits                 # limit of each stream, int64; NO_POSITION while it has no image
+    cdef int32_t _count                       # number of streams
+    cdef bint _had_stream                     # an image existed at some time
     cdef AtomicBuffer _behind                 # saved bytes that follow a message in a foreign buffer
     cdef SocketAddress _source
     cdef Setup _setup

@@ -7,11 +7,11 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 
 @cython.final
 cdef class LogMessage:
-    cdef readonly bint is_message         # otherwise padding, or fragments to be skipped
-    cdef readonly int64_t step            # distance to the next message
-    cdef readonly int64_t offset          # of its first frame
+    cdef readonly bint is_message         # false for padding, and for fragments to skip
+    cdef readonly int64_t step            # bytes to the next message
+    cdef readonly int64_t offset          # offset of the first frame
     cdef readonly int64_t payload_length
-    cdef readonly int64_t reserved_value  # of its first frame
+    cdef readonly int64_t reserved_value  # reserved value of the first frame
 
     @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
     cdef bint look(self, LogBuffer log, int64_t position) except -1 nogil

@@ -9,7 +9,7 @@ from aeron_media.lumberjack._native cimport bounds
 cdef class AckQueue:
     cdef readonly int32_t size
     cdef int32_t _first
-    cdef AtomicBuffer _positions    # int64 each, as the others
+    cdef AtomicBuffer _positions    # the four rings have one int64 per window
     cdef AtomicBuffer _sequences
     cdef AtomicBuffer _versions
     cdef AtomicBuffer _totals

@@ -1,6 +1,6 @@
 """Windows with an outstanding acknowledgement, oldest first: to be sent by a reader, or received by a writer.
 
-Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`feed`).
+Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`image_feed`).
 Invariant: positions never decrease from one entry to the next.
 """
 
@@ -17,10 +17,10 @@ class AckQueue:
     """
 
     def __init__(self) -> None:
-        self._positions = AtomicBuffer.allocate(bounds.MAX_PENDING_ACKS * 8)
-        self._sequences = AtomicBuffer.allocate(bounds.MAX_PENDING_ACKS * 8)
-        self._versions = AtomicBuffer.allocate(bounds.MAX_PENDING_ACKS * 8)
-        self._totals = AtomicBuffer.allocate(bounds.MAX_PENDING_ACKS * 8)
+        self._positions = AtomicBuffer.allocate(bounds.MAX_QUEUED_ACKS * 8)
+        self._sequences = AtomicBuffer.allocate(bounds.MAX_QUEUED_ACKS * 8)
+        self._versions = AtomicBuffer.allocate(bounds.MAX_QUEUED_ACKS * 8)
+        self._totals = AtomicBuffer.allocate(bounds.MAX_QUEUED_ACKS * 8)
         self.size = 0
         self._first = 0
 
@@ -32,11 +32,11 @@ class AckQueue:
 
     def is_full(self) -> bool:
         """Return whether no more windows can be added."""
-        return self.size == bounds.MAX_PENDING_ACKS
+        return self.size == bounds.MAX_QUEUED_ACKS
 
     def push(self, version: int, sequence: int, position: int, total: int) -> int:
         """Add a window to a queue that is not full; return the number of windows."""
-        at = (self._first + self.size) % bounds.MAX_PENDING_ACKS * 8
+        at = (self._first + self.size) % bounds.MAX_QUEUED_ACKS * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._versions.put_i64(at, version)
@@ -46,7 +46,7 @@ class AckQueue:
 
     def raise_last(self, sequence: int, position: int, total: int) -> int:
         """Extend the newest window to later events; return the number of windows."""
-        at = (self._first + self.size - 1) % bounds.MAX_PENDING_ACKS * 8
+        at = (self._first + self.size - 1) % bounds.MAX_QUEUED_ACKS * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._totals.put_i64(at, total)
@@ -70,6 +70,6 @@ class AckQueue:
 
     def pop(self) -> int:
         """Remove the oldest window; return the number of windows left."""
-        self._first = (self._first + 1) % bounds.MAX_PENDING_ACKS
+        self._first = (self._first + 1) % bounds.MAX_QUEUED_ACKS
         self.size -= 1
         return self.size

@@ -23,7 +23,10 @@ class Snapshot:
 
 
 class ConnectionCounters:
-    """Used by the conductor; `names` has one counter name for each value of a snapshot."""
+    """Counters of the connections of an endpoint; used by the conductor.
+
+    `names` has one counter name for each value of a snapshot.
+    """
 
     def __init__(
         self,

@@ -22,30 +22,28 @@ _TEXTS: Final = {
     faults.BROKEN_COMPRESSION: "C frame with a payload that is not a zlib stream, after {value} bytes of it",
     faults.CUT_COMPRESSION: "C frame that ends before its zlib stream does, after {value} bytes of it",
     faults.CUT_FRAME: "C frame that ends within another frame, after {value} bytes of it",
-    faults.BUDGET_SPENT: "no memory left: all connections hold {value} bytes of {limit}; max-memory= sets it",
+    faults.BUDGET_SPENT: "no memory left: all connections use {value} bytes of {limit}; max-memory= sets it",
     faults.WINDOW_TOO_LARGE: "window of {value} events: at most {limit}; max-window= sets it",
     faults.EVENT_OUTSIDE_WINDOW: "event {value}: outside of its window of {limit} events",
-    faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true makes one of any bytes",
-    faults.SINK_FAILED: "event {value}: the sink failed",
-    end_reasons.UNFINISHED: "a window of {limit} events lacked {value}, or a frame its end, for longer than "
+    faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true wraps any message in one",
+    faults.SINK_FAILED: "event {value}: its processing failed",
+    end_reasons.UNFINISHED: "{value} of {limit} events of a window, or the rest of a frame, have not arrived within "
     "window-timeout=",
     end_reasons.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=",
     end_reasons.NO_IMAGE: "no image: it could not be created, or no subscription accepts the session",
     end_reasons.ABANDONED: "all subscriptions to it are closed; the writer will send unacknowledged events again",
     end_reasons.REJECTED: "a subscriber has rejected its image",
     end_reasons.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} "
-    "windows owed",
+    "windows unacknowledged",
     end_reasons.WRONG_ACK: "acknowledgement of event {value} in a window of {limit} events, or with version 1",
     end_reasons.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are "
     "sent again",
-    end_reasons.NO_PROGRESS: "the reader has sent signs of life and acknowledged nothing for longer than "
-    "progress-timeout=, "
-    "with {value} windows owed",
-    end_reasons.STALLED: "the reader has sent signs of life and acknowledged nothing for 5 minutes, with "
-    "{value} windows "
-    "owed; the connection stays open unless progress-timeout= limits it",
+    end_reasons.NO_PROGRESS: "the reader has sent keep-alives and acknowledged nothing for longer than "
+    "progress-timeout=, with {value} windows unacknowledged",
+    end_reasons.STALLED: "the reader has sent keep-alives and acknowledged nothing for 5 minutes, with {value} windows "
+    "unacknowledged; the connection stays open unless progress-timeout= limits it",
     end_reasons.NOT_CONNECTED: "not connected within timeout=",
-    end_reasons.TOO_LARGE: "a frame of {value} bytes or more, for which all connections may hold {limit}; "
+    end_reasons.TOO_LARGE: "a frame of {value} bytes or more, but all connections may use {limit} bytes; "
     "max-memory= sets it",
     end_reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
 }

@@ -10,7 +10,10 @@ from aeron_media.connections.tls.connections import TlsConnections
 
 
 class TlsCounters:
-    """Used by the conductor; `new_counter` allocates a counter by its name, which begins with `prefix`."""
+    """Counters of failed TLS connections of one endpoint; used by the conductor.
+
+    `new_counter` allocates a counter by its name, which begins with `prefix`.
+    """
 
     def __init__(self, prefix: str, new_counter: Callable[[str], AtomicCounter]) -> None:
         self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}

@@ -41,9 +41,9 @@ class LumberjackChannel(Channel):
     """A Lumberjack channel with its names resolved."""
 
     params: LumberjackParameters | None = None
-    #: Of each reader in order, None while its name is unresolved; empty for a subscription.
+    #: Address of each reader in order, None while its name is unresolved; empty for a subscription.
     addresses: tuple[SocketAddress | None, ...] = ()
-    #: Of each reader in order, or of the listener; empty for plain connections.
+    #: TLS contexts of each reader in order, or of the listener; empty for plain connections.
     tls: tuple[TlsContexts, ...] = field(default=(), compare=False)
 
     @property

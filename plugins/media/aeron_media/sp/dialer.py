@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Dialer:
-    """Times are nanoseconds of the agent's clock."""
+    """Schedule of connection attempts; times are nanoseconds of the agent's clock."""
 
     def __init__(self, params: PairParams) -> None:
         self._init_ns = params.backoff_init_ns

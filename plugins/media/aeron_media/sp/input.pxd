@@ -16,12 +16,12 @@ cdef class Input:
     cdef readonly ByteQueue queue
     cdef readonly ImageFeed feed                 # None without subscribers
     cdef readonly bint is_fed
-    cdef readonly bint has_received         # a message has been received
-    cdef bint is_watched                    # epoll sets `is_readable` when there is something to read
+    cdef readonly bint has_received            # a message has been received
+    cdef bint is_watched                    # epoll watches the connection and sets `is_readable`
     cdef bint is_readable
     cdef bint is_blocked                    # a complete message waits for space in images
     cdef int64_t result                     # of the last receive call: CONNECTION_WAITS, or how the connection ended
-    cdef int32_t fault                      # of the peer, or NO_REASON
+    cdef int32_t fault                      # fault of the peer, or NO_REASON
     cdef int64_t fault_value
     cdef int64_t fault_limit
     cdef ByteConnection _connection
@@ -37,7 +37,7 @@ cdef class Input:
     cdef int64_t _message_timeout_ns
     cdef int64_t _wanted                    # length of the incomplete message with its prefix, 0 if not known
     cdef int64_t _read_length               # of the next receive call
-    cdef int64_t _last_received_ns          # when bytes arrived last, or no bytes were expected
+    cdef int64_t _last_received_ns           # time of the last received bytes, or when no more bytes were expected
     cdef int64_t _starved_ns                # since when there is no memory, 0 if there is
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
@@ -52,7 +52,7 @@ cdef class Input:
     cdef int64_t _reserve(self) except -1 nogil
     @cython.locals(received=int64_t)
     cdef int64_t _read_ahead(self) except -1 nogil
-    cdef int32_t _on_nothing(self, int64_t result) noexcept nogil
+    cdef int32_t _on_no_bytes(self, int64_t result) noexcept nogil
     cdef int32_t _starve(self, int64_t now_ns) except -1 nogil
     cdef bint is_overdue(self, int64_t now_ns) noexcept nogil
     @cython.locals(length=int64_t)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Input:
-    """Lengths are bytes. `queue` holds received bytes that were not delivered yet."""
+    """Input of one peer; `queue` holds received bytes that were not delivered yet. Lengths are bytes."""
 
     feed: ImageFeed
 
@@ -121,7 +121,7 @@ class Input:
             self._starved_ns = 0
             received = self.receive(length)
             if received <= 0:
-                self._on_nothing(received)
+                self._on_no_bytes(received)
                 break
             total += received
             self._last_received_ns = now_ns
@@ -154,11 +154,11 @@ class Input:
             return 0
         received = self.receive(phases.READ_LENGTH - self.queue.size)
         if received <= 0:
-            self._on_nothing(received)
+            self._on_no_bytes(received)
             return 0
         return received
 
-    def _on_nothing(self, result: int) -> int:
+    def _on_no_bytes(self, result: int) -> int:
         self.result = result
         if result == connections.CONNECTION_WAITS:
             self.is_readable = False
@@ -189,7 +189,7 @@ class Input:
         while self.queue.size >= self._prefix_length and self._is_in_order():
             if self.queue.size < self._wanted:
                 break
-            # Also if it is discarded: a peer that refuses us sends no messages.
+            # Set even if the message is discarded: a peer that refuses this end sends no messages.
             self.has_received = True
             length = self._wanted - self._prefix_length
             if not self._deliver(self.queue.start + self._prefix_length, length, now_ns):

@@ -52,7 +52,7 @@ cdef class Output:
     cdef bint _send(self, LogBuffer log) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef bint _send_queue(self) except -1 nogil
-    cdef bint _on_nothing(self, int64_t result) noexcept nogil
+    cdef bint _on_no_bytes(self, int64_t result) noexcept nogil
     @cython.locals(left=int64_t, length=int64_t)
     cdef int64_t settle(self, PairPublication source, LogBuffer log, int64_t position) except -1 nogil
     cdef int32_t forget(self, PairPublication source) noexcept nogil

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """See the module."""
+    """Output of one peer; see the module."""
 
     def __init__(self, params: PairParams, connection: ByteConnection, peer: SocketAddress) -> None:
         self._connection = connection
@@ -161,7 +161,7 @@ class Output:
         while self._draft.left() > 0:
             sent = self._draft.send(self._connection, log.buffer)
             if sent <= 0:
-                return self._on_nothing(sent)
+                return self._on_no_bytes(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
         return True
 
@@ -169,12 +169,12 @@ class Output:
         while self._queue.size > 0:
             sent = self._connection.send(self._queue.buffer, self._queue.start, self._queue.size)
             if sent <= 0:
-                return self._on_nothing(sent)
+                return self._on_no_bytes(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
             self._queue.consume(sent)
         return True
 
-    def _on_nothing(self, result: int) -> bool:
+    def _on_no_bytes(self, result: int) -> bool:
         if result == connections.CONNECTION_FAILED:
             # The keeping side closes the connection.
             self.is_broken = True

@@ -30,7 +30,7 @@ CONNECTIONS: Final = {
     tallies.LOST: "sp-lost",
     tallies.MEMORY: "sp-memory",
 }
-#: Those of them that count refused peers, by this end or by the peer.
+#: The counters above that count refused peers, by this end or by the peer.
 REFUSALS: Final = frozenset(
     {
         tallies.REFUSED,

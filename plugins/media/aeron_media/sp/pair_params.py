@@ -17,7 +17,10 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class PairParams:
-    """Lengths are bytes. `faults` receives faults of connections, `losses` those of messages that were not sent."""
+    """Parameters of one socket; lengths are bytes.
+
+    `faults` receives faults of connections, `losses` those of messages that were not sent.
+    """
 
     tallies: Tallies
     budget: MemoryBudget

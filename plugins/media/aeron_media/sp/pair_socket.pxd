@@ -29,12 +29,12 @@ cdef class PairSocket:
     cdef readonly Tallies tallies
     cdef readonly list peers            # keeps the peers alive
     cdef MemoryBudget _budget
-    cdef FaultSlot _faults                # of connections
-    cdef FaultSlot _losses                # of messages that are not sent
+    cdef FaultSlot _faults              # faults of connections
+    cdef FaultSlot _losses              # faults of messages that are not sent
     cdef bint _is_polyamorous
     cdef ConnectionListener _listener       # None if the socket connects
     cdef bint _listens
-    cdef bint _is_local                 # of Unix sockets
+    cdef bint _is_local                 # the connections are Unix sockets
     cdef SocketAddress _remote
     cdef Dialer _dialer
     cdef PyObject *_dialed              # the Peer of the connecting socket, until it is lost
@@ -54,8 +54,8 @@ cdef class PairSocket:
     cdef AtomicLong _has_publisher
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
-    cdef int64_t _feeds_number          # of the endpoint that owns the feeds
-    cdef int64_t _rooms_number          # of the endpoint that owns the counters
+    cdef int64_t _feeds_number          # number of the endpoint that owns the feeds
+    cdef int64_t _rooms_number          # number of the endpoint that owns the counters
     cdef int32_t _next                  # where the loop continues after an exception
 
     @cython.locals(unsent=int64_t)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class PairSocket:
-    """See the module. With a listener it accepts peers, without one it connects to `remote`."""
+    """One PAIR socket; see the module. With a listener it accepts peers, without one it connects to `remote`."""
 
     _listener: ConnectionListener
 
@@ -195,7 +195,7 @@ class PairSocket:
             self._keeping.give()
 
     def keep_without_receiver(self, now_ns: int) -> int:
-        """Do the same on the sender, while there are no subscriptions."""
+        """Run `keep` on the sender, while there are no subscriptions."""
         if self._receivers.get_acquire() != 0 or not self._keeping.try_take():
             return 0
         try:

@@ -32,14 +32,14 @@ Address = Annotated[HostPort, BeforeValidator(parse_address)]
 
 
 class Mode(Enum):
-    """Which end makes the connection."""
+    """Role of this end: it connects, or it listens."""
 
     LISTEN = "listen"
     DIAL = "dial"
 
 
 class Transport(Enum):
-    """What carries messages."""
+    """Transport of messages."""
 
     TCP = "tcp"
     IPC = "ipc"

@@ -26,7 +26,7 @@ _PACKET_LENGTH = 1 << 17  # frames delivered to an image at once; at least the l
 
 
 class PairReceiveEndpoint(ReceiveChannelEndpoint):
-    """Used by the receiver's thread, except for the methods of `ChannelEndpoint`."""
+    """Receive side of a PAIR channel; used by the receiver's thread, except for the methods of `ChannelEndpoint`."""
 
     def __init__(self, params: ReceiveEndpointParams, lease: SocketLease, keys: PairParameters) -> None:
         if params.dispatcher is None:

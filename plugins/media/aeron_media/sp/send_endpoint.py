@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PairSendEndpoint(SendChannelEndpoint):
-    """Used by the sender's thread, except for the methods of `ChannelEndpoint`."""
+    """Send side of a PAIR channel; used by the sender's thread, except for the methods of `ChannelEndpoint`."""
 
     def __init__(self, lease: SocketLease, params: EndpointParams) -> None:
         self._lease = lease

@@ -14,7 +14,7 @@ cdef int32_t _MAX_TYPE
 
 @cython.final
 cdef class IncomingLoss:
-    cdef readonly bint is_any           # whether anything is ever lost
+    cdef readonly bint is_any           # false if no packet is ever dropped
     cdef LossGenerator _generator
     cdef uint32_t _type_mask            # frame types that lose a share; 0 for none
     cdef bint _has_fixed

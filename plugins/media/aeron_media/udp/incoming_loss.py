@@ -17,7 +17,7 @@ from aeron_media.udp.loss import LossGenerator
 
 _MAX_STREAMS = 4096  # invented, like the limits of the driver: more than any test needs
 _UNKNOWN = -1
-_MAX_TYPE = 31  # that the mask can hold
+_MAX_TYPE = 31  # highest frame type in the mask
 
 
 class IncomingLoss:

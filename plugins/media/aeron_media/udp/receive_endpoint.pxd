@@ -33,30 +33,30 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     # Next value; owned by the receiver while `_has_new_control` is set, otherwise by the conductor.
     cdef SocketAddress _new_control
     cdef AtomicLong _has_new_control
-    cdef AtomicLong _last_received_ns       # when a valid packet arrived, if there is a fixed control address
-    cdef SocketAddress _source              # of the current packet
+    cdef AtomicLong _last_received_ns          # time of the last valid packet; used with a fixed control address only
+    cdef SocketAddress _source              # source of the current packet
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
     cdef Setup _setup                       # reused to decode frames
     cdef Rttm _rttm
     cdef AtomicBuffer _frame                # the control frame to be sent
-    cdef SendBatch _outgoing                # has that frame as its only entry
+    cdef SendBatch _outgoing                # batch whose only entry is `_frame`
     cdef bint _has_group_tag
     cdef int64_t _group_tag
-    cdef LossGenerator _data_loss           # deliberate
+    cdef LossGenerator _data_loss           # deliberate loss, for tests
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
-    cdef IncomingLoss _incoming_loss        # deliberate
+    cdef IncomingLoss _incoming_loss        # deliberate loss, for tests
     cdef Clock _clock
     cdef bint _stamps_media                 # writes the kernel's receive time into data
     cdef bint _stamps_channel               # writes our receive time into data
-    cdef int64_t _media_stamp_offset        # in the payload, or that of the reserved value
+    cdef int64_t _media_stamp_offset        # offset in the payload, or that of the reserved value
     cdef int64_t _channel_stamp_offset
     cdef int64_t _media_time_ns             # when the kernel received the current packet, 0 if unknown
     cdef FaultSlot _faults
     cdef AtomicCounter _bytes_received
-    cdef AtomicCounter _invalid_packets           # shared with the sender, therefore changed by atomic addition only
-    cdef AtomicCounter _short_sends               # also shared
+    cdef AtomicCounter _invalid_packets     # shared with the sender: changed by atomic addition only
+    cdef AtomicCounter _short_sends         # shared with the sender, like `_invalid_packets`
 
     @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t)
     cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil

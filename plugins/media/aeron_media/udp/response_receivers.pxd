@@ -11,7 +11,7 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 @cython.final
 cdef class ResponseReceiver:
     cdef SocketAddress address
-    cdef int64_t receives_until_ns      # no other receiver takes its place before
+    cdef int64_t receives_until_ns      # until then no other receiver can take its place
 
 
 @cython.final

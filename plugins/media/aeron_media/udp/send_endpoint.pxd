@@ -29,15 +29,15 @@ from aeron_media.udp.response_receivers cimport ResponseReceivers
 cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef DatagramChannel _channel           # sends data
     cdef DatagramChannel _control           # receives frames of receivers; another socket for multicast, otherwise the same
-    cdef SocketAddress _remote              # destination of data; with several, the current one
+    cdef SocketAddress _remote              # destination of data; of several destinations the current one
     cdef bint _is_multi_destination
     cdef Destinations _destinations
     cdef FanOut _fan_out
     # Next value; owned by the sender while `_has_new_remote` is set, otherwise by the conductor.
     cdef SocketAddress _new_remote
     cdef AtomicLong _has_new_remote
-    cdef SocketAddress _source              # of the current packet
-    cdef ReceiveBatch _received             # control frames
+    cdef SocketAddress _source              # source of the current packet
+    cdef ReceiveBatch _received             # received control frames
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
     cdef bint _answers                      # response channel: each stream goes to the receiver that requested it
     cdef ResponseReceivers _receivers
@@ -46,17 +46,17 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef ErrorFrame _error
     cdef Rttm _rttm
     cdef ResponseSetup _response_setup
-    cdef LossySender _lossy                 # deliberate
+    cdef LossySender _lossy                 # deliberate loss, for tests
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
-    cdef IncomingLoss _incoming_loss        # deliberate
+    cdef IncomingLoss _incoming_loss        # deliberate loss, for tests
     cdef Clock _clock
     cdef bint _stamps                       # writes the send time into data
-    cdef int32_t _stamp_offset              # in the payload, or that of the reserved value
+    cdef int32_t _stamp_offset              # offset in the payload, or that of the reserved value
     cdef FaultSlot _faults
     cdef AtomicCounter _bytes_sent
-    cdef AtomicCounter _invalid_packets           # shared with the receiver, therefore changed by atomic addition only
+    cdef AtomicCounter _invalid_packets     # shared with the receiver: changed by atomic addition only
     cdef AtomicCounter _status_messages_received
     cdef AtomicCounter _naks_received
     cdef AtomicCounter _error_frames_received

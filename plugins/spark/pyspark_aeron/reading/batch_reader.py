@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    """Created in a planner process and pickled to the executors; keeps no file open."""
+    """Reader of one batch query: created in a planner process, pickled to the executors; keeps no file open."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options

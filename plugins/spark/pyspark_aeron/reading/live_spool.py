@@ -95,7 +95,7 @@ class LiveSpool:
         while not self._is_closing.wait(pause_s):
             if self._subscription.is_closed:
                 raise ClosedError(
-                    "the media driver of the live stream is gone; what it had delivered is recorded"
+                    "the media driver of the live stream is gone; everything that it had delivered is recorded"
                 )
             work = 0 if self._is_full() else self._recorder.do_work()
             self._purge()

@@ -51,7 +51,7 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
     window = _Window(recording, piece)
     scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
     builder = BatchBuilder(options, columns, recording)
-    # At most what the piece can contain: for a small piece, zeroing memory would be the largest cost.
+    # Limit the capacity to what the piece can contain: zeroing memory would dominate the cost of a small piece.
     most_rows = min(options.batch_rows, max(piece.length // wire.DATA_HEADER_LENGTH, 1))
     payload_length = min(_PAYLOAD_LENGTH, piece.length)
     rows = builder.columns(most_rows, payload_length)

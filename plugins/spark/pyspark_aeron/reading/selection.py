@@ -101,7 +101,7 @@ class Selection:
                 begin = min(held, end_position)
             elif begin < held:
                 self._lose(
-                    f"recording {recording_id} position {begin}: was purged, the first that is held is {held}"
+                    f"recording {recording_id} position {begin}: was purged, the first available position is {held}"
                 )
                 begin = min(held, end_position)
             if begin < end_position:
@@ -111,7 +111,7 @@ class Selection:
     def _lose(self, message: str) -> None:
         if self.options.fail_on_data_loss:
             raise DataLossError(
-                f"{message}; set failOnDataLoss=false to go on behind it, and consumerName to keep it from happening"
+                f"{message}; set failOnDataLoss=false to continue after it, and consumerName to prevent the loss"
             )
         print(f"warning: data loss: {message}", flush=True)
 

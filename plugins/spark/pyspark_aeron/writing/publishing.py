@@ -87,7 +87,7 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
     data, boundaries = column.data, column.boundaries
     if offerer.messages + column.count > 1 << SEQUENCE_BITS:
         raise ConfigurationError(
-            f"a batch of more than {1 << SEQUENCE_BITS} messages: have smaller ones by option maxBytesPerTrigger"
+            f"a batch of more than {1 << SEQUENCE_BITS} messages: reduce it with option maxBytesPerTrigger"
         )
     for index in range(column.count):
         begin = boundaries.get_i64(index * 8)
@@ -113,7 +113,7 @@ def _publication(options: SinkOptions, query: str) -> Publication:
     key = _key(options, query)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
-        # Not exclusive: another process of the query may still be alive, or not timed out, with the same session.
+        # A shared publication: another process of the query with the same session may be alive or not timed out yet.
         publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
         _publications[key] = publication
     return publication

@@ -69,8 +69,8 @@ def check_columns(schema: StructType) -> None:
     payload = next((name for name in PAYLOAD_COLUMNS if name in types), None)
     if payload is None:
         raise ConfigurationError(
-            f"columns {', '.join(types)}: one must be called payload or value, with the message; reserved (bigint) may "
-            "be its reserved value"
+            f"columns {', '.join(types)}: must contain payload or value, the message; may contain reserved (bigint), "
+            "its reserved value"
         )
     if types[payload] not in {"binary", "string"}:
         raise ConfigurationError(f"column {payload} {types[payload]}: must be binary or string")
@@ -107,8 +107,8 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
         if not isinstance(error, OSError):
             raise
         raise RecordingError(
-            f"cannot write {path}: {error.strerror or error}: make room, or name another folder with option staging; "
-            "no row is lost, for the batch is begun again when the query is"
+            f"cannot write {path}: {error.strerror or error}: free disk space, or set another folder with option "
+            "staging; no row is lost: the batch is repeated when the query restarts"
         ) from error
     return Staged(str(path) if rows else "", rows, task)
 
@@ -170,7 +170,7 @@ def _messages(batch: pa.RecordBatch) -> pa.RecordBatch:
     messages = batch.column(payload)
     if messages.null_count:
         raise ConfigurationError(
-            f"column {payload} is null in {messages.null_count} rows: a message has bytes, or none"
+            f"column {payload} is null in {messages.null_count} rows: must not be null, but may be empty"
         )
     arrays = [messages.cast(pa.large_binary())]
     columns = ["payload"]

@@ -98,7 +98,7 @@ def test_all_streams_of_a_channel_share_the_peer(pairing):
 def test_channels_that_share_a_socket_must_agree_on_its_keys(pairing):
     pair = pairing(subscribes=False)
     with pytest.raises(
-        RegistrationError, match=r"ttl=9 in .*: is 8 for the channels that share this address already"
+        RegistrationError, match=r"ttl=9 in .*: must be 8, as in the channels that already share this address"
     ):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM))
 
@@ -118,7 +118,7 @@ def test_channels_that_share_an_endpoint_must_agree_on_its_keys(pairing, adds, k
     pair = pairing()
     with pytest.raises(
         RegistrationError,
-        match=rf"{key} in .*: is {existing} for the channels that share this address already",
+        match=rf"{key} in .*: must be {existing}, as in the channels that already share this address",
     ):
         pair.result(getattr(pair.client, adds)(f"{LISTENING}|{key}", STREAM + 1))
 

@@ -113,5 +113,5 @@ def test_a_truncated_segment_fails_the_query(read, written):
     with (written.folder / "0-0.rec").open("r+b") as file:
         file.truncate(40)
 
-    with pytest.raises(PySparkException, match="ends at position 40: must go on to 160"):
+    with pytest.raises(PySparkException, match="ends at position 40: must extend to 160"):
         read().load().collect()

@@ -204,7 +204,7 @@ def test_a_truncated_segment_is_an_error_not_the_end(written):
     written.append(b"a", b"b")
     os.truncate(written.folder / "0-0.rec", 100)
 
-    with pytest.raises(CorruptRecordingError, match="ends at position 100: must go on to 128"):
+    with pytest.raises(CorruptRecordingError, match="ends at position 100: must extend to 128"):
         read(written)
 
 

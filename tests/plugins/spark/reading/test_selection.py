@@ -93,7 +93,7 @@ def test_purged_data_is_an_error_with_a_remedy(written):
     selection = select(written)
 
     with pytest.raises(
-        DataLossError, match="position 64: was purged, the first that is held is 131072; set fail"
+        DataLossError, match="position 64: was purged, the first available position is 131072; set fail"
     ):
         selection.ranges(Offset(selection.archive.uuid, {0: 64}), selection.latest())
 

@@ -141,7 +141,7 @@ def test_a_purged_position_fails_the_query_or_is_skipped(query, rows, written):
     update_descriptor(written.store, 0, start_position=2 * TERM_LENGTH)
 
     with pytest.raises(
-        PySparkException, match=r"was purged, the first that is held is 131072; set failOnDataLoss"
+        PySparkException, match=r"was purged, the first available position is 131072; set failOnDataLoss"
     ):
         query()
     query(failOnDataLoss="false")

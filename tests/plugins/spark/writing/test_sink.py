@@ -116,7 +116,7 @@ def test_a_batch_committed_twice_is_written_once(copy, payloads, written, out, t
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("id", "columns id: one must be called payload or value"),
+        ("id", "columns id: must contain payload or value"),
         ("id AS payload", "column payload bigint: must be binary or string"),
         (
             "CAST(id AS STRING) AS payload, id AS colour",

@@ -24,7 +24,7 @@ class FaultKind(enum.Enum):
 
 
 class RelayFaults:
-    """Written by the relay thread, read by the conductor."""
+    """Queue and counts of faults; the relay thread writes it, the conductor reads it."""
 
     def __init__(self) -> None:
         # Appending to and popping from a deque are atomic.

@@ -12,7 +12,7 @@ from aeron_media.connections.relay.session import Session
 
 @dataclass(frozen=True)
 class RelayParams:
-    """`name` is part of the thread's name.
+    """Parameters of one relay thread; `name` is part of the thread's name.
 
     The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the session must
     complete within `handshake_limit_s`. If the session has messages, the rest of an incomplete one must continue to

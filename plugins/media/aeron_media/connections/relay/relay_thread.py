@@ -62,18 +62,18 @@ class RelayThread:
         self._control.setblocking(False)
         self._connections: set[RelayedConnection] = set()
         self._in_handshake: set[RelayedConnection] = set()
-        # Their agents have released them; the peer still has to read or to answer.
+        # Connections that their agents have closed, while the peer still has to read or to answer.
         self._waiting_for_peer: set[RelayedConnection] = set()
-        # Have more to read, but epoll does not report them any more.
+        # Connections with unread bytes that epoll no longer reports.
         self._unread: set[RelayedConnection] = set()
-        # Have a deadline.
+        # Connections with a deadline.
         self._timed: set[RelayedConnection] = set()
-        # The handshake is complete, but the control socket is full: handed over later.
+        # Connections whose handshake is complete; they are handed over when the control socket has space.
         self._unannounced: deque[RelayedConnection] = deque()
-        # Closed at the end of the turn: pending events may still name their descriptors, which must not be reused.
+        # Connections to close at the end of the turn: their descriptors must not be reused while events are pending.
         self._done: list[RelayedConnection] = []
         self._by_descriptor: dict[int, RelayedConnection] = {}
-        # By the inode of the agent's end, which identifies it in an abort request.
+        # Connections by the inode of the agent's end, which identifies them in abort requests.
         self._by_agent: dict[int, RelayedConnection] = {}
         self._paused_until = 0.0
         self._watches = Watches()

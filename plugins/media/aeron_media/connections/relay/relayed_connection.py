@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CHUNK_LENGTH: Final = 1 << 16
 #: Reads from one agent per turn, so that the other connections are served.
 READS_PER_TURN: Final = 16
-#: For sending the rest after the agent has closed its end. Invented: enough for a slow link, not for a stalled peer.
+#: Time to send the rest after the agent has closed its end. Invented: enough for a slow link, not for a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
 #: SO_LINGER of 0 s: close discards unsent data and sends a reset.
 _ABORTS: Final = struct.pack("ii", 1, 0)
@@ -57,7 +57,10 @@ class Phase(enum.Enum):
 
 
 class RelayedConnection:
-    """Used by the relay thread. `plain` is this end of the pair; None creates the pair after the handshake."""
+    """One relayed connection; used by the relay thread.
+
+    `plain` is this end of the pair; None creates the pair after the handshake.
+    """
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ class SessionError(AeronError):
 
 
 class Session(ABC):
-    """Used by one thread. Methods raise SessionError."""
+    """Base of sessions; one thread uses a session. Methods raise SessionError."""
 
     #: Reads of the wire per turn; fewer if a short input can cause much work.
     reads_per_turn = 16

@@ -50,7 +50,7 @@ class TlsContexts:
         with self._lock:
             fingerprint = self._read_fingerprint()
             if fingerprint != self._fingerprint:
-                # Also if they are wrong, so that the error is logged once and not for each connection.
+                # Stored even if the files are wrong, so that the error is logged once, not for each connection.
                 self._fingerprint = fingerprint
                 try:
                     self._context = self._load()

@@ -14,7 +14,7 @@ Switch = Annotated[bool, BeforeValidator(parse_bool)]
 
 
 class ClientAuth(Enum):
-    """Whether connecting peers must present a certificate."""
+    """Requirement for connecting peers to present a certificate."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -22,7 +22,7 @@ class ClientAuth(Enum):
 
 
 class Verify(Enum):
-    """What to check of the certificate of the server."""
+    """Extent of the check of a server's certificate."""
 
     FULL = "full"
     CERTIFICATE = "certificate"
@@ -83,9 +83,13 @@ class TlsParameters(BaseModel):
                     raise uri.fault(key, "requires tls=true")
             return
         if connects and self.client_auth is not None:
-            raise uri.fault("client-auth", "is for an end that listens; an end that connects uses verify=")
+            raise uri.fault(
+                "client-auth", "applies to an end that listens; an end that connects uses verify="
+            )
         if not connects and self.verify is not None:
-            raise uri.fault("verify", "is for an end that connects; an end that listens uses client-auth=")
+            raise uri.fault(
+                "verify", "applies to an end that connects; an end that listens uses client-auth="
+            )
         if not connects and self.cert is None:
             raise uri.fault("cert", "must be given if an end that listens uses TLS")
         if self.key is not None and self.cert is None:

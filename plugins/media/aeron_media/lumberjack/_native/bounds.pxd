@@ -2,27 +2,27 @@
 
 # Both sides
 cpdef enum:
-    MAX_PENDING_ACKS = 64            # unacknowledged windows of one connection
+    MAX_QUEUED_ACKS = 64             # unacknowledged windows of one connection
 
 # Reader side
 cpdef enum:
-    READ_LENGTH = 65536              # of one receive call
-    LONG_READ_LENGTH = 262144        # of one receive call after calls that filled their buffer
-    TURN_LENGTH = 1048576            # received from one connection before the next one is served
+    READ_LENGTH = 65536              # length of one receive call
+    LONG_READ_LENGTH = 262144        # length of a receive call after calls that filled their buffer
+    TURN_LENGTH = 1048576            # bytes received from one connection before the next one is served
     ACCEPTS_PER_TURN = 16
     WINDOWS_PER_TURN = 1024
     OUTPUT_LENGTH = 768              # buffer of acknowledgements that wait for the socket
-    LINGER_NS = 2000000000           # limits of the phase PHASE_LINGERING
+    LINGER_NS = 2000000000           # duration of PHASE_LINGERING
     LINGER_LENGTH = 16777216
-    IMAGE_TIMEOUT_NS = 10000000000   # for the images of a connection to appear
-    QUIET_NS = 250000000             # without an event, before part of a version 1 window is acknowledged
+    IMAGE_TIMEOUT_NS = 10000000000   # wait for the images of a connection
+    QUIET_NS = 250000000             # silence after which part of a version 1 window is acknowledged
 
 # Writer side
 cpdef enum:
-    ACKS_LENGTH = 4096               # of one receive call
+    ACKS_LENGTH = 4096               # length of one receive call
     ACK_INTERVAL_NS = 1000000        # between two receive calls while no acknowledgement is due
     PEER_GRACE_NS = 5000000000       # a lost reader still counts as a peer for this long
-    MEMORY_PAUSE_NS = 10000000       # before a window that lacked memory is encoded again
+    MEMORY_PAUSE_NS = 10000000       # delay before a window that lacked memory is encoded again
     IDLE_MEMORY_NS = 1000000000      # memory is kept this long for the next window
     # Without progress, before it is reported. Source: deadlock.go of libbeat, logstashDeadlockTimeout.
     STALL_NS = 300000000000

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-MAX_PENDING_ACKS: Final[int]
+MAX_QUEUED_ACKS: Final[int]
 READ_LENGTH: Final[int]
 LONG_READ_LENGTH: Final[int]
 TURN_LENGTH: Final[int]

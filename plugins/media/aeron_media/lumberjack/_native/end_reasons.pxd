@@ -2,20 +2,20 @@
 
 # Reader side
 cpdef enum:
-    IDLE = -40              # received nothing while no acknowledgement was due
-    UNFINISHED = -41        # a window or frame was begun and not continued
+    IDLE = -40              # no bytes arrived while no acknowledgement was due
+    UNFINISHED = -41        # the rest of a window or frame did not arrive in time
     NOT_READ = -42          # the peer does not read its acknowledgements
     NO_IMAGE = -43          # no subscription takes its events
     ABANDONED = -44         # all subscriptions that took its events are gone
     REJECTED = -45          # a subscriber rejected the image
-    TOO_MANY = -46          # beyond the maximum number of connections
-    TOO_LARGE = -47         # a frame that exceeds the memory budget of all connections
+    TOO_MANY = -46          # more connections than allowed
+    TOO_LARGE = -47         # a frame exceeds the memory budget of all connections
 
 # Writer side
 cpdef enum:
     NOT_ACKNOWLEDGED = -50  # no acknowledgement within the timeout
-    WRONG_ACK = -51         # of more events than were sent, or of another version
-    CLOSED = -52            # by the reader
-    NOT_CONNECTED = -53     # within the timeout
-    NO_PROGRESS = -54       # keep-alives alone for longer than the progress timeout
-    STALLED = -55           # the same without a progress timeout: reported, and the connection stays open
+    WRONG_ACK = -51         # an acknowledgement of more events than were sent, or of another version
+    CLOSED = -52            # the reader closed the connection
+    NOT_CONNECTED = -53     # not connected within the timeout
+    NO_PROGRESS = -54       # only keep-alives for longer than the progress timeout
+    STALLED = -55           # only keep-alives, without a progress timeout: reported, and the connection stays open

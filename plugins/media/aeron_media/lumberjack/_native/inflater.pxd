@@ -7,7 +7,7 @@ from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 # What `inflate` returns.
 cpdef enum:
     INFLATE_MORE = 0         # needs more input or more output space
-    INFLATE_FINISHED = 1     # end of the stream, with a correct check sum
+    INFLATE_FINISHED = 1     # end of the stream, with a correct checksum
     INFLATE_BROKEN = -2      # not a stream of RFC 1950
 
 # Bytes to inflate ahead of the parser, and output of a C frame above which the ratio is checked.

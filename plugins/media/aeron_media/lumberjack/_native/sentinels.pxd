@@ -8,10 +8,10 @@ cpdef enum:
 
 # Index of such a part
 cpdef enum:
-    NOWHERE = -62           # no part matches
+    NOWHERE = -62           # no part of the log matches
 
 # Bytes of the log that a message takes
 cpdef enum:
     UNFINISHED_MESSAGE = 0  # no complete message at this position
-    WINDOW_FULL = -63       # the message belongs into the next window
+    WINDOW_FULL = -63       # the message does not fit this window
     OUT_OF_MEMORY = -64     # the window could not be encoded and is lost

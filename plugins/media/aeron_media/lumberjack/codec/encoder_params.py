@@ -12,7 +12,9 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True)
 class EncoderParams:
-    """Lengths are bytes of uncompressed J frames; a parameter of the channel URI sets each.
+    """Parameters of a window encoder, each set by a parameter of the channel URI.
+
+    Lengths are bytes of uncompressed J frames.
 
     `compression` is 0 for plain frames, else a level up to 9; 3 is the default of most writers. A window is finished
     before `max_window_length` unless a single event is longer: 8 MiB keep a C frame below the limit of 16 MiB that

@@ -19,14 +19,14 @@ cdef class FrameParser:
     cdef int32_t _depth                   # number of C frames around this parser's input
     cdef Pairs _pairs                     # D frame that is being read
     cdef Envelope _envelope               # C frame that is being read
-    cdef FrameParser _inner               # parser of its content, None at the maximum depth
+    cdef FrameParser _inner               # parser of the content of C frames, None at the maximum depth
     cdef int64_t _outermost               # used bytes of the outermost C frame; 0 outside of C frames
     cdef readonly int32_t fault           # `faults`
     cdef readonly int64_t fault_value     # value received
-    cdef readonly int64_t fault_limit     # what is allowed
+    cdef readonly int64_t fault_limit     # limit that was exceeded
     cdef readonly bint is_blocked         # the sink applies back pressure
     cdef readonly bint is_between_frames  # no frame is incomplete
-    cdef readonly int64_t wanted          # bytes that the incomplete frame needs at least
+    cdef readonly int64_t wanted          # minimum number of bytes that the incomplete frame needs
     cdef readonly int64_t inflated_length  # bytes inflated from C frames
     cdef readonly int64_t junk_length     # bytes after the ends of zlib streams
 

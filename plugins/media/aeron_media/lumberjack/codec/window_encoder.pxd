@@ -13,20 +13,20 @@ cdef class WindowEncoder:
     cdef Deflater _deflater               # None without compression
     cdef readonly ByteQueue block         # encoded windows, back to back
     cdef ByteQueue _staged                # J frames not yet deflated: a piece and an event; `block` without compression
-    cdef ByteQueue _pieces                # of the event to be wrapped
+    cdef ByteQueue _pieces                # pieces of the event to be wrapped
     cdef AtomicBuffer _wrapping           # prefix and suffix of a wrapped payload
     cdef bint _is_deflating
     cdef bint _is_wrapping
     cdef int64_t _max_window_length
     cdef int64_t _max_event_length
     cdef readonly bint is_open            # a window has begun
-    cdef int64_t _plain_length            # bytes of its J frames
+    cdef int64_t _plain_length            # bytes of the J frames of the window
     cdef int64_t _staged_length           # bytes of the event that is being staged, with its header
-    cdef uint8_t _first                   # first non-blank byte of it, 0 before there is one
-    cdef uint8_t _last                    # last non-blank byte of it
+    cdef uint8_t _first                   # first non-blank byte of the staged event, 0 before there is one
+    cdef uint8_t _last                    # last non-blank byte of the staged event
     cdef readonly int64_t count           # events in the open window
     cdef readonly int64_t ready           # bytes of finished windows
-    cdef readonly int32_t fault           # of the last call
+    cdef readonly int32_t fault           # fault of the last call
     cdef readonly int64_t fault_value
     cdef readonly int64_t fault_limit
 

@@ -10,7 +10,7 @@ from aeron_media.lumberjack.codec.acks cimport encode_ack
 
 @cython.final
 cdef class AckOutput:
-    cdef readonly int64_t stuck_ns      # time since when the output makes no progress, unless it is empty
+    cdef readonly int64_t stuck_ns      # start of the time without progress; used unless the output is empty
     cdef AtomicBuffer _buffer
     cdef int64_t _start
     cdef int64_t _end

@@ -26,14 +26,14 @@ cdef class ReaderConnection(EventSink):
     cdef readonly int32_t end_reason          # `faults` or `end_reasons`, 0 if the peer closed or the socket failed
     cdef readonly int64_t end_value
     cdef readonly int64_t end_limit
-    cdef readonly int64_t windows             # this and the other counts: of this connection since its start
+    cdef readonly int64_t windows             # counts of this connection, from here to `acknowledged`
     cdef readonly int64_t events
     cdef readonly int64_t bytes_received
     cdef readonly int64_t bytes_inflated
     cdef readonly int64_t acks
     cdef readonly int64_t keep_alives
-    cdef readonly int64_t acknowledged        # events
-    cdef bint is_watched                      # `is_readable` is set whenever the socket is readable
+    cdef readonly int64_t acknowledged        # events that are acknowledged
+    cdef bint is_watched                      # epoll watches the socket and sets `is_readable`
     cdef bint is_readable
     cdef ReaderCounters _counters
     cdef int64_t _max_window
@@ -49,22 +49,22 @@ cdef class ReaderConnection(EventSink):
     cdef FrameParser _parser
     cdef AckQueue _acks
     cdef AckOutput _output
-    cdef uint8_t _version                     # of the last W
-    cdef int64_t _window                      # its number of events
-    cdef int64_t _left                        # of these, not yet received
+    cdef uint8_t _version                     # version of the last W
+    cdef int64_t _window                      # number of events that the last W announced
+    cdef int64_t _left                        # events of the window that have not arrived
     cdef bint _is_explicit                    # the current window was announced by a W
-    cdef bint _was_implicit                   # the newest entry of `_acks` was not
-    cdef int64_t _unqueued_events             # events not yet covered by an entry of `_acks`
+    cdef bint _was_implicit                   # the newest entry of `_acks` is for an implicit window
+    cdef int64_t _events_since_ack            # events not yet covered by an entry of `_acks`
     cdef uint32_t _last_sequence
     cdef int64_t _last_event_position         # end position of the last event
     cdef int64_t _windows_in_turn
-    cdef int64_t _events                      # not yet added to the counters
+    cdef int64_t _events                      # events not yet added to the counters
     cdef int64_t _lingered_length
     cdef int64_t _now_ns
     cdef int64_t _progress_ns                 # time of the last event or window, or of back pressure by this side
-    cdef int64_t _last_received_ns            # time of the last received bytes
-    cdef int64_t _read_length                 # of the next receive call, unless a partial frame is longer
-    cdef int64_t _last_sent_ns                # time of the last acknowledgement put into the output
+    cdef int64_t _last_receive_ns             # time of the last received bytes
+    cdef int64_t _read_length                 # length of the next receive call, unless a partial frame is longer
+    cdef int64_t _last_ack_ns                 # time of the last acknowledgement put into the output
     cdef int64_t _phase_ns
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
@@ -75,18 +75,18 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
     @cython.locals(wanted=int64_t)
     cdef int32_t _on_no_memory(self, int64_t room, int64_t now_ns) except -1 nogil
-    cdef int32_t _on_nothing(self, int64_t result, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_no_bytes(self, int64_t result, int64_t now_ns) except -1 nogil
     @cython.locals(used=int64_t)
     cdef bint _parse(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count(self) except -1 nogil
     cdef int32_t _queue_ack(self, bint is_explicit) except -1 nogil
-    cdef int32_t _queue_partial_ack(self) except -1 nogil
+    cdef int32_t _queue_rest_of_window(self) except -1 nogil
     @cython.locals(consumed=int64_t)
     cdef int32_t _acknowledge(self, int64_t now_ns) except -1 nogil
-    cdef bint _may_ack_partially(self, int64_t now_ns, int64_t consumed) except -1 nogil
+    cdef bint _may_ack_part(self, int64_t now_ns, int64_t consumed) except -1 nogil
     cdef bint _is_keep_alive_due(self, int64_t now_ns) except -1 nogil
     cdef int32_t _check_deadlines(self, int64_t now_ns) except -1 nogil
-    cdef bint _is_writer_waiting(self) noexcept nogil
+    cdef bint _is_peer_waiting(self) noexcept nogil
     cdef int32_t _check_silence(self, int64_t now_ns) except -1 nogil
     cdef bint _is_unfinished(self) except -1 nogil
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil

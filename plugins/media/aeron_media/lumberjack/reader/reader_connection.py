@@ -9,8 +9,9 @@ with `ack=received`). Events beyond their window, as from v1 writers that send W
 same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
 that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
 
-Back pressure: while an image has no space, or MAX_PENDING_ACKS windows are unacknowledged, nothing is read from the
-socket.
+Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unacknowledged, the socket is not read.
+
+Acknowledgements are queued in `_queue_ack` when a window is complete, and sent in `_acknowledge`.
 
 Not here: frames (`frame_parser`), and the set of connections (`receive_endpoint`).
 """
@@ -79,15 +80,15 @@ class ReaderConnection(EventSink):
         self._window = 1
         self._left = 0
         self._is_explicit = False
-        self._unqueued_events = 0
+        self._events_since_ack = 0
         self._last_sequence = 0
         self._last_event_position = 0
         self.is_readable = True
         self._now_ns = now_ns
         self._progress_ns = now_ns
-        self._last_received_ns = now_ns
+        self._last_receive_ns = now_ns
         self._read_length = bounds.READ_LENGTH
-        self._last_sent_ns = now_ns
+        self._last_ack_ns = now_ns
         self._phase_ns = now_ns
         self.bytes_inflated = 0
         self._events = 0
@@ -147,11 +148,11 @@ class ReaderConnection(EventSink):
             room = self._input.room()
             received = self.connection.receive(self._input.buffer, self._input.start + self._input.size, room)
             if received <= 0:
-                self._on_nothing(received, now_ns)
+                self._on_no_bytes(received, now_ns)
                 break
             self._input.commit(received)
             total += received
-            self._last_received_ns = now_ns
+            self._last_receive_ns = now_ns
             self._counters.bytes_received.get_and_add(received)
             self.bytes_received += received
             if self.phase == phases.PHASE_OPEN:
@@ -161,7 +162,7 @@ class ReaderConnection(EventSink):
             if not self._parse(now_ns):
                 break
             if received < room:
-                # Usually the socket is empty now, and a little later has more data at once.
+                # The socket is probably empty: wait until it is reported readable, when more data has accumulated.
                 self._read_length = bounds.READ_LENGTH
                 self.is_readable = not self.is_watched
                 break
@@ -178,10 +179,10 @@ class ReaderConnection(EventSink):
             self._end(end_reasons.TOO_LARGE, wanted, self._budget.limit, now_ns)
         return 0
 
-    def _on_nothing(self, result: int, now_ns: int) -> int:
+    def _on_no_bytes(self, result: int, now_ns: int) -> int:
         if result == connections.CONNECTION_ENDED:
             # The peer can still read: acknowledge the events of an incomplete window, so that it resends none.
-            self._queue_partial_ack()
+            self._queue_rest_of_window()
             self._end(0, 0, 0, now_ns)
         elif result == connections.CONNECTION_FAILED:
             self.abandon(0, now_ns)
@@ -214,13 +215,13 @@ class ReaderConnection(EventSink):
         """See `EventSink.on_window`."""
         # Two entries, because this W can end its predecessor. Windows without events need a limit of their own: they
         # take no space in an image.
-        if self._acks.size + 2 > bounds.MAX_PENDING_ACKS or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
+        if self._acks.size + 2 > bounds.MAX_QUEUED_ACKS or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             return 0
         self._windows_in_turn += 1
         if self._acks.size == 0:
             # The writer was not waiting before this window.
-            self._last_sent_ns = self._now_ns
-        self._queue_partial_ack()
+            self._last_ack_ns = self._now_ns
+        self._queue_rest_of_window()
         self._counters.windows.increment_release()
         self.windows += 1
         if self._left == 0 or not self._is_explicit:
@@ -246,13 +247,13 @@ class ReaderConnection(EventSink):
         self._progress_ns = self._now_ns
         self._last_sequence = sequence
         self._last_event_position = self.feed.position
-        self._unqueued_events += 1
+        self._events_since_ack += 1
         if self._left == 0:
             # An event beyond its window begins an implicit window of the same size.
             self._left = self._window
             self._is_explicit = False
         self._left -= 1
-        if self._left == 0 or self._unqueued_events >= self._max_window:
+        if self._left == 0 or self._events_since_ack >= self._max_window:
             self._queue_ack(self._is_explicit)
         return 1
 
@@ -262,12 +263,12 @@ class ReaderConnection(EventSink):
         else:
             self._acks.push(self._version, self._last_sequence, self._last_event_position, self.events)
         self._was_implicit = not is_explicit
-        self._unqueued_events = 0
+        self._events_since_ack = 0
         return 0
 
-    def _queue_partial_ack(self) -> int:
+    def _queue_rest_of_window(self) -> int:
         """End the current window if any of its events has arrived; return 0."""
-        if self._unqueued_events > 0 and not self._acks.is_full():
+        if self._events_since_ack > 0 and not self._acks.is_full():
             self._queue_ack(self._is_explicit)
             self._left = 0
         return 0
@@ -280,7 +281,7 @@ class ReaderConnection(EventSink):
             return self.abandon(end_reasons.ABANDONED, now_ns)
         if self._is_acked_when_received and consumed != aeron_wire.NO_POSITION:
             consumed = self.feed.position
-        if self._unqueued_events > 0 and self._may_ack_partially(now_ns, consumed):
+        if self._events_since_ack > 0 and self._may_ack_part(now_ns, consumed):
             self._queue_ack(self._is_explicit)
         while self._acks.size > 0 and self._acks.position() <= consumed and self._output.has_room():
             self._output.put(self._acks.version(), self._acks.sequence(), now_ns)
@@ -288,12 +289,12 @@ class ReaderConnection(EventSink):
             self._acks.pop()
             self._counters.acks.increment_release()
             self.acks += 1
-            self._last_sent_ns = now_ns
+            self._last_ack_ns = now_ns
         if self._is_keep_alive_due(now_ns):
             self._output.put(self._version, 0, now_ns)
             self._counters.keep_alives.increment_release()
             self.keep_alives += 1
-            self._last_sent_ns = now_ns
+            self._last_ack_ns = now_ns
         if self._output.send(self.connection, now_ns) == connections.CONNECTION_FAILED:
             return self.abandon(0, now_ns)
         if self.phase == phases.PHASE_ENDING and self._acks.size == 0 and self._output.is_empty():
@@ -302,7 +303,7 @@ class ReaderConnection(EventSink):
             self._enter(phases.PHASE_LINGERING, now_ns)
         return 0
 
-    def _may_ack_partially(self, now_ns: int, consumed: int) -> bool:
+    def _may_ack_part(self, now_ns: int, consumed: int) -> bool:
         if self._acks.size > 0:
             return False
         if self._version == wire.VERSION_1:
@@ -315,7 +316,7 @@ class ReaderConnection(EventSink):
         return (
             (self._acks.size > 0 or self._parser.is_blocked)
             and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
-            and now_ns - self._last_sent_ns >= self._keep_alive_ns
+            and now_ns - self._last_ack_ns >= self._keep_alive_ns
             and self._output.has_room()
         )
 
@@ -327,15 +328,15 @@ class ReaderConnection(EventSink):
         if self.phase == phases.PHASE_FED and not self.feed.has_begun():
             if now_ns - self._phase_ns > bounds.IMAGE_TIMEOUT_NS:
                 self.abandon(end_reasons.NO_IMAGE, now_ns)
-        elif self._is_writer_waiting():
+        elif self._is_peer_waiting():
             # The writer waits for this side: its own deadlines restart.
             self._progress_ns = now_ns
-            self._last_received_ns = now_ns
+            self._last_receive_ns = now_ns
         elif self.phase != phases.PHASE_ENDING:
             self._check_silence(now_ns)
         return 0
 
-    def _is_writer_waiting(self) -> bool:
+    def _is_peer_waiting(self) -> bool:
         return self._acks.size > 0 or (
             self._parser.is_blocked and self._windows_in_turn < bounds.WINDOWS_PER_TURN
         )
@@ -344,7 +345,7 @@ class ReaderConnection(EventSink):
         if self._is_unfinished():
             if now_ns - self._progress_ns > self._window_timeout_ns:
                 return self._end(end_reasons.UNFINISHED, self._left, self._window, now_ns)
-        elif now_ns - self._last_received_ns > self._idle_timeout_ns:
+        elif now_ns - self._last_receive_ns > self._idle_timeout_ns:
             return self._end(end_reasons.IDLE, 0, 0, now_ns)
         return 0
 

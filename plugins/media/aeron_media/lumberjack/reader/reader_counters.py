@@ -21,7 +21,10 @@ OF_CONNECTION = (
 
 
 class ReaderCounters:
-    """`new_counter` allocates a counter by its name, `free_counter` frees one."""
+    """Counters of one listening endpoint.
+
+    `new_counter` allocates a counter by its name, `free_counter` frees one.
+    """
 
     def __init__(
         self,

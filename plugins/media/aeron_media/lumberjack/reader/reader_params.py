@@ -16,7 +16,7 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderParams:
-    """Lengths are bytes; each is a parameter of the channel URI."""
+    """Parameters of a reader's connections, from the channel URI; lengths are bytes."""
 
     counters: ReaderCounters
     budget: MemoryBudget

@@ -44,7 +44,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef SocketAddress _peer
     cdef int32_t _next_session_id
     cdef bint _is_listener_watched
-    cdef int32_t _next                  # index at which the walk continues after an exception
+    cdef int32_t _next                  # index of the next connection to serve; not 0 after an exception
     cdef int64_t _now_ns
 
     @cython.locals(accepted=int32_t)

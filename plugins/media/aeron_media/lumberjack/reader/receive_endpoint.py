@@ -153,7 +153,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
         self._listener.close()
-        # Not left to deallocation: the endpoint is part of reference cycles.
+        # Close explicitly: the endpoint is part of reference cycles, so its deallocation may be late.
         self._readiness.close()
 
     def poll(self, now_ns: int) -> int:
@@ -168,7 +168,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if has_callers:
             self._accept(now_ns)
         received = 0
-        # After an exception the next call continues the walk; its sum covers the remaining connections only.
+        # After an exception the next call serves the remaining connections, and its sum is that of these only.
         lag = 0
         while self._next < self._active.size:
             index = self._next

@@ -19,7 +19,7 @@ cdef class MessageEncoder:
     cdef FaultSlot _ends
     cdef WriterCounters _counters
     cdef LogMessage _message        # the message that is being added
-    cdef readonly int64_t step      # its length in the log
+    cdef readonly int64_t step      # length of the message in the log
 
     @cython.locals(length=int64_t)
     cdef int64_t add(self, LogBuffer log, int64_t position) except -1 nogil

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MessageEncoder:
-    """Used by one connection, on the sender; `host` is the address for reports."""
+    """Encoder of one connection; used on the sender. `host` is the address for reports."""
 
     def __init__(self, encoder: WindowEncoder, params: WriterParams, host: ReaderHost) -> None:
         self._encoder = encoder

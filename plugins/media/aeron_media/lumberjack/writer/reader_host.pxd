@@ -8,11 +8,11 @@ from aeron_core._native.cell cimport AtomicLong
 @cython.final
 cdef class ReaderHost:
     cdef readonly str name
-    cdef readonly SocketAddress address   # the sender's
-    cdef SocketAddress _known             # the conductor's: the last address that it set
+    cdef readonly SocketAddress address   # current address; used by the sender only
+    cdef SocketAddress _known             # last address that the conductor set; used by the conductor only
     cdef SocketAddress _found             # passed from the conductor to the sender
-    cdef AtomicLong _has_found            # set by the conductor, cleared by the sender
-    cdef AtomicLong _is_requested         # set by the sender, cleared by the conductor
+    cdef AtomicLong _has_found            # `_found` is pending: set by the conductor, cleared by the sender
+    cdef AtomicLong _is_requested             # resolution is requested: set by the sender, cleared by the conductor
 
     cpdef int32_t request_address(self) except -1 nogil
     cpdef bint refresh(self) except -1 nogil

@@ -12,7 +12,10 @@ from aeron_core._native.cell import AtomicLong
 
 
 class ReaderHost:
-    """`name` is host:port; all streams of an endpoint share the object. Without an address no connection is tried."""
+    """Name (host:port) and current address of one reader, shared by all streams of an endpoint.
+
+    While the address is unknown, no connection is attempted.
+    """
 
     def __init__(self, name: str, address: SocketAddress | None) -> None:
         self.name = name

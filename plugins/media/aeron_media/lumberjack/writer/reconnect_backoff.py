@@ -11,7 +11,7 @@ import random
 
 
 class ReconnectBackoff:
-    """Runs on the sender; durations are nanoseconds."""
+    """Backoff of one connection; used on the sender. Durations are nanoseconds."""
 
     def __init__(self, init_ns: int, max_ns: int, round_length: int = 1) -> None:
         self._init_ns = init_ns

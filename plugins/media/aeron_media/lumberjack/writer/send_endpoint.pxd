@@ -16,6 +16,6 @@ cdef class LumberjackSendEndpoint(SendChannelEndpoint):
     cdef object _hosts
     cdef object _new_connections
     cdef WriterCounters _counters
-    cdef list _states               # with their numbers
+    cdef list _states               # states of the streams with their numbers
     cdef int64_t _next_state
-    cdef object _tls                # of each host, none for plain connections
+    cdef object _tls                # TLS network of each host; empty for plain connections

@@ -11,7 +11,7 @@ cdef class WindowLedger:
     cdef readonly int64_t drawn           # position up to which all was sent at least once
     cdef int32_t _capacity
     cdef int32_t _size
-    cdef AtomicBuffer _ends               # end positions, int64 each; the owners likewise
+    cdef AtomicBuffer _ends               # end position of each part, int64
     cdef AtomicBuffer _owners
 
     cpdef int32_t begin(self, int64_t position) except -1 nogil

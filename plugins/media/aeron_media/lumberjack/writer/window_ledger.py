@@ -112,7 +112,7 @@ class WindowLedger:
                 kept += 1
         self._size = kept
         if kept > 0 and self._owners.get_i64((kept - 1) * 8) == sentinels.LOST:
-            # As if it had never been sent, so that it can be joined with what follows.
+            # Treat it as never sent, so that it can be joined with the following part.
             self.drawn = self._begin_of(kept - 1)
             self._size = kept - 1
         return 0

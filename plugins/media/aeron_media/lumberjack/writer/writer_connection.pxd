@@ -22,12 +22,12 @@ from aeron_media.fault_slot cimport FaultSlot
 cdef class WriterConnection:
     cdef readonly int32_t phase
     cdef readonly int64_t number        # ordinal of the current connection, from 1
-    cdef readonly int64_t windows       # this and the other counts: of this connection since its start
+    cdef readonly int64_t windows       # counts of this connection, from here to `acknowledged`
     cdef readonly int64_t events
     cdef readonly int64_t bytes_sent
     cdef readonly int64_t acks
     cdef readonly int64_t keep_alives
-    cdef readonly int64_t acknowledged  # events
+    cdef readonly int64_t acknowledged  # events that are acknowledged
     cdef bint has_ended                 # set when the connection goes down, cleared when WriterStream chooses the next one
     cdef readonly ReaderHost host
     cdef ByteConnection _connection
@@ -40,7 +40,7 @@ cdef class WriterConnection:
     cdef WindowEncoder _encoder
     cdef AckParser _acks
     cdef MessageEncoder _messages
-    cdef AckQueue _unacknowledged       # windows in flight: end position in the log and number of events
+    cdef AckQueue _unacknowledged            # sent windows: end position in the log and number of events
     cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
     cdef int64_t _window
@@ -50,12 +50,12 @@ cdef class WriterConnection:
     cdef int64_t _timeout_ns
     cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
-    cdef bint _has_requested_address    # resolution of the name was requested, because the connection will expire
+    cdef bint _has_requested_address                # another resolution of the name was requested before the connection expires
     cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
-    cdef int64_t _last_activity_ns      # time of the last bytes in or out, or since when a window is unacknowledged
-    cdef int64_t _progress_ns           # time of the last acknowledged event, or since when a window is unacknowledged
+    cdef int64_t _last_activity_ns      # time of the last bytes in or out, or of the first unacknowledged window
+    cdef int64_t _progress_ns           # time of the last acknowledged event, or of the first unacknowledged window
     cdef int64_t _part                  # acknowledged events of the oldest window
     cdef bint _has_reported_stall       # lack of progress was reported
     cdef int64_t _next_read_ns

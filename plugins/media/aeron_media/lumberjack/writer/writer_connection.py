@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 class WriterConnection:
-    """All but the constructor runs on the sender; `owner` identifies its parts in the ledger."""
+    """One connection to a reader; all but the constructor runs on the sender.
+
+    `owner` identifies the parts of the log that this connection sends, in the ledger.
+    """
 
     def __init__(  # noqa: PLR0913 - connects these objects
         self,

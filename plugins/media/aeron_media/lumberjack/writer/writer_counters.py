@@ -20,7 +20,10 @@ OF_CONNECTION = (
 
 
 class WriterCounters:
-    """`new_counter` allocates a counter by its name, `free_counter` frees one."""
+    """Counters of one sending endpoint.
+
+    `new_counter` allocates a counter by its name, `free_counter` frees one.
+    """
 
     def __init__(
         self,

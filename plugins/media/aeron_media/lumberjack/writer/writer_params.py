@@ -17,7 +17,7 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class WriterParams:
-    """Durations are nanoseconds; each is a parameter of the channel URI."""
+    """Parameters of a writer's connections, from the channel URI; durations are nanoseconds."""
 
     counters: WriterCounters
     budget: MemoryBudget

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class WriterStream:
-    """All but the constructor runs on the sender; `connections` are unconnected, one for each host."""
+    """The connections of one stream; all but the constructor runs on the sender.
+
+    `connections`: one unconnected connection for each host.
+    """
 
     def __init__(
         self, params: WriterParams, hosts: Sequence[ReaderHost], connections: Sequence[ByteConnection]

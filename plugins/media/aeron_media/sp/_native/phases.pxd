@@ -4,25 +4,25 @@ cpdef enum:
     PHASE_FREE = 0          # no connection
     PHASE_CONNECTING
     PHASE_GREETING          # waiting for the greetings
-    PHASE_GREETED           # both were exchanged: the socket decides whether it admits the peer
+    PHASE_GREETED           # both greetings were exchanged: the socket decides whether to admit the peer
     PHASE_UP
     PHASE_DRAINING          # the connection is closed, its received messages are not consumed yet
-    PHASE_ENDED             # closed and consumed
+    PHASE_ENDED              # the connection is closed, its messages are consumed
 
 cpdef enum:
-    NO_REASON = 0           # the peer closed it, or an error of the operating system
+    NO_REASON = 0           # the peer closed the connection, or the operating system reported an error
     NOT_SP = -20            # not a greeting of SP
     OTHER_PROTOCOL = -21
     SILENT = -22            # no greeting within the timeout
-    NOT_CONNECTED = -23     # within the timeout
-    REFUSED_PEER = -24      # by this end: it has another peer
-    REFUSED_BY_PEER = -25   # it closed right after the greeting
-    TOO_LONG = -26          # a message beyond max-message
+    NOT_CONNECTED = -23     # not connected within the timeout
+    REFUSED_PEER = -24      # refused by this end, which has another peer
+    REFUSED_BY_PEER = -25   # the peer closed the connection right after the greeting
+    TOO_LONG = -26          # a message longer than max-message
     NO_MESSAGE = -27        # wrong message type on a Unix socket
     BUDGET_SPENT = -28
-    TOO_MANY = -29          # connections
-    REJECTED = -30          # by a subscriber
-    EVICTED = -32           # its messages were not consumed within EVICTION_NS
+    TOO_MANY = -29          # more connections than allowed
+    REJECTED = -30          # a subscriber rejected the image
+    EVICTED = -32           # messages of a disconnected peer were not consumed within EVICTION_NS
     UNFINISHED = -33        # the rest of a message did not arrive within the timeout
     # Reasons why a message is not sent
     NO_PEER = -40
@@ -33,11 +33,11 @@ cpdef enum:
     CLOSED_WITH = -45       # bytes that were queued for a peer when the socket was closed
 
 cpdef enum:
-    READ_LENGTH = 65504              # of one receive call, unless a message is longer; 64 KiB with the lead
-    LONG_READ_LENGTH = 262112        # after a call that filled its buffer
+    READ_LENGTH = 65504     # length of one receive call, unless a message is longer; 64 KiB with the lead
+    LONG_READ_LENGTH = 262112  # length of a receive call after one that filled its buffer
     TURN_LENGTH = 1048576            # bytes read from one peer per turn
     DRAFT_LENGTH = 65536             # bytes copied for one send call
-    BODIES_LENGTH = 262144           # bytes sent with it directly from the log
+    BODIES_LENGTH = 262144  # bytes sent by the same call directly from the log
     DIRECT_LENGTH = 8192             # messages of at least this length are not copied, in both directions
     ROUNDS_PER_TURN = 16             # send calls of one peer per turn
     MESSAGES_PER_TURN = 4096
@@ -45,6 +45,6 @@ cpdef enum:
     SWEEP_INTERVAL_NS = 10000000     # between two updates of the counters
     REFUSAL_NS = 1000000000          # a close this soon after the greeting counts as a refusal
     CONFIRMATION_NS = 250000000      # a peer that has not closed after this time has accepted us
-    STARVED_NS = 10000000000         # how long a peer may wait for memory
-    EVICTION_NS = 30000000000        # how long unconsumed messages of a disconnected peer are kept
-    CLOSING_LENGTH = 16777216        # read and dropped at close, so that the kernel delivers what was sent
+    STARVED_NS = 10000000000  # maximum wait of a peer for memory
+    EVICTION_NS = 30000000000  # time that unconsumed messages of a disconnected peer are kept
+    CLOSING_LENGTH = 16777216  # bytes read and dropped at close, so that the kernel delivers what was sent

@@ -21,8 +21,8 @@ cpdef enum:
     ZERO_HOPS
     RESERVED_BITS
     SHORT
-    FIRST_OF_SENDING       # the tallies from here on belong to publications
-    MESSAGES_OUT = 18
+    # Tallies of publications
+    MESSAGES_OUT
     BYTES_OUT
     NO_PEER
     PEER_FULL

@@ -22,7 +22,6 @@ cpdef enum:
     LENGTH_LENGTH = 8
     TYPE_LENGTH = 1
     TYPE_MESSAGE = 1
-    MAX_PREFIX_LENGTH = 9
 
 # The payload of PAIR1 begins with the number of hops: 32 bits, big-endian, the upper 24 bits are reserved.
 cpdef enum:

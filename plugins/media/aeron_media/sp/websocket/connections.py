@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: For TCP, TLS and WebSocket to connect. Source: nng, which uses it for every transport of SP.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
-#: For the next bytes of an incomplete message. Invented: the default of message-timeout=.
+#: Maximum wait for the next bytes of an incomplete message. Invented: the default of message-timeout=.
 MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 
 

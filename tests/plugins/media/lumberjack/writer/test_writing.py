@@ -175,7 +175,7 @@ def test_a_reader_that_sends_only_keep_alives_is_reported_after_five_minutes(wri
         writing.run(20 * S)
         writing.answer(ack(0))
     (error,) = writing.errors()
-    assert "signs of life and acknowledged nothing for 5 minutes" in error
+    assert "keep-alives and acknowledged nothing for 5 minutes" in error
     assert "progress-timeout=" in error
     assert writing.counted("lost") == 0
 
