@@ -16,13 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from typing import TYPE_CHECKING, NamedTuple
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri import values
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 
 class PortRange(NamedTuple):
@@ -77,6 +78,8 @@ class Variable(ABC):
         return ""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - only pydantic calls this
+
         return core_schema.no_info_plain_validator_function(self.check)
 
     def _refuse(self, value: object) -> ConfigurationError:

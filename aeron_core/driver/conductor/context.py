@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.event_log import EventLog
     from aeron_core.protocol.responses import OnPublicationError
     from aeron_core.registry import Registry
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
     from aeron_core.spi.media import ConnectionNetwork, MediaTransport, OpenDatagrams
     from aeron_core.uri.channel_uri import ChannelUri
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class DriverContext:
     """Shared objects, fixed until the driver closes; for use on the conductor's thread only."""
 
-    settings: DriverSettings
+    settings: DriverFields
     clock: Clock
     registry: Registry
     counters: CountersManager

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.logbuffer.metadata import LogBufferParams
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
 
 SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
 SHARED_MEMORY_PREFIX: Final = "aeron-core-"
@@ -43,7 +43,7 @@ class StoredLog:
 class LogStorage:
     """Creates and deletes log buffers. Used by the conductor only."""
 
-    def __init__(self, settings: DriverSettings, counters: SystemCounters, errors: ErrorSink) -> None:
+    def __init__(self, settings: DriverFields, counters: SystemCounters, errors: ErrorSink) -> None:
         self._settings = settings
         self._counters = counters
         self._errors = errors
