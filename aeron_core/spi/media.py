@@ -20,8 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -38,6 +37,9 @@ from aeron_core.spi.endpoints import (
 from aeron_core.spi.stream_counter import detached_counter, detached_peer_counter
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.packet_loss import IncomingLosses
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Resolve = Callable[[str, str], SocketAddress]
 """`resolve("host:port", "endpoint")` returns a numeric address or raises ChannelUriError. May block."""
@@ -191,9 +193,6 @@ class ReceiveEndpointParams(EndpointParams):
 class MediaTransport(ABC):
     """One medium. All methods run on the conductor's thread, except `resolve_channel` (helper thread)."""
 
-    #: A model of the URI keys that this medium reads; keys of the streams are not part of it.
-    parameters: type[BaseModel]
-
     #: Whether publishers and subscribers share the log buffer itself: then there are no endpoints.
     is_shared_memory = False
 
@@ -210,6 +209,14 @@ class MediaTransport(ABC):
 
     #: The unit that peers send, for messages in the error log.
     unit = "datagram"
+
+    @property
+    def parameters(self) -> type[BaseModel]:
+        """A model of the URI keys that this medium reads, without the keys of streams; for tools.
+
+        A class attribute may override it.
+        """
+        raise NotImplementedError
 
     @property
     def supports_gso(self) -> bool:
