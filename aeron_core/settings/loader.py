@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.client import ClientFields
 from aeron_core.settings.driver import DriverFields
@@ -40,7 +41,7 @@ _LIKENESS: Final = 0.9
 _FOREIGN_PREFIXES: Final = ("AERON_ARCHIVE_", "AERON_CLUSTER_", "AERON_SAMPLE_")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class LoadedSettings(Generic[_S]):
     """Settings with the source of each value."""
 

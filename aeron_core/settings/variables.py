@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.uri import values
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class PortRange(NamedTuple):
     high: int
 
 
-@dataclass(frozen=True)
+@frozen()
 class Variable(ABC):
     """Textual form of one field."""
 
@@ -86,7 +87,7 @@ class Variable(ABC):
         return ConfigurationError(f"{value!r}: {self.allowed}")
 
 
-@dataclass(frozen=True)
+@frozen()
 class Integer(Variable):
     """A whole number within a range."""
 
@@ -118,7 +119,7 @@ class Integer(Variable):
         return max(self.minimum, min(value, self.maximum)) if isinstance(value, int) else value
 
 
-@dataclass(frozen=True)
+@frozen()
 class Size(Integer):
     """Bytes, as a number or as text such as `64k`; `sensible` is a narrower range for messages."""
 
@@ -136,7 +137,7 @@ class Size(Integer):
         return values.format_size(value) if isinstance(value, int) else str(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Duration(Integer):
     """Nanoseconds, as a number or as text such as `5s`."""
 
@@ -157,7 +158,7 @@ class Duration(Integer):
         return "a number alone is nanoseconds" if text.isdecimal() else ""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Switch(Variable):
     """True or false."""
 
@@ -179,7 +180,7 @@ class Switch(Variable):
         return str(value).lower()
 
 
-@dataclass(frozen=True)
+@frozen()
 class Rate(Variable):
     """A proportion from 0 to 1."""
 
@@ -207,7 +208,7 @@ class Rate(Variable):
         return max(0.0, min(value, 1.0)) if isinstance(value, float) else value
 
 
-@dataclass(frozen=True)
+@frozen()
 class Text(Variable):
     """Free text, or a name that a plugin registers; `aliases` map the reference's names to ours."""
 
@@ -229,7 +230,7 @@ class Text(Variable):
         raise self._refuse(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class FilePath(Variable):
     """A path."""
 
@@ -246,7 +247,7 @@ class FilePath(Variable):
         raise self._refuse(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Texts(Variable):
     """Texts separated by commas."""
 
@@ -276,7 +277,7 @@ class Texts(Variable):
         return texts
 
 
-@dataclass(frozen=True)
+@frozen()
 class Choice(Variable):
     """One member of an enumeration, by its value."""
 
@@ -305,7 +306,7 @@ class Choice(Variable):
         return str(value.value) if isinstance(value, Enum) else str(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Ports(Variable):
     """Two ports, `low high`."""
 

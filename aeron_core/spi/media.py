@@ -28,6 +28,7 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core._native.peers import PeerCounter
+from aeron_core.frozen import frozen
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
     ReceiveChannelEndpoint,
@@ -47,7 +48,7 @@ Resolve = Callable[[str, str], SocketAddress]
 OpenDatagrams = Callable[["DatagramOptions"], DatagramChannel]
 
 
-@dataclass(frozen=True)
+@frozen()
 class DatagramOptions:
     """Options of a datagram socket; lengths are bytes, 0 for the system's default.
 
@@ -67,7 +68,7 @@ class DatagramOptions:
     wants_media_timestamps: bool = False
 
 
-@dataclass(frozen=True)
+@frozen()
 class ListenOptions:
     """Options of a listening stream socket; lengths of socket buffers are bytes, 0 for the system's default."""
 
@@ -88,7 +89,7 @@ class ConnectionNetwork(ABC):
         """Return a connection that is not open yet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # not @frozen: media derive from it with @dataclass
 class Channel:
     """A channel URI with its names resolved; identifies the endpoint.
 
@@ -109,7 +110,7 @@ class Channel:
     remote: SocketAddress | None = None
 
 
-@dataclass(frozen=True)
+@frozen()
 class LossRates:
     """Deliberate loss for tests: a rate from 0 to 1, and a seed to repeat it (0 or -1: random)."""
 
@@ -117,7 +118,7 @@ class LossRates:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@frozen()
 class EndpointParams:
     """Parameters common to both kinds of endpoints.
 
@@ -157,7 +158,7 @@ class EndpointParams:
     free_counter: Callable[[AtomicCounter], None] = field(default=lambda _: None)
 
 
-@dataclass(frozen=True)
+@frozen()
 class SendEndpointParams(EndpointParams):
     """Parameters of a send endpoint.
 
@@ -170,7 +171,7 @@ class SendEndpointParams(EndpointParams):
     destination_count: AtomicCounter | None = None
 
 
-@dataclass(frozen=True)
+@frozen()
 class ReceiveEndpointParams(EndpointParams):
     """Parameters of a receive endpoint.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core.errors import ChannelUriError
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.uri.channel_uri import ChannelUri
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DriverContext:
     """Shared objects, fixed until the driver closes; for use on the conductor's thread only."""
 

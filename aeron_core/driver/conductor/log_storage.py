@@ -9,7 +9,6 @@ import errno
 import os
 import zlib
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
 from aeron_core.errors import ErrorCode, StorageError
+from aeron_core.frozen import frozen
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import Storage
 
@@ -31,7 +31,7 @@ SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
 SHARED_MEMORY_PREFIX: Final = "aeron-core-"
 
 
-@dataclass(frozen=True)
+@frozen()
 class StoredLog:
     """A log buffer and the path at which clients map it."""
 
