@@ -166,6 +166,7 @@ class CncFile:
                 f"{CNC_FILE} of {layout.file_length} bytes, all sections together: "
                 f"must be at most {_MAX_LENGTH}"
             )
+        # Not populated: most pages are for counters and errors that a driver never has.
         buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
         for name, offset in _LENGTH_OFFSETS.items():
             buffer.put_i32(offset, getattr(layout, name))

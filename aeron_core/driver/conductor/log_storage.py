@@ -72,7 +72,7 @@ class LogStorage:
         return self._settings.storage is Storage.POSIX
 
     def _create_file(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
-        return create_mapped_file(path, params.log_length, sparse=params.sparse)
+        return create_mapped_file(path, params.log_length, sparse=params.sparse, populate=not params.sparse)
 
     def _create_shared_memory(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         try:
@@ -80,7 +80,9 @@ class LogStorage:
         except posix_ipc.ExistentialError as error:
             raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
         try:
-            return map_new_file(memory.fd, path, params.log_length, sparse=params.sparse)
+            return map_new_file(
+                memory.fd, path, params.log_length, sparse=params.sparse, populate=not params.sparse
+            )
         except BaseException:
             memory.unlink()
             raise
