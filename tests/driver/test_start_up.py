@@ -8,6 +8,7 @@ import pytest
 
 #: Packages and modules that no driver with the default settings needs for streams over IPC.
 HEAVY = (
+    "_hashlib",
     "aeron_core.recording.settings",
     "aeron_core.settings.model",
     "aeron_flow_control.max_flow_control",
