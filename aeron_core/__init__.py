@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.results import NO_PEER as NO_PEER
     from aeron_core.logbuffer.results import NOT_CONNECTED as NOT_CONNECTED
     from aeron_core.logbuffer.results import PEER_FULL as PEER_FULL
-    from aeron_core.settings.client import ClientSettings as ClientSettings
-    from aeron_core.settings.driver import DriverSettings as DriverSettings
+    from aeron_core.settings.models import ClientSettings as ClientSettings
+    from aeron_core.settings.models import DriverSettings as DriverSettings
     from aeron_core.uri.builder import ChannelUriBuilder as ChannelUriBuilder
     from aeron_core.uri.channel_uri import ChannelUri as ChannelUri
 
@@ -76,7 +76,7 @@ _HOMES: Final = {
     "Claim": "client.publications.claim",
     "ClientError": "errors",
     "ClientHandlers": "client.handlers",
-    "ClientSettings": "settings.client",
+    "ClientSettings": "settings.models",
     "ClientTimeoutError": "errors",
     "ClosedError": "errors",
     "ConfigurationError": "errors",
@@ -84,7 +84,7 @@ _HOMES: Final = {
     "Counter": "client.counters",
     "CountersReader": "concurrent.counters",
     "DriverError": "errors",
-    "DriverSettings": "settings.driver",
+    "DriverSettings": "settings.models",
     "DriverTimeoutError": "errors",
     "ErrorCode": "errors",
     "ExclusivePublication": "client.publications.exclusive_publication",

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.metadata
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Self
 
 import pluggy
 
 from aeron_core._native import wire
 from aeron_core.errors import AeronError, PluginError
-from aeron_core.settings.model import SettingsModel
 from aeron_core.spi import hookspecs
 from aeron_core.spi.congestion_control import adapt_congestion_control
 from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.spi.idle_strategy import adapt_idle_strategy
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     import typer
 
+    from aeron_core.settings.model import SettingsModel
     from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams
     from aeron_core.spi.flow_control import FlowControl, FlowControlParams
     from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
@@ -72,13 +74,13 @@ class Registry:
     def load(cls, extra_plugins: Sequence[object] = ()) -> Self:
         """Return the plugins of all installed distributions, then `extra_plugins` (modules or objects)."""
         registry = cls()
-        for entry_point in importlib.metadata.entry_points(group=hookspecs.PROJECT):
+        for entry_point in entry_points(group=hookspecs.PROJECT):
             registry._load_entry_point(entry_point)
         for plugin in extra_plugins:
             registry.register(plugin)
         return registry
 
-    def _load_entry_point(self, entry_point: importlib.metadata.EntryPoint) -> None:
+    def _load_entry_point(self, entry_point: EntryPoint) -> None:
         distribution = entry_point.dist
         name = distribution.name if distribution else "unknown"
         installed = InstalledPlugin(entry_point.name, name, distribution.version if distribution else "")
@@ -125,6 +127,8 @@ class Registry:
                 continue
             hook = options.get("specname") or name
             if hook not in HOOKS:
+                import difflib  # noqa: PLC0415 - lazy: only mistakes need it
+
                 close = difflib.get_close_matches(hook, HOOKS, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(HOOKS)}"
                 raise PluginError(f"{installed} implements {hook}, which is not a hook: {hint}")
@@ -178,8 +182,16 @@ class Registry:
             raise PluginError(f"no {TABLES[hook]} {name!r}; installed: {names}")
         return found
 
+    def _import(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
+        """Return an entry of a table, imported if the table has it as text."""
+        entry, installed = self._find(hook, name)
+        if isinstance(entry, str):
+            entry = _import_entry(entry, f"{TABLES[hook]} {name!r}", installed)
+            self._tables[hook][name] = (entry, installed)
+        return entry, installed
+
     def _make(self, hook: str, name: str, *args: Any) -> Any:
-        factory, installed = self._find(hook, name)
+        factory, installed = self._import(hook, name)
         try:
             made = factory(*args)
         except AeronError:
@@ -212,22 +224,41 @@ class Registry:
         resolver: NameResolver = self._make("aeron_name_resolvers", name, params)
         return resolver
 
-    def section_models(self) -> dict[str, type[SettingsModel]]:
-        """Return the plugins' own settings by section."""
-        found: dict[str, type[SettingsModel]] = {}
-        for name in self.names("aeron_settings"):
-            model, installed = self._find("aeron_settings", name)
-            if not (isinstance(model, type) and issubclass(model, SettingsModel)):
-                raise PluginError(
-                    f"section of settings {name!r} of {installed}: must be a class derived from "
-                    "aeron_core.settings.SettingsModel"
-                )
-            found[name] = model
-        return found
+    def section_names(self) -> list[str]:
+        """Return the names of the plugins' sections of settings, sorted."""
+        return self.names("aeron_settings")
+
+    def section_model(self, name: str) -> type[SettingsModel]:
+        """Return the model of a plugin's section of settings."""
+        from aeron_core.settings.model import SettingsModel  # noqa: PLC0415 - imports pydantic: only if a section is used
+
+        model, installed = self._import("aeron_settings", name)
+        if not (isinstance(model, type) and issubclass(model, SettingsModel)):
+            raise PluginError(
+                f"section of settings {name!r} of {installed}: must be a class derived from "
+                "aeron_core.settings.SettingsModel"
+            )
+        return model
 
     def idle_strategy(self, name: str, params: IdleStrategyParams) -> IdleStrategy:
         """Return a new idle strategy; one in plain Python is wrapped."""
         return adapt_idle_strategy(self._make("aeron_idle_strategies", name, params))
+
+
+def _import_entry(path: str, title: str, installed: InstalledPlugin) -> Any:
+    """Import `module:name`; the SPI version is checked before anything of the module runs as an object."""
+    module_name, _, name = path.partition(":")
+    try:
+        module = import_module(module_name)
+        _check_spi_version(module, installed)
+        return getattr(module, name)
+    except PluginError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"{title} of {installed} cannot be imported ({path}): {type(error).__name__}: {error}; "
+            f"repair or uninstall {installed.distribution!r}"
+        ) from error
 
 
 def _call_table(

@@ -2,6 +2,9 @@
 
 The C driver of pyaeron runs in the same rounds if a Python with pyaeron is found: the one that runs this program,
 that of `.venv-interop`, or the one of `--pyaeron`. Its figures include the start of a Python interpreter.
+
+All processes share a folder of compiled bytecode, as those of an installed package do. The first round, which fills it,
+does not count.
 """
 
 from __future__ import annotations
@@ -52,6 +55,20 @@ launched = time.perf_counter()
 driver.close()
 closed = time.perf_counter()
 print(json.dumps([imported - started, launched - imported, closed - launched]))
+"""
+OUR_FIRST_MESSAGE = """
+import json, time
+import aeron_core
+received = []
+with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+    subscription = aeron.add_subscription("aeron:ipc", 1001)
+    publication = aeron.add_publication("aeron:ipc", 1001)
+    publication.await_connected(timeout=30)
+    while publication.offer(b"hello") < 0:
+        pass
+    while not received:
+        subscription.poll(lambda buffer, _: received.append(bytes(buffer)), 10)
+    print(json.dumps(time.process_time()))
 """
 C_EMBEDDED = """
 import json, sys, time
@@ -113,10 +130,16 @@ def resident_mebibytes(pid: int) -> float:
     return int(kibibytes) / 1024
 
 
+def environment_of(root: Path) -> dict[str, str]:
+    """Return the environment of all processes."""
+    inherited = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, **ENVIRONMENT, "PYTHONPYCACHEPREFIX": str(root / "bytecode")}
+
+
 def measure_standalone(command: Sequence[object], directory: Path, commands: bool) -> Figures:
     """Start a driver, connect our client to it, let it idle, and terminate it."""
     figures = {}
-    environment = {**os.environ, **ENVIRONMENT, "AERON_DIR": str(directory)}
+    environment = {**environment_of(directory.parent), "AERON_DIR": str(directory)}
     started = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.DEVNULL)
     try:
@@ -130,7 +153,7 @@ def measure_standalone(command: Sequence[object], directory: Path, commands: boo
         time.sleep(IDLE_S)
         figures["standalone: resident when idle, MiB"] = resident_mebibytes(process.pid)
         if commands:
-            figures |= measure_commands(directory)
+            figures |= measure_commands(directory, environment)
         stopped = time.perf_counter()
         process.send_signal(signal.SIGTERM)
         process.wait(DEADLINE_S)
@@ -143,22 +166,31 @@ def measure_standalone(command: Sequence[object], directory: Path, commands: boo
 
 
 def measure_embedded(python: object, program: str, directory: Path) -> Figures:
-    done = subprocess.run(
-        [str(python), "-c", program, str(directory)], capture_output=True, text=True, check=True
-    )
     titles = ("import", "launch", "close")
-    values = json.loads(done.stdout)
+    values = json.loads(output_of([str(python), "-c", program, str(directory)], directory.parent))
     return {f"embedded: {title}, ms": value * 1000 for title, value in zip(titles, values, strict=True)}
 
 
-def measure_commands(directory: Path) -> Figures:
+def measure_first_message(root: Path) -> Figures:
+    """Start a driver and a client in a new interpreter; return its processor time when the first message arrives."""
+    seconds = json.loads(output_of([sys.executable, "-c", OUR_FIRST_MESSAGE], root))
+    return {"embedded: processor time to the first message, ms": seconds * 1000}
+
+
+def output_of(command: list[str], root: Path) -> str:
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment_of(root)
+    ).stdout
+
+
+def measure_commands(directory: Path, environment: dict[str, str]) -> Figures:
     """Run each command of the command line; return the processor time of its process."""
     figures = {}
     for arguments in COMMANDS:
         command = [sys.executable, "-m", "aeron_core", *arguments]
         if arguments[-1] == "--aeron-dir":
             command.append(str(directory))
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
@@ -183,9 +215,10 @@ def measure(theirs: Path | None, rounds: int) -> dict[str, list[Figures]]:
     root = Path(tempfile.mkdtemp(prefix="aeron-start-up-", dir="/dev/shm"))
     found: dict[str, list[Figures]] = {"ours": []} | ({"C driver": []} if theirs else {})
     try:
-        for index in track(range(rounds), description="measuring", console=Console(stderr=True)):
+        for index in track(range(rounds + 1), description="measuring", console=Console(stderr=True)):
             figures = measure_standalone(OUR_DRIVER, root / f"ours-{index}", commands=True)
             figures |= measure_embedded(sys.executable, OUR_EMBEDDED, root / f"our-embedded-{index}")
+            figures |= measure_first_message(root)
             found["ours"].append(figures)
             if theirs:
                 directory = root / f"theirs-{index}"
@@ -194,7 +227,7 @@ def measure(theirs: Path | None, rounds: int) -> dict[str, list[Figures]]:
                 found["C driver"].append(figures)
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    return found
+    return {name: figures[1:] for name, figures in found.items()}
 
 
 def main() -> None:

@@ -154,8 +154,9 @@ def hooks_page() -> Iterator[str]:
     yield (
         "Hooks that return a table map a name, as written in a channel URI or a setting, to a factory. The factory is "
         "called with one frozen params object for each resource, such as a publication or an image. If two plugins "
-        "provide the same name, the driver does not start. Hooks are called at start, factories when a resource is "
-        "added, never for a message. `aeron-core plugins list` shows the plugins that are installed.\n"
+        "provide the same name, the driver does not start. Instead of a factory a table may have the text "
+        "`module:name`, which is imported when the name is first used. Hooks are called at start, factories when a "
+        "resource is added, never for a message. `aeron-core plugins list` shows the plugins that are installed.\n"
     )
     yield (
         "The examples below are complete modules; `tests/test_hook_examples.py` runs them. To use a module in a test "

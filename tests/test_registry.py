@@ -1,5 +1,3 @@
-from typing import ClassVar
-
 import aeron_congestion.plugin
 import aeron_flow_control.plugin
 import aeron_media.ipc.plugin
@@ -11,10 +9,11 @@ from aeron_flow_control.max_flow_control import MaxFlowControl
 
 import aeron_core.agent.plugin
 import aeron_core.recording.plugin
+from aeron_core.driver.startup_settings import PluginSections
 from aeron_core.errors import ChannelUriError, PluginError
 from aeron_core.protocol.frames import StatusMessage
 from aeron_core.registry import Registry
-from aeron_core.settings import DriverSettings
+from aeron_core.settings.driver import DriverFields
 from aeron_core.spi import (
     FlowControl,
     FlowControlParams,
@@ -233,9 +232,11 @@ def test_a_plugin_built_for_another_spi_version_is_rejected(registry):
 class Started:
     """The parts of a started driver that the built-in plugins use."""
 
-    settings = DriverSettings()
-    sections: ClassVar = {}
+    _settings = DriverFields()
     _runners = ()
+
+    def __init__(self, registry):
+        self.sections = PluginSections(registry, {})
 
     def close(self):
         pass
@@ -253,7 +254,7 @@ def test_events_reach_plugins(registry):
     plugin = Following()
     registry.register(plugin)
 
-    driver = Started()
+    driver = Started(registry)
     registry.hook.aeron_driver_started(driver=driver)
 
     assert plugin.seen == [driver]
@@ -274,7 +275,7 @@ def test_a_settings_section_that_is_not_a_model_is_rejected(registry):
     registry.register(Plain())
 
     with pytest.raises(PluginError, match=r"section of settings 'plain' of .*: must be a class derived from"):
-        registry.section_models()
+        registry.section_model("plain")
 
 
 def test_two_plugins_with_one_settings_section_are_rejected(registry):

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from aeron_core.errors import PluginError
-from aeron_core.registry import Registry
+from aeron_core.registry import TABLES, Registry
 from aeron_core.spi import FlowControl, FlowControlParams
 
 PARAMS = FlowControlParams("aeron:udp?endpoint=a:1", 1, 2, 3, 0, 65536, 1408, False)
@@ -49,6 +49,78 @@ def test_plugins_of_installed_distributions_are_found(distribution):
     assert (plugin.name, plugin.version) == ("main", "1.5")
     assert plugin.provides == {"aeron_flow_controls": ["theirs"]}
     assert type(registry.flow_control("theirs", PARAMS, pytest.fail)) is FlowControl
+
+
+LAZY = """
+    from aeron_core.spi import hookimpl
+
+    @hookimpl
+    def aeron_flow_controls():
+        return {"theirs": "lazy_strategy:LazyFlowControl"}
+"""
+
+
+@pytest.fixture
+def strategy(tmp_path, monkeypatch):
+    """Write the module that the text of LAZY names."""
+
+    def write(source):
+        (tmp_path / "lazy_strategy.py").write_text(textwrap.dedent(source))
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, "lazy_strategy", raising=False)
+
+    return write
+
+
+def test_an_entry_that_is_text_is_imported_when_it_is_used(distribution, strategy):
+    strategy("from aeron_core.spi import FlowControl\nLazyFlowControl = lambda params: FlowControl()")
+    distribution("theirs", LAZY)
+
+    registry = Registry.load()
+    assert "theirs" in registry.names("aeron_flow_controls")
+    assert "lazy_strategy" not in sys.modules
+
+    assert type(registry.flow_control("theirs", PARAMS, pytest.fail)) is FlowControl
+    assert "lazy_strategy" in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ("import no_such_module_at_all", "ModuleNotFoundError: No module named 'no_such_module_at_all'"),
+        ("", "AttributeError: module 'lazy_strategy' has no attribute 'LazyFlowControl'"),
+    ],
+)
+def test_the_error_for_an_entry_that_cannot_be_imported_names_its_plugin(
+    distribution, strategy, source, fault
+):
+    strategy(source)
+    distribution("theirs", LAZY)
+    registry = Registry.load()
+
+    with pytest.raises(PluginError) as caught:
+        registry.flow_control("theirs", PARAMS, pytest.fail)
+
+    assert str(caught.value) == (
+        "flow control 'theirs' of plugin 'main' of distribution 'theirs' 1.5 cannot be imported "
+        f"(lazy_strategy:LazyFlowControl): {fault}; repair or uninstall 'theirs'"
+    )
+
+
+def test_the_module_of_an_entry_is_checked_before_its_factory_is_called(distribution, strategy):
+    strategy("AERON_CORE_SPI_VERSION = 0\ndef LazyFlowControl(params): raise AssertionError")
+    distribution("theirs", LAZY)
+
+    with pytest.raises(PluginError, match="built for SPI version 0, this is 1: rebuild it"):
+        Registry.load().flow_control("theirs", PARAMS, pytest.fail)
+
+
+def test_every_entry_of_the_built_in_plugins_can_be_imported():
+    registry = Registry.load()
+
+    for hook in TABLES:
+        for name in registry.names(hook):
+            assert callable(registry._import(hook, name)[0])
 
 
 def test_the_error_for_two_distributions_with_one_name_has_both(distribution):

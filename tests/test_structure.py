@@ -129,6 +129,7 @@ def test_cycles_of_a_graph_are_found():
 
 
 def test_no_modules_of_a_package_import_each_other_in_a_cycle():
+    edges = 0
     for package in PACKAGES:
         modules = {
             ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): path
@@ -136,8 +137,9 @@ def test_no_modules_of_a_package_import_each_other_in_a_cycle():
         }
         graph = {name: set(imports_of(path, set(modules))) - {name} for name, path in modules.items()}
 
-        assert sum(map(len, graph.values())) > 0
+        edges += sum(map(len, graph.values()))
         assert cycles(graph) == []
+    assert edges > 0
 
 
 def native_functions(text: str) -> Iterator[tuple[str, int, int]]:

@@ -55,5 +55,5 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:
 @hookimpl
 def aeron_driver_started(driver: Any) -> None:
     """See `aeron_core.spi.hookspecs`."""
-    place_threads(driver._runners, driver.settings)
+    place_threads(driver._runners, driver._settings)
     close_at_exit(driver.close, DRIVER)

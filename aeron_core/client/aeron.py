@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.concurrent.counters import CountersReader
-    from aeron_core.settings.client import ClientSettings
+    from aeron_core.settings.models import ClientSettings
 
 
 T = TypeVar("T")
@@ -66,7 +66,9 @@ class Aeron:
     @property
     def settings(self) -> ClientSettings:
         """The settings of the client."""
-        return self._conductor.settings
+        from aeron_core.settings.models import ClientSettings  # noqa: PLC0415 - imports pydantic: clients start without
+
+        return ClientSettings.of(self._conductor.settings)
 
     @property
     def is_closed(self) -> bool:

@@ -5,7 +5,6 @@ Not here: sending. A medium that does not distinguish peers has none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import cython
@@ -14,6 +13,7 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import peers, positions, wire
 from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SENDER_POSITION_TYPE_ID: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ChannelPeer:
     """A peer that is connected to a channel."""
 

@@ -15,10 +15,11 @@ from aeron_core.client.aeron import Aeron
 from aeron_core.client.conductor.cnc_connection import connect_cnc
 from aeron_core.client.conductor.conductor import ClientConductor
 from aeron_core.client.handlers import ClientHandlers, ErrorHandler
-from aeron_core.settings.loader import load_client_settings
+from aeron_core.settings.loader import load_client_fields
 
 if TYPE_CHECKING:
-    from aeron_core.settings.client import ClientSettings
+    from aeron_core.settings.client import ClientFields
+    from aeron_core.settings.models import ClientSettings
 
 
 def connect(  # noqa: PLR0913 - all optional, all by name but the first two
@@ -40,23 +41,24 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     Raises DriverTimeoutError if no driver is found within the driver timeout, CncIncompatibleError if its
     version differs.
     """
-    if settings is None:
-        loaded = load_client_settings()
+    fields: ClientFields | None = settings
+    if fields is None:
+        loaded = load_client_fields()
         for text in loaded.warnings:
             warnings.warn(text, stacklevel=2)
-        settings = loaded.settings
+        fields = loaded.settings
     changes: dict[str, object] = {}
     if aeron_dir is not None:
         changes["aeron_dir"] = os.fspath(aeron_dir)
     if use_conductor_invoker is not None:
         changes["use_conductor_agent_invoker"] = use_conductor_invoker
     if changes:
-        settings = type(settings)(**{**settings.model_dump(), **changes})
+        fields = fields.replaced(**changes)
     if error_handler is not None:
         if handlers is not None:
             raise ValueError("error_handler and handlers: pass one of them; handlers has on_error")
         handlers = ClientHandlers(on_error=error_handler)
     clock = clock or Clock()
-    cnc = connect_cnc(settings, clock, pause=driver_invoker)
-    conductor = ClientConductor(cnc, settings, clock, handlers or ClientHandlers(), driver_invoker)
+    cnc = connect_cnc(fields, clock, pause=driver_invoker)
+    conductor = ClientConductor(cnc, fields, clock, handlers or ClientHandlers(), driver_invoker)
     return Aeron(conductor)

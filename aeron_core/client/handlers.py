@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core.errors import ClientTimeoutError, DriverTimeoutError, ErrorCode
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core.client.subscriptions.image import Image
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.responses import OnPublicationError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class PublicationErrorFrame:
     """A receiver rejected one of the client's publications."""
 
@@ -69,7 +69,7 @@ def log_error(error: Exception) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class ClientHandlers:
     """All handlers of a client; each is optional."""
 

@@ -17,10 +17,10 @@ Source: aeron_position.c, aeron_counters.h.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import peers, wire
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core.concurrent.counters import CounterRecord
@@ -79,7 +79,7 @@ _CHANNEL_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - _I32_LENGTH
 _ADDRESS_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 2 * _I32_LENGTH - 1
 
 
-@dataclass(frozen=True)
+@frozen()
 class CounterOwner:
     """The stream of a counter and the client that owns it; `client_id` may be DRIVER_OWNER_ID."""
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core._native.counter import AtomicCounter
 from aeron_core.errors import ConfigurationError, StorageError
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
@@ -32,7 +32,7 @@ NOT_FREE_TO_REUSE: Final = (1 << 63) - 1
 """The deadline of an allocated counter. Source: AERON_COUNTER_NOT_FREE_TO_REUSE."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class CounterRecord:
     """A snapshot of one counter."""
 

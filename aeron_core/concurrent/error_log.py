@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
 from aeron_core.errors import ProtocolError
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ErrorRecord:
     """One error with its first and last observation, in ms since the epoch."""
 

@@ -11,17 +11,17 @@ Source: aeron_loss_reporter.c.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core.errors import ProtocolError
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class LossEntry:
     """The losses of one stream from one source; times in ms since the epoch."""
 

@@ -17,11 +17,14 @@ from aeron_core.errors import ConfigurationError, StorageError
 _MEBIBYTE = 1024 * 1024
 
 
-def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> AtomicBuffer:
+def create_mapped_file(
+    path: Path | str, length: int, *, sparse: bool, populate: bool = False
+) -> AtomicBuffer:
     """Create a file of `length` zero bytes that did not exist before, and map it.
 
     A sparse file allocates disk space when it is written, and a write that finds no space left kills the process
-    (SIGBUS); any other file allocates all of it now. Raises StorageError, and then leaves no file behind.
+    (SIGBUS); any other file allocates all of it now. With `populate` all its pages become resident now, so that no
+    access has to wait for a page fault. Raises StorageError, and then leaves no file behind.
     """
     path = Path(path)
     if length <= 0:
@@ -32,7 +35,7 @@ def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> Atomic
     except OSError as error:
         raise _storage_error("create", path, error) from error
     try:
-        return map_new_file(fd, path, length, sparse=sparse)
+        return map_new_file(fd, path, length, sparse=sparse, populate=populate)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -40,7 +43,7 @@ def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> Atomic
         os.close(fd)
 
 
-def map_new_file(fd: int, path: Path, length: int, *, sparse: bool) -> AtomicBuffer:
+def map_new_file(fd: int, path: Path, length: int, *, sparse: bool, populate: bool = False) -> AtomicBuffer:
     """Set the length of the empty file `fd` as `create_mapped_file` does, and map it.
 
     Raises StorageError; the caller deletes the file.
@@ -51,7 +54,7 @@ def map_new_file(fd: int, path: Path, length: int, *, sparse: bool) -> AtomicBuf
         else:
             # Fails now if the space is not there, instead of with SIGBUS at some later write.
             os.posix_fallocate(fd, 0, length)
-        return map_fd(fd, length, populate=not sparse)
+        return map_fd(fd, length, populate=populate)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM):
             raise StorageError(error.errno, _no_room(path, length, error)) from error

@@ -5,7 +5,6 @@ Only agents with the idle strategy `signal` have one. If there is none, no wake-
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Final
@@ -19,8 +18,7 @@ CONDUCTOR: Final = "conductor"
 def semaphore_name(aeron_dir: Path | str, agent: str) -> str:
     """Return the name shared by driver and clients of one directory, "/…", below 64 characters."""
     directory = os.path.realpath(aeron_dir)
-    digest = hashlib.blake2b(os.fsencode(directory), digest_size=8).hexdigest()
-    return f"/aeron-core-{digest}-{agent}"
+    return f"/aeron-core-{_fnv1a(os.fsencode(directory)):016x}-{agent}"
 
 
 def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
@@ -29,3 +27,11 @@ def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
         return NamedSemaphore(semaphore_name(aeron_dir, agent))
     except OSError:
         return None
+
+
+def _fnv1a(text: bytes) -> int:
+    """Return the 64-bit FNV-1a hash of a text. Not from hashlib, which loads OpenSSL: 4 MiB for a name."""
+    digest = 0xCBF29CE484222325
+    for byte in text:
+        digest = (digest ^ byte) * 0x100000001B3 & 0xFFFF_FFFF_FFFF_FFFF
+    return digest

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core.driver.conductor.names.lookups import StartLookup
     from aeron_core.registry import Registry
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
@@ -53,7 +53,7 @@ class Assembly:
 
     def __init__(  # noqa: PLR0913 - the parts of a driver
         self,
-        settings: DriverSettings,
+        settings: DriverFields,
         *,
         mode: str,
         clock: Clock,
@@ -200,7 +200,7 @@ class Assembly:
         self.context.errors.record_exception(error, "duty cycle")
 
 
-def _open_event_log(settings: DriverSettings, clock: Clock, errors: ErrorSink) -> EventLog:
+def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> EventLog:
     wanted, faults = choose_events(settings.event_log, settings.event_log_disable)
     for fault in faults:
         warnings.warn(f"event log: {fault}", stacklevel=2)
@@ -213,7 +213,7 @@ def _open_event_log(settings: DriverSettings, clock: Clock, errors: ErrorSink) -
     )
 
 
-def _labels(settings: DriverSettings, mode: str) -> SystemCounterLabels:
+def _labels(settings: DriverFields, mode: str) -> SystemCounterLabels:
     return SystemCounterLabels(
         threading_mode=mode,
         driver_name=settings.resolver_name or "",

@@ -21,13 +21,13 @@ from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotRea
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 if TYPE_CHECKING:
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
 
 #: All entries that a driver creates in its directory.
 _ENTRIES: Final = frozenset({CNC_FILE, "loss-report.dat", "publications", "images"})
 
 
-def prepare_directory(settings: DriverSettings) -> None:
+def prepare_directory(settings: DriverFields) -> None:
     """Delete `aeron_dir` and create it again with its folders; raise ActiveDriverError if a live driver uses it."""
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():

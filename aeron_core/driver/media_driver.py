@@ -18,11 +18,12 @@ from aeron_core.driver.conductor.log_storage import sweep_shared_memory
 from aeron_core.driver.conductor.names.lookups import LookupThreads
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
-from aeron_core.driver.startup_settings import check_strategies, resolver_of, sections_of, settings_of
+from aeron_core.driver.startup_settings import PluginSections, check_strategies, resolver_of, settings_of
 from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
-from aeron_core.settings import DriverSettings, Storage, ThreadingMode
+from aeron_core.settings import Storage, ThreadingMode
 from aeron_core.settings.aeron_dir import default_aeron_dir
+from aeron_core.settings.driver import DriverFields
 from aeron_core.spi.idle_strategy import IdleStrategyParams
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.conductor.names.lookups import StartLookup
-    from aeron_core.driver.startup_settings import Sections
+    from aeron_core.driver.startup_settings import GivenSections
+    from aeron_core.settings import DriverSettings
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
@@ -47,12 +49,12 @@ class MediaDriver:
 
     def __init__(  # noqa: PLR0913 - all have defaults
         self,
-        settings: DriverSettings | Mapping[str, Any] | None = None,
+        settings: DriverFields | Mapping[str, Any] | None = None,
         *,
         invoker: bool = False,
         clock: Clock | None = None,
         registry: Registry | None = None,
-        sections: Sections | None = None,
+        sections: GivenSections | None = None,
         open_datagrams: OpenDatagrams | None = None,
         connections: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
@@ -64,19 +66,19 @@ class MediaDriver:
         threads in simulations. Raises ActiveDriverError, StorageError,
         ConfigurationError or PluginError.
         """
-        self.settings = settings_of(settings)
-        self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
+        self._settings = settings_of(settings)
+        self._mode = ThreadingMode.INVOKER if invoker else self._settings.threading_mode
         self._closing = threading.Lock()
         self._is_closed = False
         self._terminated = Flag()
         self._registry = registry or Registry.load()
-        self.sections = sections_of(self._registry, sections or {})
+        self.sections = PluginSections(self._registry, sections or {})
         # Before the directory is touched: a misspelt name must not delete what a dead driver left there.
-        check_strategies(self._registry, self.settings)
-        resolver = resolver_of(self._registry, self.settings)
+        check_strategies(self._registry, self._settings)
+        resolver = resolver_of(self._registry, self._settings)
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
-        prepare_directory(self.settings)
+        prepare_directory(self._settings)
         try:
             self._assembly: Assembly | None = self._assemble(
                 resolver, clock or Clock(), open_datagrams, connections, start_lookup or LookupThreads()
@@ -94,10 +96,10 @@ class MediaDriver:
         connections: ConnectionNetwork | None,
         start_lookup: StartLookup,
     ) -> Assembly:
-        if self.settings.storage is Storage.POSIX:
-            sweep_shared_memory(self.settings.aeron_dir)
+        if self._settings.storage is Storage.POSIX:
+            sweep_shared_memory(self._settings.aeron_dir)
         assembly = Assembly(
-            self.settings,
+            self._settings,
             mode=self._mode.name,
             clock=clock,
             registry=self._registry,
@@ -115,10 +117,10 @@ class MediaDriver:
     @classmethod
     def launch(
         cls,
-        settings: DriverSettings | Mapping[str, Any] | None = None,
+        settings: DriverFields | Mapping[str, Any] | None = None,
         *,
         registry: Registry | None = None,
-        sections: Sections | None = None,
+        sections: GivenSections | None = None,
     ) -> Self:
         """Return a running driver for clients of any process; `sections` are settings of plugins."""
         driver = cls(settings, registry=registry, sections=sections)
@@ -132,17 +134,17 @@ class MediaDriver:
     @classmethod
     def launch_embedded(
         cls,
-        settings: DriverSettings | Mapping[str, Any] | None = None,
+        settings: DriverFields | Mapping[str, Any] | None = None,
         *,
         registry: Registry | None = None,
-        sections: Sections | None = None,
+        sections: GivenSections | None = None,
     ) -> Self:
         """Return a running driver for this process.
 
         Unless `settings` has a directory, the driver gets a private one, keeps its log buffers in POSIX shared
         memory, and deletes both when it is closed. It also deletes what killed drivers of this kind left behind.
         """
-        if isinstance(settings, DriverSettings):
+        if isinstance(settings, DriverFields):
             return cls.launch(settings, registry=registry, sections=sections)
         arguments = dict(settings or {})
         if "aeron_dir" not in arguments:
@@ -153,9 +155,18 @@ class MediaDriver:
         return cls.launch(arguments, registry=registry, sections=sections)
 
     @property
+    def settings(self) -> DriverSettings:
+        """The settings of this driver."""
+        from aeron_core.settings.models import DriverSettings  # noqa: PLC0415 - imports pydantic: drivers start without
+
+        # Kept, so that there is one object.
+        self._settings = DriverSettings.of(self._settings)
+        return self._settings
+
+    @property
     def aeron_dir(self) -> Path:
         """The directory through which clients find this driver."""
-        return self.settings.aeron_dir
+        return self._settings.aeron_dir
 
     @property
     def is_closed(self) -> bool:
@@ -194,7 +205,7 @@ class MediaDriver:
             assembly.context.errors.record_exception(error)
 
     def _on_terminate(self, token: bytes) -> None:
-        if self.settings.termination_validator == "allow":
+        if self._settings.termination_validator == "allow":
             self._terminated.set()
 
     def _start(self) -> None:
@@ -224,8 +235,8 @@ class MediaDriver:
         runner.start()
 
     def _idle_strategy(self, role: str, waits_as: str) -> IdleStrategy:
-        name = getattr(self.settings, f"{role}_idle_strategy")
-        options = getattr(self.settings, f"{role}_idle_strategy_init_args") or ""
+        name = getattr(self._settings, f"{role}_idle_strategy")
+        options = getattr(self._settings, f"{role}_idle_strategy_init_args") or ""
         params = IdleStrategyParams(
             agent=role, options=options, signal_name=semaphore_name(self.aeron_dir, waits_as)
         )
@@ -252,7 +263,7 @@ class MediaDriver:
         self._assembly = None
         self._terminated.set()
         self._registry.hook.aeron_driver_closed(driver=self)
-        if self.settings.dir_delete_on_shutdown:
+        if self._settings.dir_delete_on_shutdown:
             delete_directory(self.aeron_dir)
 
     def __enter__(self) -> Self:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ _SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
 
 def new_private_directory(default: Path) -> Path:
     """Return an unused path beside `default`; the directory does not exist yet."""
-    return default.with_name(f"{default.name}-{os.getpid()}-{secrets.token_hex(4)}")
+    return default.with_name(f"{default.name}-{os.getpid()}-{os.urandom(4).hex()}")
 
 
 def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
 
 
 @cache
@@ -36,7 +36,7 @@ def os_default_rcvbuf_length() -> int:
     return _length(socket.SO_RCVBUF)
 
 
-def cut_lengths(settings: DriverSettings, length: Callable[[int, int], int] = _length) -> Iterator[str]:
+def cut_lengths(settings: DriverFields, length: Callable[[int, int], int] = _length) -> Iterator[str]:
     """Yield a warning for each buffer that the system makes shorter than the settings ask for.
 
     Linux reports twice the granted length. So, as in the reference, a cut down to half of the request is not detected.

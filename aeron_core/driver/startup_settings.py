@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from aeron_core.errors import ConfigurationError, PluginError
-from aeron_core.settings import DriverSettings, SettingsModel, load_driver_settings, load_section
+from aeron_core.settings.driver import DriverFields
+from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
 from aeron_core.spi.name_resolver import NameResolverParams
 
 if TYPE_CHECKING:
     from aeron_core.registry import Registry
+    from aeron_core.settings.model import SettingsModel
     from aeron_core.spi.name_resolver import NameResolver
 
-Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
+    GivenSections = Mapping[str, SettingsModel | Mapping[str, Any]]
 
 _GOSSIP: Final = "driver"  # the name resolver that falls back to another one
 #: Settings that name strategies, and where their names are looked up.
@@ -26,39 +28,61 @@ _STRATEGIES: Final = {
 }
 
 
-def settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverSettings:
+class PluginSections(Mapping[str, "SettingsModel"]):
+    """The settings of all plugins by section; one that no source sets is loaded when it is first read."""
+
+    def __init__(self, registry: Registry, given: GivenSections) -> None:
+        """Load the sections that are given or that the environment sets; warn of what the sources got wrong."""
+        self._registry = registry
+        self._names = registry.section_names()
+        self._loaded: dict[str, SettingsModel] = {}
+        for name in given:
+            if name not in self._names:
+                raise ConfigurationError(
+                    f"section {name!r}: installed plugins have {', '.join(self._names) or 'none'}"
+                )
+        for name in self._names:
+            if name in given or is_section_set(name):
+                settings = given.get(name, {})
+                self._loaded[name] = self._load(name, settings) if isinstance(settings, Mapping) else settings
+        self._set = frozenset(self._loaded)
+
+    def _load(self, name: str, arguments: Mapping[str, Any]) -> SettingsModel:
+        loaded = load_section(name, self._registry.section_model(name), arguments=arguments)
+        for text in loaded.warnings:
+            warnings.warn(text, stacklevel=6)
+        return loaded.settings
+
+    def is_set(self, name: str) -> bool:
+        """Return whether a source has a value of a section, so that it may differ from its defaults."""
+        return name in self._set
+
+    def __getitem__(self, name: str) -> SettingsModel:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name, {})
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def settings_of(settings: DriverFields | Mapping[str, Any] | None) -> DriverFields:
     """Return settings as they are, or load them with `settings` as arguments; warn of what the sources got wrong."""
-    if isinstance(settings, DriverSettings):
+    if isinstance(settings, DriverFields):
         return settings
-    loaded = load_driver_settings(arguments=settings or {})
+    loaded = load_driver_fields(arguments=settings or {})
     for text in loaded.warnings:
         # Attributed to the caller of `MediaDriver.launch`, the usual entry point.
         warnings.warn(text, stacklevel=4)
     return loaded.settings
 
 
-def sections_of(registry: Registry, given: Sections) -> dict[str, SettingsModel]:
-    """Return the settings of all plugins by section, loaded from the environment unless given."""
-    models = registry.section_models()
-    for name in given:
-        if name not in models:
-            raise ConfigurationError(
-                f"section {name!r}: must be one of the installed plugins: {', '.join(models) or 'none'}"
-            )
-    sections: dict[str, SettingsModel] = {}
-    for name, model in models.items():
-        settings = given.get(name, {})
-        if isinstance(settings, SettingsModel):
-            sections[name] = settings
-            continue
-        loaded = load_section(name, model, arguments=settings)
-        sections[name] = loaded.settings
-        for text in loaded.warnings:
-            warnings.warn(text, stacklevel=4)
-    return sections
-
-
-def check_strategies(registry: Registry, settings: DriverSettings) -> None:
+def check_strategies(registry: Registry, settings: DriverFields) -> None:
     """Raise PluginError if a setting names a strategy that is not installed.
 
     Without this check, the first stream that needs the strategy would be refused at run time.
@@ -70,7 +94,7 @@ def check_strategies(registry: Registry, settings: DriverSettings) -> None:
             raise PluginError(f"{name}: {error}") from None
 
 
-def resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
+def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
     """Return the name resolver of the settings, with its fallback."""
     if settings.resolver_fallback == _GOSSIP:
         raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another resolver, one without gossip")
@@ -80,7 +104,7 @@ def resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
     return registry.name_resolver(settings.name_resolver, params)
 
 
-def _resolver_params(settings: DriverSettings) -> NameResolverParams:
+def _resolver_params(settings: DriverFields) -> NameResolverParams:
     return NameResolverParams(
         options=settings.name_resolver_init_args or "",
         driver_name=settings.resolver_name or "",

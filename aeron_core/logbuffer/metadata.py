@@ -7,12 +7,12 @@ Source: aeron_logbuffer_descriptor.h.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.logbuffer.limits import (
     check_mtu_length,
     check_page_size,
@@ -24,7 +24,7 @@ NO_END_OF_STREAM: Final = 2**63 - 1
 """The end-of-stream position of a stream that has not ended."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True, slots=True)
 class StreamDescription:
     """The fixed fields of a log; 0 in those that older drivers do not write."""
 
@@ -61,7 +61,7 @@ class StreamDescription:
     tether: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True, slots=True)
 class LogBufferParams(StreamDescription):
     """Parameters of a new log; raises ConfigurationError for a length that is not allowed.
 
@@ -97,7 +97,7 @@ class LogBufferParams(StreamDescription):
         return positions.compute_log_length(self.term_length, self.page_size)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True, slots=True)
 class LogBufferMetadata(StreamDescription):
     """A copy of all fields of the metadata page, for tools; the changing ones are not read at one instant."""
 

@@ -14,7 +14,6 @@ Source: aeron_cnc_file_descriptor.h, aeron_driver.c.
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +22,7 @@ from aeron_core._native.mapped import synchronize
 from aeron_core.concurrent.mapped_file import create_mapped_file, open_mapped_file
 from aeron_core.concurrent.records import is_power_of_two
 from aeron_core.errors import CncIncompatibleError, CncNotReadyError, ConfigurationError, StorageError
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
@@ -37,7 +37,7 @@ _SECTION_ALIGNMENT: Final = 8
 _NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class CncLayout:
     """Lengths of the sections in bytes, and the offsets that follow from them."""
 
@@ -166,6 +166,7 @@ class CncFile:
                 f"{CNC_FILE} of {layout.file_length} bytes, all sections together: "
                 f"must be at most {_MAX_LENGTH}"
             )
+        # Not populated: most pages are for counters and errors that a driver never has.
         buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
         # Plain stores: while the version is 0, no other process reads the header.
         for name, offset in _LENGTH_OFFSETS.items():

@@ -7,13 +7,13 @@ Source: aeron_control_protocol.h; lengths that the driver demands: aeron_driver_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ErrorCode, ProtocolError
+from aeron_core.frozen import frozen
 from aeron_core.protocol.message import (
     I32,
     I64,
@@ -26,7 +26,7 @@ from aeron_core.protocol.message import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class DriverCommand(ControlMessage):
     """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
@@ -34,27 +34,27 @@ class DriverCommand(ControlMessage):
     correlation_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class _AddAnyPublication(DriverCommand):
     stream_id: I32
     channel: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddPublication(_AddAnyPublication):
     """Add a publication that clients may share; the response is OnPublicationReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_PUBLICATION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddExclusivePublication(_AddAnyPublication):
     """Add a publication for one client alone; the response is OnExclusivePublicationReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RemovePublication(DriverCommand):
     """Remove a publication; the response is OnOperationSuccess.
 
@@ -71,7 +71,7 @@ class RemovePublication(DriverCommand):
         return bool((self.flags or 0) & wire.COMMAND_REMOVE_PUBLICATION_FLAG_REVOKE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddSubscription(DriverCommand):
     """Subscribe to a stream; the response is OnSubscriptionReady, then OnAvailableImage for each image."""
 
@@ -82,7 +82,7 @@ class AddSubscription(DriverCommand):
     channel: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RemoveSubscription(DriverCommand):
     """Remove a subscription; the response is OnOperationSuccess."""
 
@@ -90,35 +90,35 @@ class RemoveSubscription(DriverCommand):
     registration_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ClientKeepalive(DriverCommand):
     """Keep the client alive, as clients before 1.22 do; no response."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_KEEPALIVE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class _Destination(DriverCommand):
     registration_id: I64
     """Of the publication or subscription."""
     channel: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddDestination(_Destination):
     """Add a destination to a publication; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_DESTINATION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RemoveDestination(_Destination):
     """Remove a destination from a publication; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_DESTINATION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RemoveDestinationById(DriverCommand):
     """Remove a destination from a publication by the correlation id of the command that added it."""
 
@@ -127,21 +127,21 @@ class RemoveDestinationById(DriverCommand):
     destination_registration_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddRcvDestination(_Destination):
     """Add a destination to a subscription; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_RCV_DESTINATION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RemoveRcvDestination(_Destination):
     """Remove a destination from a subscription; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_RCV_DESTINATION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddCounter(DriverCommand):
     """Allocate a counter that is freed with the client; the response is OnCounterReady."""
 
@@ -151,7 +151,7 @@ class AddCounter(DriverCommand):
     label: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class AddStaticCounter(DriverCommand):
     """Allocate, or find, a counter that outlives the client; the response is OnStaticCounter."""
 
@@ -162,7 +162,7 @@ class AddStaticCounter(DriverCommand):
     label: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RemoveCounter(DriverCommand):
     """Free a counter; the response is OnOperationSuccess, then OnUnavailableCounter."""
 
@@ -170,14 +170,14 @@ class RemoveCounter(DriverCommand):
     registration_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ClientClose(DriverCommand):
     """Release all resources of the client; no response."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_CLOSE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class TerminateDriver(DriverCommand):
     """Shut the driver down if its termination validator accepts the token; no response."""
 
@@ -185,7 +185,7 @@ class TerminateDriver(DriverCommand):
     token: Blob
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class RejectImage(DriverCommand):
     """Reject an image from a position on; the response is OnOperationSuccess.
 
@@ -201,7 +201,7 @@ class RejectImage(DriverCommand):
     reason: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class GetNextAvailableSessionId(DriverCommand):
     """Request a session id that no publication of the stream uses; the response is OnNextAvailableSessionId."""
 

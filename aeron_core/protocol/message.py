@@ -1,6 +1,6 @@
 """Layout of commands and responses: a message is a list of fields, encoded in their order.
 
-    @dataclass(frozen=True, slots=True)
+    @frozen(slots=True)
     class AddPublication(DriverCommand):
         TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_PUBLICATION
         stream_id: I32
@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, get_type_hints
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ErrorCode, ProtocolError
+from aeron_core.frozen import frozen
 
 _T = TypeVar("_T")
 _LENGTH_OF_LENGTH = 4
@@ -132,7 +133,7 @@ Text = Annotated[str, _Text(_Blob())]
 PaddedText = Annotated[str, _Text(_Blob(alignment=4))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ControlMessage:
     """Base of all commands and responses: immutable values that can be encoded and decoded."""
 

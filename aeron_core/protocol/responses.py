@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.frozen import frozen
 from aeron_core.protocol.message import (
     I16,
     I32,
@@ -28,12 +28,12 @@ from aeron_core.protocol.message import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Response(ControlMessage):
     """Base of all responses."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnError(Response):
     """A command failed; `error_code` is one of `aeron_core.errors.ErrorCode`, or one of a later driver."""
 
@@ -44,7 +44,7 @@ class OnError(Response):
     error_message: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnAvailableImage(Response):
     """An image can be mapped by one subscription; `correlation_id` is the image's."""
 
@@ -60,7 +60,7 @@ class OnAvailableImage(Response):
     """`address:port`, or `aeron:ipc`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnUnavailableImage(Response):
     """An image is about to be unmapped for one subscription; `correlation_id` is the image's."""
 
@@ -71,7 +71,7 @@ class OnUnavailableImage(Response):
     channel: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class _OnAnyPublicationReady(Response):
     correlation_id: I64
     registration_id: I64
@@ -84,21 +84,21 @@ class _OnAnyPublicationReady(Response):
     log_file: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnPublicationReady(_OnAnyPublicationReady):
     """A shared publication can be mapped."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_READY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnExclusivePublicationReady(_OnAnyPublicationReady):
     """An exclusive publication can be mapped."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_EXCLUSIVE_PUBLICATION_READY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnSubscriptionReady(Response):
     """A subscription was added; images follow."""
 
@@ -108,7 +108,7 @@ class OnSubscriptionReady(Response):
     """A counter, or -1 for IPC and spies."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnOperationSuccess(Response):
     """A command without a response of its own succeeded."""
 
@@ -116,7 +116,7 @@ class OnOperationSuccess(Response):
     correlation_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnCounterReady(Response):
     """A counter was allocated; a client's heartbeat counter has the client id as its correlation id."""
 
@@ -125,7 +125,7 @@ class OnCounterReady(Response):
     counter_id: I32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnStaticCounter(Response):
     """A static counter was allocated or found."""
 
@@ -134,7 +134,7 @@ class OnStaticCounter(Response):
     counter_id: I32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnUnavailableCounter(Response):
     """A counter is about to be freed."""
 
@@ -143,7 +143,7 @@ class OnUnavailableCounter(Response):
     counter_id: I32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnClientTimeout(Response):
     """The driver timed a client out."""
 
@@ -151,7 +151,7 @@ class OnClientTimeout(Response):
     client_id: I64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnPublicationError(Response):
     """A receiver rejected a publication.
 
@@ -186,7 +186,7 @@ class OnPublicationError(Response):
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class OnNextAvailableSessionId(Response):
     """A session id that no publication of the stream uses."""
 

@@ -17,18 +17,19 @@ _recorders: WeakKeyDictionary[Any, DriverRecorder] = WeakKeyDictionary()  # by d
 
 
 @hookimpl
-def aeron_settings() -> Mapping[str, type[BaseModel]]:
+def aeron_settings() -> Mapping[str, type[BaseModel] | str]:
     """See `aeron_core.spi.hookspecs`."""
-    from aeron_core.recording.settings import SECTION, RecordingSettings  # noqa: PLC0415 - lazy: importing pydantic is slow
-
-    return {SECTION: RecordingSettings}
+    return {"recording": "aeron_core.recording.settings:RecordingSettings"}
 
 
 @hookimpl
 def aeron_driver_started(driver: Any) -> None:
     """See `aeron_core.spi.hookspecs`."""
-    settings = driver.sections.get("recording")
-    if settings is None or not settings.streams:
+    # Without a value in any source there are no streams, and nothing to import.
+    if not driver.sections.is_set("recording"):
+        return
+    settings = driver.sections["recording"]
+    if not settings.streams:
         return
     from aeron_core.recording.driver_recorder import DriverRecorder  # noqa: PLC0415 - lazy: importing numpy is slow
 

@@ -1,7 +1,7 @@
 """Settings of driver and client: pydantic models, and loaders that record where each value came from.
 
-The names are imported at first use: a tool that needs only the directory of a driver (`aeron_dir`) does not import
-pydantic.
+The names are imported at first use: importing pydantic takes longer than starting a driver, which uses the plain
+objects of `driver` and `client`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from aeron_core.settings.aeron_dir import default_aeron_dir as default_aeron_dir
-    from aeron_core.settings.client import ClientSettings as ClientSettings
     from aeron_core.settings.directory import Storage as Storage
-    from aeron_core.settings.driver import DriverSettings as DriverSettings
     from aeron_core.settings.loader import LoadedSettings as LoadedSettings
     from aeron_core.settings.loader import load_client_settings as load_client_settings
     from aeron_core.settings.loader import load_driver_settings as load_driver_settings
     from aeron_core.settings.loader import load_section as load_section
     from aeron_core.settings.model import SettingsModel as SettingsModel
+    from aeron_core.settings.models import ClientSettings as ClientSettings
+    from aeron_core.settings.models import DriverSettings as DriverSettings
     from aeron_core.settings.network import Offload as Offload
     from aeron_core.settings.threads import ThreadingMode as ThreadingMode
     from aeron_core.settings.threads import ThreadNaming as ThreadNaming
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Module of each name.
 _HOMES: Final = {
-    "ClientSettings": "client",
-    "DriverSettings": "driver",
+    "ClientSettings": "models",
+    "DriverSettings": "models",
     "LoadedSettings": "loader",
     "Offload": "network",
     "PortRange": "variables",

@@ -1,13 +1,9 @@
 """Settings: lengths of the buffers that the driver shares with its clients."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
-from pydantic import Field
-
 from aeron_core._native import wire
-from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.variables import Size, Switch
 from aeron_core.uri.values import INT32_MAX
 
@@ -16,47 +12,47 @@ MIB: Final = 1024 * 1024
 _TERM_LENGTHS: Final = (wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
-class BufferSettings(SettingsModel):
+class BufferSettings(SettingsFields):
     """Command, counter, error and term buffers."""
 
     conductor_buffer_length: Annotated[
         int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + wire.RING_TRAILER_LENGTH, INT32_MAX)
-    ] = Field(
+    ] = setting(
         MIB + wire.RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two and 768."
     )
     clients_buffer_length: Annotated[
         int, Size("AERON_CLIENTS_BUFFER_LENGTH", MIB + wire.BROADCAST_TRAILER_LENGTH, INT32_MAX)
-    ] = Field(
+    ] = setting(
         MIB + wire.BROADCAST_TRAILER_LENGTH,
         description="Broadcast of answers to clients: a power of two and 128.",
     )
-    counters_buffer_length: Annotated[int, Size("AERON_COUNTERS_BUFFER_LENGTH", MIB, 500 * MIB)] = Field(
+    counters_buffer_length: Annotated[int, Size("AERON_COUNTERS_BUFFER_LENGTH", MIB, 500 * MIB)] = setting(
         8 * MIB, description="Counter values; the counter metadata are four times as long."
     )
-    error_buffer_length: Annotated[int, Size("AERON_ERROR_BUFFER_LENGTH", 4 * MIB, INT32_MAX)] = Field(
+    error_buffer_length: Annotated[int, Size("AERON_ERROR_BUFFER_LENGTH", 4 * MIB, INT32_MAX)] = setting(
         4 * MIB, description="Distinct error log."
     )
     loss_report_buffer_length: Annotated[int, Size("AERON_LOSS_REPORT_BUFFER_LENGTH", 1024, INT32_MAX)] = (
-        Field(MIB, description="Loss report file.")
+        setting(MIB, description="Loss report file.")
     )
     term_buffer_length: Annotated[
         int, Size("AERON_TERM_BUFFER_LENGTH", 1024, INT32_MAX, sensible=_TERM_LENGTHS)
-    ] = Field(16 * MIB, description="Term of a network publication, a power of two from 64k to 1g.")
+    ] = setting(16 * MIB, description="Term of a network publication, a power of two from 64k to 1g.")
     ipc_term_buffer_length: Annotated[
         int, Size("AERON_IPC_TERM_BUFFER_LENGTH", 1024, INT32_MAX, sensible=_TERM_LENGTHS)
-    ] = Field(64 * MIB, description="Term of an IPC publication, a power of two from 64k to 1g.")
-    term_buffer_sparse_file: Annotated[bool, Switch("AERON_TERM_BUFFER_SPARSE_FILE")] = Field(
+    ] = setting(64 * MIB, description="Term of an IPC publication, a power of two from 64k to 1g.")
+    term_buffer_sparse_file: Annotated[bool, Switch("AERON_TERM_BUFFER_SPARSE_FILE")] = setting(
         True, description="Create log buffers as sparse files."
     )
     mtu_length: Annotated[
         int, Size("AERON_MTU_LENGTH", wire.DATA_HEADER_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH)
-    ] = Field(1408, description="Longest frame on the network, a multiple of 32 from 64.")
+    ] = setting(1408, description="Longest frame on the network, a multiple of 32 from 64.")
     ipc_mtu_length: Annotated[
         int, Size("AERON_IPC_MTU_LENGTH", wire.DATA_HEADER_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH)
-    ] = Field(1408, description="Longest frame of an IPC publication, a multiple of 32 from 64.")
+    ] = setting(1408, description="Longest frame of an IPC publication, a multiple of 32 from 64.")
     publication_term_window_length: Annotated[
         int, Size("AERON_PUBLICATION_TERM_WINDOW_LENGTH", 0, wire.TERM_MAX_LENGTH)
-    ] = Field(0, description="How far a network publisher may run ahead; 0, and at most, half a term.")
+    ] = setting(0, description="How far a network publisher may run ahead; 0, and at most, half a term.")
     ipc_publication_term_window_length: Annotated[
         int, Size("AERON_IPC_PUBLICATION_TERM_WINDOW_LENGTH", 0, wire.TERM_MAX_LENGTH)
-    ] = Field(0, description="How far an IPC publisher may run ahead; 0, and at most, half a term.")
+    ] = setting(0, description="How far an IPC publisher may run ahead; 0, and at most, half a term.")

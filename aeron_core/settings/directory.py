@@ -1,15 +1,11 @@
 """Settings: directory of the driver, and treatment of an existing one."""
 
-from __future__ import annotations
-
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
-
 from aeron_core.settings.aeron_dir import default_aeron_dir
-from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
 from aeron_core.uri.values import INT32_MAX, INT64_MAX
 
@@ -23,36 +19,36 @@ class Storage(Enum):
     POSIX = "posix"
 
 
-class DirectorySettings(SettingsModel):
+class DirectorySettings(SettingsFields):
     """Directory, storage and its checks."""
 
-    aeron_dir: Annotated[Path, FilePath("AERON_DIR")] = Field(
+    aeron_dir: Annotated[Path, FilePath("AERON_DIR")] = setting(
         default_factory=default_aeron_dir,
         description="Directory of the driver; clients find the driver by it.",
     )
-    dir_warn_if_exists: Annotated[bool, Switch("AERON_DIR_WARN_IF_EXISTS")] = Field(
+    dir_warn_if_exists: Annotated[bool, Switch("AERON_DIR_WARN_IF_EXISTS")] = setting(
         False, description="Warn if the directory exists when the driver starts."
     )
-    dir_delete_on_start: Annotated[bool, Switch("AERON_DIR_DELETE_ON_START")] = Field(
+    dir_delete_on_start: Annotated[bool, Switch("AERON_DIR_DELETE_ON_START")] = setting(
         False,
         description="Delete the directory when the driver starts, even if another driver in it is alive.",
     )
-    dir_delete_on_shutdown: Annotated[bool, Switch("AERON_DIR_DELETE_ON_SHUTDOWN")] = Field(
+    dir_delete_on_shutdown: Annotated[bool, Switch("AERON_DIR_DELETE_ON_SHUTDOWN")] = setting(
         False, description="Delete the directory when the driver shuts down."
     )
-    driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX)] = Field(
+    driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX)] = setting(
         10_000,
         description="Milliseconds without a heartbeat after which another driver in the directory counts as dead.",
     )
-    storage: Annotated[Storage, Choice("AERON_CORE_STORAGE", Storage)] = Field(
+    storage: Annotated[Storage, Choice("AERON_CORE_STORAGE", Storage)] = setting(
         Storage.FILE, description="Keep log buffers in files of the directory or in POSIX shared memory."
     )
-    perform_storage_checks: Annotated[bool, Switch("AERON_PERFORM_STORAGE_CHECKS")] = Field(
+    perform_storage_checks: Annotated[bool, Switch("AERON_PERFORM_STORAGE_CHECKS")] = setting(
         True, description="Check for free space before a log buffer is created."
     )
     low_file_store_warning_threshold_length: Annotated[
         int, Size("AERON_LOW_FILE_STORE_WARNING_THRESHOLD", 0, INT64_MAX)
-    ] = Field(160 * MIB, description="Warn if less than this is free.")
+    ] = setting(160 * MIB, description="Warn if less than this is free.")
     file_page_size: Annotated[
         int, Size("AERON_FILE_PAGE_SIZE", 4096, INT32_MAX, sensible=(4096, 1024 * MIB))
-    ] = Field(4096, description="Alignment of the files' lengths in bytes, a power of two.")
+    ] = setting(4096, description="Alignment of the files' lengths in bytes, a power of two.")

@@ -1,11 +1,9 @@
-"""All settings of the media driver, and their consistency rules."""
+"""All settings of the media driver without pydantic, and their consistency rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
-
-from pydantic import model_validator
 
 from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError
@@ -35,8 +33,8 @@ _IDLE_STRATEGIES: Final = (
 )
 
 
-class DriverSettings(
-    # Pydantic collects fields from the last base to the first.
+class DriverFields(
+    # Fields are collected from the last base to the first.
     DiagnosticSettings,
     ThreadSettings,
     ResolverSettings,
@@ -47,14 +45,14 @@ class DriverSettings(
     BufferSettings,
     DirectorySettings,
 ):
-    """Settings of a media driver; the defaults are the reference driver's."""
+    """Settings of a media driver as a plain object; `DriverSettings` is the model for programs."""
 
-    @model_validator(mode="after")
-    def check_consistency(self) -> DriverSettings:
-        """Raise ConfigurationError for settings that cannot work together."""
+    model_name = "DriverSettings"
+
+    def check_consistency(self) -> None:
+        """See `SettingsFields.check_consistency`."""
         for check in _CHECKS:
             check(self)
-        return self
 
     @property
     def publication_defaults(self) -> PublicationDefaults:
@@ -105,7 +103,7 @@ class DriverSettings(
         )
 
 
-def _check_powers_of_two(settings: DriverSettings) -> None:
+def _check_powers_of_two(settings: DriverFields) -> None:
     for name in ("term_buffer_length", "ipc_term_buffer_length"):
         length: int = getattr(settings, name)
         if not _is_power_of_two(length) or not wire.TERM_MIN_LENGTH <= length <= wire.TERM_MAX_LENGTH:
@@ -126,19 +124,19 @@ def _check_powers_of_two(settings: DriverSettings) -> None:
         )
 
 
-def _check_losses(settings: DriverSettings) -> None:
+def _check_losses(settings: DriverFields) -> None:
     # Raises if they cannot be parsed.
     _ = settings.incoming_losses
 
 
-def _check_mtu(settings: DriverSettings) -> None:
+def _check_mtu(settings: DriverFields) -> None:
     for name in ("mtu_length", "ipc_mtu_length"):
         length: int = getattr(settings, name)
         if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH or length % wire.FRAME_ALIGNMENT:
             raise _fault(settings, name, MTU_ALLOWED)
 
 
-def _check_cnc_file_length(settings: DriverSettings) -> None:
+def _check_cnc_file_length(settings: DriverFields) -> None:
     if settings.cnc_file_length > INT32_MAX:
         raise ConfigurationError(
             f"CnC file length {settings.cnc_file_length} of "
@@ -149,7 +147,7 @@ def _check_cnc_file_length(settings: DriverSettings) -> None:
         )
 
 
-def _check_socket_buffers(settings: DriverSettings) -> None:
+def _check_socket_buffers(settings: DriverFields) -> None:
     # 0 leaves the length to the operating system; it is unknown until a socket is created.
     if 0 < settings.socket_so_sndbuf_length < settings.mtu_length:
         raise _pair_fault(settings, "mtu_length", "at most", "socket_so_sndbuf_length")
@@ -157,7 +155,7 @@ def _check_socket_buffers(settings: DriverSettings) -> None:
         raise _pair_fault(settings, "rcv_initial_window_length", "at most", "socket_so_rcvbuf_length")
 
 
-def _check_timeouts(settings: DriverSettings) -> None:
+def _check_timeouts(settings: DriverFields) -> None:
     if settings.publication_unblock_timeout_ns <= settings.client_liveness_timeout_ns:
         raise _pair_fault(
             settings, "publication_unblock_timeout_ns", "more than", "client_liveness_timeout_ns"
@@ -173,7 +171,7 @@ def _check_timeouts(settings: DriverSettings) -> None:
             raise _pair_fault(settings, name, "more than", "timer_interval_ns")
 
 
-def _check_nak_delay(settings: DriverSettings) -> None:
+def _check_nak_delay(settings: DriverFields) -> None:
     if settings.nak_unicast_delay_ns * settings.nak_unicast_retry_delay_ratio > INT64_MAX:
         raise ConfigurationError(
             f"nak_unicast_delay_ns={settings.formatted('nak_unicast_delay_ns')} times "
@@ -182,14 +180,14 @@ def _check_nak_delay(settings: DriverSettings) -> None:
         )
 
 
-def _check_resolver(settings: DriverSettings) -> None:
+def _check_resolver(settings: DriverFields) -> None:
     if settings.resolver_interface and not settings.resolver_name:
         raise ConfigurationError(
             f"resolver_interface={settings.resolver_interface} without resolver_name: set both or neither"
         )
 
 
-def _check_idle_strategies(settings: DriverSettings) -> None:
+def _check_idle_strategies(settings: DriverFields) -> None:
     for name in _IDLE_STRATEGIES:
         strategy: str = getattr(settings, name)
         args: str | None = getattr(settings, f"{name}_init_args")
@@ -202,7 +200,7 @@ def _check_idle_strategies(settings: DriverSettings) -> None:
             raise ConfigurationError(f"{name}_init_args={error} for {name}={strategy}") from None
 
 
-_CHECKS: Final[tuple[Callable[[DriverSettings], None], ...]] = (
+_CHECKS: Final[tuple[Callable[[DriverFields], None], ...]] = (
     _check_idle_strategies,
     _check_resolver,
     _check_nak_delay,
@@ -219,9 +217,9 @@ def _is_power_of_two(number: int) -> bool:
     return number > 0 and not number & (number - 1)
 
 
-def _fault(settings: DriverSettings, name: str, allowed: str) -> ConfigurationError:
+def _fault(settings: DriverFields, name: str, allowed: str) -> ConfigurationError:
     return ConfigurationError(f"{name}={settings.formatted(name)}: {allowed}")
 
 
-def _pair_fault(settings: DriverSettings, name: str, relation: str, other: str) -> ConfigurationError:
+def _pair_fault(settings: DriverFields, name: str, relation: str, other: str) -> ConfigurationError:
     return _fault(settings, name, f"must be {relation} {other}={settings.formatted(other)}")

@@ -6,17 +6,17 @@ Source: aeron_agent.c (aeron_idle_strategy_backoff_state_init_args, aeron_idle_s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.uri import values
 
 DEFAULT_SLEEP_NS: Final = 1
 _BACKOFF: Final = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-([0-9]+(?:[mun]?s)?)-([0-9]+(?:[mun]?s)?)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class BackoffArgs:
     """Limits of a backoff strategy: spins, then yields, then parks for increasing times."""
 

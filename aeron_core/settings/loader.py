@@ -10,25 +10,28 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.settings.aeron_dir import default_aeron_dir
-from aeron_core.settings.client import ClientSettings
-from aeron_core.settings.driver import DriverSettings
-from aeron_core.settings.model import SettingsModel, unknown_field
+from aeron_core.settings.client import ClientFields
+from aeron_core.settings.driver import DriverFields
+from aeron_core.settings.fields import unknown_field
 from aeron_core.settings.properties import Property, parse_defines, parse_properties
+
+if TYPE_CHECKING:
+    from aeron_core.settings.model import SettingsModel
+    from aeron_core.settings.models import ClientSettings, DriverSettings
 
 ARGUMENT: Final = "argument"
 DEFINE: Final = "-D"
 DEFAULT: Final = "default"
 
-_S = TypeVar("_S", bound=SettingsModel)
+_S = TypeVar("_S", bound="SettingsModel | DriverFields | ClientFields")
 _PREFIX: Final = "AERON_"
 #: Tables of TOML files.
 _TABLES: Final = ("driver", "client")
@@ -38,7 +41,7 @@ _LIKENESS: Final = 0.9
 _FOREIGN_PREFIXES: Final = ("AERON_ARCHIVE_", "AERON_CLUSTER_", "AERON_SAMPLE_")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class LoadedSettings(Generic[_S]):
     """Settings with the source of each value."""
 
@@ -66,8 +69,25 @@ def load_driver_settings(
     files, or TOML files with a table `driver`; a later file overrides an earlier one. `environ`: os.environ
     if None. `sections`: names of plugins' sections; this function ignores settings of these.
     """
+    from aeron_core.settings.models import DriverSettings  # noqa: PLC0415 - imports pydantic: drivers start without
+
+    loaded = load_driver_fields(
+        arguments=arguments, defines=defines, files=files, environ=environ, sections=sections
+    )
+    return LoadedSettings(DriverSettings.of(loaded.settings), loaded.sources, loaded.warnings, loaded.printed)
+
+
+def load_driver_fields(
+    *,
+    arguments: Mapping[str, object] | None = None,
+    defines: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    environ: Mapping[str, str] | None = None,
+    sections: Collection[str] = (),
+) -> LoadedSettings[DriverFields]:
+    """Return the driver's settings as a plain object, as `load_driver_settings` does."""
     foreign = (*_FOREIGN_PREFIXES, *map(section_prefix, sections))
-    gathering = _Gathering(DriverSettings, "driver", tables=(*_TABLES, *sections), foreign_prefixes=foreign)
+    gathering = _Gathering(DriverFields, "driver", tables=(*_TABLES, *sections), foreign_prefixes=foreign)
     return _load(gathering, arguments or {}, defines, files, environ)
 
 
@@ -79,7 +99,21 @@ def load_client_settings(
     environ: Mapping[str, str] | None = None,
 ) -> LoadedSettings[ClientSettings]:
     """Return a client's settings, as `load_driver_settings` does; the TOML table is `client`."""
-    return _load(_Gathering(ClientSettings, "client"), arguments or {}, defines, files, environ)
+    from aeron_core.settings.models import ClientSettings  # noqa: PLC0415 - imports pydantic: clients start without
+
+    loaded = load_client_fields(arguments=arguments, defines=defines, files=files, environ=environ)
+    return LoadedSettings(ClientSettings.of(loaded.settings), loaded.sources, loaded.warnings, loaded.printed)
+
+
+def load_client_fields(
+    *,
+    arguments: Mapping[str, object] | None = None,
+    defines: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    environ: Mapping[str, str] | None = None,
+) -> LoadedSettings[ClientFields]:
+    """Return a client's settings as a plain object, as `load_client_settings` does."""
+    return _load(_Gathering(ClientFields, "client"), arguments or {}, defines, files, environ)
 
 
 def load_section(  # noqa: PLR0913 - a section, and the sources of all settings
@@ -97,6 +131,19 @@ def load_section(  # noqa: PLR0913 - a section, and the sources of all settings
     """
     gathering = _Gathering(model, name, tables=(), prefix=section_prefix(name))
     return _load(gathering, arguments or {}, defines, files, environ)
+
+
+def is_section_set(
+    name: str,
+    *,
+    defines: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    environ: Mapping[str, str] | None = None,
+) -> bool:
+    """Return whether a source may have a value of a plugin's section: any file, or a variable with its prefix."""
+    environ = os.environ if environ is None else environ
+    prefix = section_prefix(name)
+    return bool(files) or any(variable.startswith(prefix) for variable in (*environ, *parse_defines(defines)))
 
 
 def section_prefix(name: str) -> str:
@@ -134,8 +181,9 @@ class _Gathering(Generic[_S]):
 
     def add_python(self, name: str, value: object, source: str) -> None:
         """Add a value of Python or TOML; raise ConfigurationError if it is wrong."""
-        if name not in self.model.model_fields:
-            raise ConfigurationError(f"{unknown_field(name, self.model)} ({source})")
+        fields = dict.fromkeys(self.model.field_names())
+        if name not in fields:
+            raise ConfigurationError(f"{unknown_field(name, fields, _name_of(self.model))} ({source})")
         self.forget(name)
         variable = self.model.variable(name)
         try:
@@ -207,13 +255,15 @@ class _Gathering(Generic[_S]):
         return variable_name not in self._known_variables()
 
     def _known_variables(self) -> set[str]:
-        models: tuple[type[SettingsModel], ...] = (self.model, DriverSettings, ClientSettings)
+        models = (self.model, DriverFields, ClientFields)
         return {name for model in models for name in model.field_of_variable()}
 
     def _near(self, variable_name: str) -> str | None:
         """Return the known variable that is most similar to an unknown one."""
         if not self._is_unknown(variable_name):
             return None
+        from difflib import get_close_matches  # noqa: PLC0415 - lazy: only mistakes need it
+
         known = self._known_variables()
         return next(iter(get_close_matches(variable_name, known, n=1, cutoff=_LIKENESS)), None)
 
@@ -248,7 +298,7 @@ def _load(
         if value is not None:
             gathering.add_python(name, value, ARGUMENT)
     values = dict(gathering.values)
-    if "aeron_dir" in gathering.model.model_fields:
+    if "aeron_dir" in gathering.model.field_names():
         # The default depends on the environment, which may differ from that of this process.
         values.setdefault("aeron_dir", default_aeron_dir(environ))
     try:
@@ -257,7 +307,7 @@ def _load(
         raise ConfigurationError(_with_sources(str(error), gathering)) from None
     return LoadedSettings(
         settings,
-        {name: gathering.sources.get(name, DEFAULT) for name in gathering.model.model_fields},
+        {name: gathering.sources.get(name, DEFAULT) for name in gathering.model.field_names()},
         (*gathering.warnings.values(), *gathering.misspelt, *gathering.unknown),
         (*(gathering.warnings[name] for name in sorted(gathering.unreadable)), *gathering.unknown),
     )
@@ -272,6 +322,8 @@ def _add_file(gathering: _Gathering[_S], path: Path) -> None:
     if path.suffix != ".toml":
         gathering.add_properties(parse_properties(text, source), source)
         return
+    import tomllib  # noqa: PLC0415 - lazy: the parser's patterns take time, and most drivers have no such file
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -284,6 +336,11 @@ def _add_file(gathering: _Gathering[_S], path: Path) -> None:
         raise ConfigurationError(f"settings file {str(path)!r}: {gathering.table!r} must be a table")
     for name, value in table.items():
         gathering.add_python(name, value, source)
+
+
+def _name_of(model: type[object]) -> str:
+    name: str = getattr(model, "model_name", model.__name__)
+    return name
 
 
 def _with_sources(message: str, gathering: _Gathering[_S]) -> str:

@@ -7,12 +7,12 @@ time of pydantic.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.settings.fields import SettingsFields, unknown_field
 from aeron_core.settings.variables import Variable
 
 
@@ -25,11 +25,16 @@ class SettingsModel(BaseModel):
     def __init__(self, **data: object) -> None:
         for name in data:
             if name not in type(self).model_fields:
-                raise ConfigurationError(unknown_field(name, type(self)))
+                raise ConfigurationError(unknown_field(name, type(self).model_fields, type(self).__name__))
         try:
             super().__init__(**data)
         except ValidationError as error:
             raise ConfigurationError(_message(error)) from None
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """Return the names of all fields."""
+        return tuple(cls.model_fields)
 
     @classmethod
     def variable(cls, field: str) -> Variable:
@@ -50,11 +55,16 @@ class SettingsModel(BaseModel):
         return "" if value is None else self.variable(field).format(value)
 
 
-def unknown_field(name: str, model: type[SettingsModel]) -> str:
-    """Return the message for a setting that `model` does not have."""
-    near = get_close_matches(name, model.model_fields, n=3)
-    hint = f"did you mean {' or '.join(near)}" if near else f"must be a field of {model.__name__}"
-    return f"unknown setting {name!r}: {hint}"
+def model_with(fields: type[SettingsFields]) -> type[SettingsModel]:
+    """Return a model that has the fields of a plain class."""
+    definitions: dict[str, Any] = {}
+    for name, field in fields.fields.items():
+        if field.default_factory is None:
+            info = Field(field.default, description=field.description)
+        else:
+            info = Field(default_factory=field.default_factory, description=field.description)
+        definitions[name] = (field.annotation, info)
+    return create_model(f"_{fields.model_name}", __base__=SettingsModel, __module__=__name__, **definitions)
 
 
 def _message(error: ValidationError) -> str:

@@ -1,12 +1,8 @@
 """Settings: name resolution, and the gossip of names between drivers."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
-from pydantic import Field
-
-from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.timeouts import MS, S
 from aeron_core.settings.variables import Duration, Text, Texts
 
@@ -18,14 +14,14 @@ _RESOLVERS: Final = {
 }
 
 
-class ResolverSettings(SettingsModel):
+class ResolverSettings(SettingsFields):
     """Name resolution."""
 
-    name_resolver: Annotated[str, Text("AERON_NAME_RESOLVER_SUPPLIER", aliases=_RESOLVERS)] = Field(
+    name_resolver: Annotated[str, Text("AERON_NAME_RESOLVER_SUPPLIER", aliases=_RESOLVERS)] = setting(
         "default", description="Name resolver: default, driver, csv_table or a plugin's name."
     )
     name_resolver_init_args: Annotated[str | None, Text("AERON_NAME_RESOLVER_INIT_ARGS", optional=True)] = (
-        Field(None, description="Arguments of the name resolver, such as the rows of csv_table.")
+        setting(None, description="Arguments of the name resolver, such as the rows of csv_table.")
     )
     name_resolver_csv_lookup_table_args: Annotated[
         str | None,
@@ -34,12 +30,14 @@ class ResolverSettings(SettingsModel):
             optional=True,
             without_effect="the reference declares it and reads AERON_NAME_RESOLVER_INIT_ARGS",
         ),
-    ] = Field(None, description="Not read; see name_resolver_init_args.")
-    resolver_name: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_NAME", optional=True)] = Field(
+    ] = setting(None, description="Not read; see name_resolver_init_args.")
+    resolver_name: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_NAME", optional=True)] = setting(
         None, description="Name of this driver for other drivers."
     )
-    resolver_interface: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_INTERFACE", optional=True)] = Field(
-        None, description="Address to listen on for other drivers, host:port; requires resolver_name."
+    resolver_interface: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_INTERFACE", optional=True)] = (
+        setting(
+            None, description="Address to listen on for other drivers, host:port; requires resolver_name."
+        )
     )
     resolver_bootstrap_neighbors: Annotated[
         tuple[str, ...],
@@ -48,32 +46,32 @@ class ResolverSettings(SettingsModel):
             MAX_BOOTSTRAP_NEIGHBORS,
             strict=True,
         ),
-    ] = Field((), description="First neighbours, host:port, separated by commas.")
-    resolver_fallback: Annotated[str, Text("AERON_CORE_RESOLVER_FALLBACK", aliases=_RESOLVERS)] = Field(
+    ] = setting((), description="First neighbours, host:port, separated by commas.")
+    resolver_fallback: Annotated[str, Text("AERON_CORE_RESOLVER_FALLBACK", aliases=_RESOLVERS)] = setting(
         "default",
         description="Name resolver for names that name_resolver cannot resolve; used by driver, and by plugins that "
         "support a fallback.",
     )
     resolver_fallback_init_args: Annotated[
         str | None, Text("AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS", optional=True)
-    ] = Field(None, description="Arguments of resolver_fallback, such as the rows of csv_table.")
+    ] = setting(None, description="Arguments of resolver_fallback, such as the rows of csv_table.")
     resolver_neighbor_timeout_ns: Annotated[int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT", MS)] = (
-        Field(10 * S, description="Time without gossip after which a neighbour is removed.")
+        setting(10 * S, description="Time without gossip after which a neighbour is removed.")
     )
     resolver_self_resolution_interval_ns: Annotated[
         int, Duration("AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL", MS)
-    ] = Field(1 * S, description="Interval at which this driver sends its own name.")
+    ] = setting(1 * S, description="Interval at which this driver sends its own name.")
     resolver_neighbor_resolution_interval_ns: Annotated[
         int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL", MS)
-    ] = Field(2 * S, description="Interval at which this driver sends the names of its neighbours.")
+    ] = setting(2 * S, description="Interval at which this driver sends the names of its neighbours.")
     resolver_bootstrap_neighbor_resolution_interval_ns: Annotated[
         int,
         Duration("AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL", MS),
-    ] = Field(
+    ] = setting(
         10 * S, description="Interval at which the addresses of bootstrap neighbours are resolved again."
     )
     reresolution_check_interval_ns: Annotated[int, Duration("AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL")] = (
-        Field(
+        setting(
             1 * S, description="Interval at which endpoints without traffic are resolved again; 0 for never."
         )
     )

@@ -1,12 +1,8 @@
 """Settings: default flow control and congestion control."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
-from pydantic import Field
-
-from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.timeouts import US, S
 from aeron_core.settings.variables import Duration, Integer, Switch, Text
 from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN
@@ -29,37 +25,39 @@ _CONGESTION_CONTROLS: Final = {
 }
 
 
-class StrategySettings(SettingsModel):
+class StrategySettings(SettingsFields):
     """Flow and congestion control."""
 
     multicast_flow_control: Annotated[
         str, Text("AERON_MULTICAST_FLOWCONTROL_SUPPLIER", aliases=_FLOW_CONTROLS)
-    ] = Field("max", description="Flow control of groups: max, min, tagged or a plugin's name.")
+    ] = setting("max", description="Flow control of groups: max, min, tagged or a plugin's name.")
     unicast_flow_control: Annotated[
         str, Text("AERON_UNICAST_FLOWCONTROL_SUPPLIER", aliases=_FLOW_CONTROLS)
-    ] = Field("unicast", description="Flow control of single receivers: unicast or a plugin's name.")
+    ] = setting("unicast", description="Flow control of single receivers: unicast or a plugin's name.")
     flow_control_group_tag: Annotated[int, Integer("AERON_FLOW_CONTROL_GROUP_TAG", INT64_MIN, INT64_MAX)] = (
-        Field(-1, description="Group tag of the receivers that tagged flow control follows.")
+        setting(-1, description="Group tag of the receivers that tagged flow control follows.")
     )
     flow_control_group_min_size: Annotated[
         int, Integer("AERON_FLOW_CONTROL_GROUP_MIN_SIZE", 0, INT32_MAX)
-    ] = Field(
+    ] = setting(
         0, description="Receivers that min and tagged flow control require before a publication is connected."
     )
-    flow_control_receiver_timeout_ns: Annotated[int, Duration("AERON_FLOW_CONTROL_RECEIVER_TIMEOUT")] = Field(
-        5 * S, description="Time without a status message after which flow control removes a receiver."
+    flow_control_receiver_timeout_ns: Annotated[int, Duration("AERON_FLOW_CONTROL_RECEIVER_TIMEOUT")] = (
+        setting(
+            5 * S, description="Time without a status message after which flow control removes a receiver."
+        )
     )
     congestion_control: Annotated[
         str, Text("AERON_CONGESTIONCONTROL_SUPPLIER", aliases=_CONGESTION_CONTROLS)
-    ] = Field(
+    ] = setting(
         "default", description="Congestion control: default (follows cc=), static, cubic or a plugin's name."
     )
-    cubic_measure_rtt: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_MEASURERTT")] = Field(
+    cubic_measure_rtt: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_MEASURERTT")] = setting(
         False, description="Let cubic measure the round-trip time."
     )
-    cubic_initial_rtt_ns: Annotated[int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US)] = Field(
+    cubic_initial_rtt_ns: Annotated[int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US)] = setting(
         100 * US, description="Initial round-trip time of cubic."
     )
-    cubic_tcp_mode: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE")] = Field(
+    cubic_tcp_mode: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE")] = setting(
         False, description="Let cubic grow its window as TCP does."
     )

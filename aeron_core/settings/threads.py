@@ -1,13 +1,9 @@
 """Settings: threads of the agents, their processors and idle strategies."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Annotated, Final
 
-from pydantic import Field
-
-from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.variables import Choice, Integer, Switch, Text
 
 MAX_CPU: Final = 255
@@ -40,45 +36,47 @@ class ThreadNaming(Enum):
     NEW = "new"
 
 
-class ThreadSettings(SettingsModel):
+class ThreadSettings(SettingsFields):
     """Threads, processors and idle strategies."""
 
-    threading_mode: Annotated[ThreadingMode, Choice("AERON_THREADING_MODE", ThreadingMode)] = Field(
+    threading_mode: Annotated[ThreadingMode, Choice("AERON_THREADING_MODE", ThreadingMode)] = setting(
         ThreadingMode.DEDICATED, description="DEDICATED, SHARED_NETWORK, SHARED or INVOKER."
     )
-    thread_naming: Annotated[ThreadNaming, Choice("AERON_THREAD_NAMING", ThreadNaming)] = Field(
+    thread_naming: Annotated[ThreadNaming, Choice("AERON_THREAD_NAMING", ThreadNaming)] = setting(
         ThreadNaming.CLASSIC, description="Names of threads: classic or new."
     )
     conductor_idle_strategy: Annotated[
         str, Text("AERON_CONDUCTOR_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
-    ] = Field("backoff", description="noop, spin, yield, sleep-ns, backoff, signal or a plugin's name.")
+    ] = setting("backoff", description="noop, spin, yield, sleep-ns, backoff, signal or a plugin's name.")
     conductor_idle_strategy_init_args: Annotated[
         str | None, Text("AERON_CONDUCTOR_IDLE_STRATEGY_INIT_ARGS", optional=True)
-    ] = Field(None, description="10-20-1us-1ms for backoff, a duration for sleep-ns.")
+    ] = setting(None, description="10-20-1us-1ms for backoff, a duration for sleep-ns.")
     sender_idle_strategy: Annotated[
         str, Text("AERON_SENDER_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
-    ] = Field("backoff", description="Idle strategy of the sender.")
+    ] = setting("backoff", description="Idle strategy of the sender.")
     sender_idle_strategy_init_args: Annotated[
         str | None, Text("AERON_SENDER_IDLE_STRATEGY_INIT_ARGS", optional=True)
-    ] = Field(None, description="Arguments of sender_idle_strategy.")
+    ] = setting(None, description="Arguments of sender_idle_strategy.")
     receiver_idle_strategy: Annotated[
         str, Text("AERON_RECEIVER_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
-    ] = Field("backoff", description="Idle strategy of the receiver.")
+    ] = setting("backoff", description="Idle strategy of the receiver.")
     receiver_idle_strategy_init_args: Annotated[
         str | None, Text("AERON_RECEIVER_IDLE_STRATEGY_INIT_ARGS", optional=True)
-    ] = Field(None, description="Arguments of receiver_idle_strategy.")
+    ] = setting(None, description="Arguments of receiver_idle_strategy.")
     sharednetwork_idle_strategy: Annotated[
         str, Text("AERON_SHAREDNETWORK_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
-    ] = Field("backoff", description="Idle strategy of the thread of sender and receiver in SHARED_NETWORK.")
+    ] = setting(
+        "backoff", description="Idle strategy of the thread of sender and receiver in SHARED_NETWORK."
+    )
     sharednetwork_idle_strategy_init_args: Annotated[
         str | None, Text("AERON_SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS", optional=True)
-    ] = Field(None, description="Arguments of sharednetwork_idle_strategy.")
+    ] = setting(None, description="Arguments of sharednetwork_idle_strategy.")
     shared_idle_strategy: Annotated[
         str, Text("AERON_SHARED_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
-    ] = Field("backoff", description="Idle strategy of the only thread in SHARED.")
+    ] = setting("backoff", description="Idle strategy of the only thread in SHARED.")
     shared_idle_strategy_init_args: Annotated[
         str | None, Text("AERON_SHARED_IDLE_STRATEGY_INIT_ARGS", optional=True)
-    ] = Field(None, description="Arguments of shared_idle_strategy.")
+    ] = setting(None, description="Arguments of shared_idle_strategy.")
     native_resource_agent_idle_strategy: Annotated[
         str,
         Text(
@@ -86,7 +84,7 @@ class ThreadSettings(SettingsModel):
             aliases=IDLE_STRATEGY_ALIASES,
             without_effect=_NO_NATIVE_AGENT,
         ),
-    ] = Field("sleep-ns", description="Idle strategy of an agent that only the reference has.")
+    ] = setting("sleep-ns", description="Idle strategy of an agent that only the reference has.")
     native_resource_agent_idle_strategy_init_args: Annotated[
         str | None,
         Text(
@@ -94,14 +92,14 @@ class ThreadSettings(SettingsModel):
             optional=True,
             without_effect=_NO_NATIVE_AGENT,
         ),
-    ] = Field("1ms", description="Arguments of native_resource_agent_idle_strategy.")
-    conductor_cpu_affinity: Annotated[int, Integer("AERON_CONDUCTOR_CPU_AFFINITY", -1, MAX_CPU)] = Field(
+    ] = setting("1ms", description="Arguments of native_resource_agent_idle_strategy.")
+    conductor_cpu_affinity: Annotated[int, Integer("AERON_CONDUCTOR_CPU_AFFINITY", -1, MAX_CPU)] = setting(
         -1, description="Processor of the conductor, -1 for any."
     )
-    sender_cpu_affinity: Annotated[int, Integer("AERON_SENDER_CPU_AFFINITY", -1, MAX_CPU)] = Field(
+    sender_cpu_affinity: Annotated[int, Integer("AERON_SENDER_CPU_AFFINITY", -1, MAX_CPU)] = setting(
         -1, description="Processor of the sender, -1 for any."
     )
-    receiver_cpu_affinity: Annotated[int, Integer("AERON_RECEIVER_CPU_AFFINITY", -1, MAX_CPU)] = Field(
+    receiver_cpu_affinity: Annotated[int, Integer("AERON_RECEIVER_CPU_AFFINITY", -1, MAX_CPU)] = setting(
         -1, description="Processor of the receiver, -1 for any."
     )
     native_resource_agent_cpu_affinity: Annotated[
@@ -109,11 +107,11 @@ class ThreadSettings(SettingsModel):
         Integer(
             "AERON_DRIVER_NATIVE_RESOURCE_AGENT_CPU_AFFINITY", -1, MAX_CPU, without_effect=_NO_NATIVE_AGENT
         ),
-    ] = Field(-1, description="Processor of an agent that only the reference has.")
-    cpuset_affinity: Annotated[bool, Switch("AERON_DRIVER_CPUSET_AFFINITY")] = Field(
+    ] = setting(-1, description="Processor of an agent that only the reference has.")
+    cpuset_affinity: Annotated[bool, Switch("AERON_DRIVER_CPUSET_AFFINITY")] = setting(
         False,
         description="Interpret the _cpu_affinity settings as indexes into the processors of the control group, from 0.",
     )
-    cpuset_warnings_as_errors: Annotated[bool, Switch("AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS")] = Field(
+    cpuset_warnings_as_errors: Annotated[bool, Switch("AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS")] = setting(
         False, description="Refuse to start on a warning about the processors of the control group."
     )

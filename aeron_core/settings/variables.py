@@ -13,16 +13,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from typing import TYPE_CHECKING, NamedTuple
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.uri import values
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 
 class PortRange(NamedTuple):
@@ -32,7 +34,7 @@ class PortRange(NamedTuple):
     high: int
 
 
-@dataclass(frozen=True)
+@frozen()
 class Variable(ABC):
     """Textual form of one field."""
 
@@ -77,13 +79,15 @@ class Variable(ABC):
         return ""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - only pydantic calls this
+
         return core_schema.no_info_plain_validator_function(self.check)
 
     def _refuse(self, value: object) -> ConfigurationError:
         return ConfigurationError(f"{value!r}: {self.allowed}")
 
 
-@dataclass(frozen=True)
+@frozen()
 class Integer(Variable):
     """A whole number within a range."""
 
@@ -115,7 +119,7 @@ class Integer(Variable):
         return max(self.minimum, min(value, self.maximum)) if isinstance(value, int) else value
 
 
-@dataclass(frozen=True)
+@frozen()
 class Size(Integer):
     """Bytes, as a number or as text such as `64k`; `sensible` is a narrower range for messages."""
 
@@ -133,7 +137,7 @@ class Size(Integer):
         return values.format_size(value) if isinstance(value, int) else str(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Duration(Integer):
     """Nanoseconds, as a number or as text such as `5s`."""
 
@@ -154,7 +158,7 @@ class Duration(Integer):
         return "a number alone is nanoseconds" if text.isdecimal() else ""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Switch(Variable):
     """True or false."""
 
@@ -176,7 +180,7 @@ class Switch(Variable):
         return str(value).lower()
 
 
-@dataclass(frozen=True)
+@frozen()
 class Rate(Variable):
     """A proportion from 0 to 1."""
 
@@ -204,7 +208,7 @@ class Rate(Variable):
         return max(0.0, min(value, 1.0)) if isinstance(value, float) else value
 
 
-@dataclass(frozen=True)
+@frozen()
 class Text(Variable):
     """Free text, or a name that a plugin registers; `aliases` map the reference's names to ours."""
 
@@ -226,7 +230,7 @@ class Text(Variable):
         raise self._refuse(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class FilePath(Variable):
     """A path."""
 
@@ -243,7 +247,7 @@ class FilePath(Variable):
         raise self._refuse(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Texts(Variable):
     """Texts separated by commas."""
 
@@ -273,7 +277,7 @@ class Texts(Variable):
         return texts
 
 
-@dataclass(frozen=True)
+@frozen()
 class Choice(Variable):
     """One member of an enumeration, by its value."""
 
@@ -302,7 +306,7 @@ class Choice(Variable):
         return str(value.value) if isinstance(value, Enum) else str(value)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Ports(Variable):
     """Two ports, `low high`."""
 

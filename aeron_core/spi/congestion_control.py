@@ -22,11 +22,11 @@ interval: the position at which it began, and whether anything was lost in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import cython
 
+from aeron_core.frozen import frozen
 from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS, python_methods, require_methods
 from aeron_core.spi.stream_counter import CounterFactory, detached_counter
 
@@ -40,7 +40,7 @@ METHODS: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen()
 class CongestionControlParams:
     """Describes the image that a congestion-control factory creates a strategy for; lengths are bytes.
 

@@ -27,11 +27,11 @@ The last two are called at most every 100 ms if they are written in Python (`ada
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import cython
 
+from aeron_core.frozen import frozen
 from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS, python_methods, require_methods
 from aeron_core.spi.stream_counter import CounterFactory, detached_counter
 
@@ -50,7 +50,7 @@ METHODS: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen()
 class FlowControlParams:
     """Describes the publication that a flow-control factory creates a strategy for.
 

@@ -1,7 +1,8 @@
 """The hooks of aeron-core: all points at which a plugin can extend it.
 
 Hooks that return a table are named after its contents and called once, when a driver or client starts; a name that two
-plugins return stops the start, with an error that names both distributions. Events are named after what has happened.
+plugins return stops the start, with an error that names both distributions. A table may have a factory itself or the
+text `module:name`, which is imported when the entry is first used. Events are named after what has happened.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def aeron_media_transports() -> Mapping[str, MediaTransportFactory]:  # type: ignore[empty-body]
+def aeron_media_transports() -> Mapping[str, MediaTransportFactory | str]:  # type: ignore[empty-body]
     """Return media by the name that follows `aeron:` in a channel URI.
 
     The factory takes no arguments and returns a `MediaTransport`:
@@ -48,7 +49,7 @@ def aeron_media_transports() -> Mapping[str, MediaTransportFactory]:  # type: ig
 
 
 @hookspec
-def aeron_flow_controls() -> Mapping[str, FlowControlFactory]:  # type: ignore[empty-body]
+def aeron_flow_controls() -> Mapping[str, FlowControlFactory | str]:  # type: ignore[empty-body]
     """Return flow-control strategies by their names in `fc=` of a channel URI.
 
     The factory takes `FlowControlParams` and returns a strategy for one publication:
@@ -57,7 +58,7 @@ def aeron_flow_controls() -> Mapping[str, FlowControlFactory]:  # type: ignore[e
 
 
 @hookspec
-def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory]:  # type: ignore[empty-body]
+def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory | str]:  # type: ignore[empty-body]
     """Return congestion-control strategies by their names in `cc=` of a channel URI.
 
     The factory takes `CongestionControlParams` and returns a strategy for one image.
@@ -65,7 +66,7 @@ def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory]:  # ty
 
 
 @hookspec
-def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:  # type: ignore[empty-body]
+def aeron_name_resolvers() -> Mapping[str, NameResolverFactory | str]:  # type: ignore[empty-body]
     """Return name resolvers by their names in the setting `name_resolver`.
 
     A driver has one. A name that it does not resolve is unknown, even `localhost`, unless it asks `params.fallback`.
@@ -73,12 +74,12 @@ def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:  # type: ignore
 
 
 @hookspec
-def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:  # type: ignore[empty-body]
+def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory | str]:  # type: ignore[empty-body]
     """Return idle strategies by their names in the `…_idle_strategy` settings."""
 
 
 @hookspec
-def aeron_settings() -> Mapping[str, type[BaseModel]]:  # type: ignore[empty-body]
+def aeron_settings() -> Mapping[str, type[BaseModel] | str]:  # type: ignore[empty-body]
     """Return models derived from `aeron_core.settings.SettingsModel` by the name of the plugin's own section.
 
     The name is that of a TOML table; environment variables start with it, such as `AERON_RECORDING_`. A started driver

@@ -11,17 +11,17 @@ A strategy in plain Python needs one method:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import cython
 
+from aeron_core.frozen import frozen
 from aeron_core.spi.adapt import python_methods, require_methods
 
 METHODS: Final = ("idle",)
 
 
-@dataclass(frozen=True)
+@frozen()
 class IdleStrategyParams:
     """Describes the agent that an idle-strategy factory creates a strategy for.
 

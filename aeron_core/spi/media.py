@@ -20,8 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
@@ -29,6 +28,7 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core._native.peers import PeerCounter
+from aeron_core.frozen import frozen
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
     ReceiveChannelEndpoint,
@@ -39,13 +39,16 @@ from aeron_core.spi.stream_counter import detached_counter, detached_peer_counte
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.packet_loss import IncomingLosses
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 Resolve = Callable[[str, str], SocketAddress]
 """`resolve("host:port", "endpoint")` returns a numeric address or raises ChannelUriError. May block."""
 
 OpenDatagrams = Callable[["DatagramOptions"], DatagramChannel]
 
 
-@dataclass(frozen=True)
+@frozen()
 class DatagramOptions:
     """Options of a datagram socket; lengths are bytes, 0 for the system's default.
 
@@ -65,7 +68,7 @@ class DatagramOptions:
     wants_media_timestamps: bool = False
 
 
-@dataclass(frozen=True)
+@frozen()
 class ListenOptions:
     """Options of a listening stream socket; lengths of socket buffers are bytes, 0 for the system's default."""
 
@@ -86,7 +89,7 @@ class ConnectionNetwork(ABC):
         """Return a connection that is not open yet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # not @frozen: media derive from it with @dataclass
 class Channel:
     """A channel URI with its names resolved; identifies the endpoint.
 
@@ -107,7 +110,7 @@ class Channel:
     remote: SocketAddress | None = None
 
 
-@dataclass(frozen=True)
+@frozen()
 class LossRates:
     """Deliberate loss for tests: a rate from 0 to 1, and a seed to repeat it (0 or -1: random)."""
 
@@ -115,7 +118,7 @@ class LossRates:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@frozen()
 class EndpointParams:
     """Parameters common to both kinds of endpoints.
 
@@ -155,7 +158,7 @@ class EndpointParams:
     free_counter: Callable[[AtomicCounter], None] = field(default=lambda _: None)
 
 
-@dataclass(frozen=True)
+@frozen()
 class SendEndpointParams(EndpointParams):
     """Parameters of a send endpoint.
 
@@ -168,7 +171,7 @@ class SendEndpointParams(EndpointParams):
     destination_count: AtomicCounter | None = None
 
 
-@dataclass(frozen=True)
+@frozen()
 class ReceiveEndpointParams(EndpointParams):
     """Parameters of a receive endpoint.
 
@@ -191,9 +194,6 @@ class ReceiveEndpointParams(EndpointParams):
 class MediaTransport(ABC):
     """One medium. All methods run on the conductor's thread, except `resolve_channel` (helper thread)."""
 
-    #: A model of the URI keys that this medium reads; keys of the streams are not part of it.
-    parameters: type[BaseModel]
-
     #: Whether publishers and subscribers share the log buffer itself: then there are no endpoints.
     is_shared_memory = False
 
@@ -210,6 +210,14 @@ class MediaTransport(ABC):
 
     #: The unit that peers send, for messages in the error log.
     unit = "datagram"
+
+    @property
+    def parameters(self) -> type[BaseModel]:
+        """A model of the URI keys that this medium reads, without the keys of streams; for tools.
+
+        A class attribute may override it.
+        """
+        raise NotImplementedError
 
     @property
     def supports_gso(self) -> bool:

@@ -15,8 +15,10 @@ numeric address).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 _S = 1_000_000_000
 
 
-@dataclass(frozen=True)
+@frozen()
 class NoNames:
     """A resolver that resolves nothing: the fallback if there is no other."""
 
@@ -39,7 +41,7 @@ class NoNames:
         return None
 
 
-@dataclass(frozen=True)
+@frozen()
 class NameResolverParams:
     """Parameters of a name resolver; the defaults are those of the driver's settings.
 
@@ -63,7 +65,7 @@ class NameResolverParams:
     fallback: NameResolver = field(default_factory=NoNames)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class NameResolverContext:
     """Services of the driver for a resolver that does work of its own; for use on the conductor's thread.
 

@@ -27,7 +27,7 @@ from aeron_core.driver.agents.system_counters import SystemCounterLabels, labell
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
-from aeron_core.settings.client import ClientSettings
+from aeron_core.settings.models import ClientSettings
 from aeron_core.testing.connections import SimulatedConnections
 from aeron_core.testing.network import SimulatedLink, SimulatedNetwork
 

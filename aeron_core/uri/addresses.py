@@ -8,10 +8,10 @@ Source: aeron_parse_util.c (aeron_address_split, aeron_interface_split), aeron_n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 
 ADDRESS_ALLOWED: Final = "must be host:port or [ipv6]:port with a port from 0 to 65535"
 INTERFACE_ALLOWED: Final = (
@@ -52,7 +52,7 @@ class HostPort(NamedTuple):
         return f"{_bracketed(self.host)}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class InterfaceSpec:
     """Selects a local interface: by an address and the number of its bits that must match, or by name."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final, TypeVar, overload
 
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.frozen import frozen
 from aeron_core.uri import addresses, values
 
 MAX_URI_LENGTH: Final = 4095  # bytes; the reference has a buffer of one more for the final NUL
@@ -39,7 +40,7 @@ _D = TypeVar("_D")
 ParamValue = str | int | bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(slots=True, eq=False)
 class ChannelUri:
     """The medium of a stream and its parameters; immutable and hashable."""
 

@@ -5,9 +5,10 @@ Source: aeron_driver_context.c, aeron_driver_uri.c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from aeron_core.frozen import frozen
 
 _SECOND_NS: Final = 1_000_000_000
 
@@ -20,7 +21,7 @@ class Inferable(Enum):
     INFER = "infer"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class TaggedPublication:
     """The values that `session-id=tag:<entity tag>` copies from another network publication."""
 
@@ -29,7 +30,7 @@ class TaggedPublication:
     term_length: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class PublicationDefaults:
     """Values for keys missing from a publication's URI; the defaults are the reference driver's."""
 
@@ -49,7 +50,7 @@ class PublicationDefaults:
     socket_sndbuf_length: int = 0  # 0 for the operating system's default
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class SubscriptionDefaults:
     """Values for keys missing from a subscription's URI; the defaults are the reference driver's."""
 

@@ -7,13 +7,13 @@ Source: aeron_udp_channel.c (aeron_udp_channel_parse), aeron_driver_conductor.c 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
 from typing import Final
 
 from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.frozen import frozen
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.values import INT32_MAX
 
@@ -41,7 +41,7 @@ class ControlMode(Enum):
         return next((mode for mode in cls if mode.value == text), cls.NONE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class EndpointParameters:
     """Parameters of a channel endpoint; for IPC only the control mode is parsed."""
 

@@ -6,16 +6,16 @@ Source: aeron_udp_channel_transport_loss.c, aeron_fixed_loss_generator.c, aeron_
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
 _SEED_BITS = 64
 _MASK_BITS = 32
 
 
-@dataclass(frozen=True)
+@frozen()
 class RandomLoss:
     """Drops a share of the packets whose frame type is in the mask: bit n stands for type n."""
 
@@ -34,7 +34,7 @@ class RandomLoss:
         )
 
 
-@dataclass(frozen=True)
+@frozen()
 class FixedLoss:
     """Drops data that overlaps one range of one term, once per stream."""
 
@@ -54,7 +54,7 @@ class FixedLoss:
         )
 
 
-@dataclass(frozen=True)
+@frozen()
 class MultiGapLoss:
     """Drops a gap at each multiple of `gap_radix`, a power of two, in one term; once per stream."""
 
@@ -77,7 +77,7 @@ class MultiGapLoss:
         )
 
 
-@dataclass(frozen=True)
+@frozen()
 class IncomingLosses:
     """The losses applied to received packets; none by default."""
 

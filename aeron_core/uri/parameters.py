@@ -9,11 +9,11 @@ Source: aeron_driver_uri.c (aeron_diver_uri_publication_params, aeron_driver_uri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.frozen import frozen
 from aeron_core.uri import values
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.defaults import (
@@ -39,7 +39,7 @@ FindTagged = Callable[[int], TaggedPublication | None]
 _POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class StartPosition:
     """The position at which a stream starts, if its URI sets one."""
 
@@ -48,7 +48,7 @@ class StartPosition:
     term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, at most the term length
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class UntetheredTimeouts:
     """Durations of an untethered subscriber: at the window limit, lingering, and resting."""
 
@@ -57,7 +57,7 @@ class UntetheredTimeouts:
     resting_timeout_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class PublicationParameters:
     """Parameters of a publication; `has_x` is true if the URI itself sets x."""
 
@@ -142,7 +142,7 @@ class PublicationParameters:
         return params
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class SubscriptionParameters:
     """Parameters of a subscription."""
 

@@ -38,6 +38,7 @@ def imported_by(*arguments):
         ("plugins", "list"),
         ("plugins", "list", "--json"),
         ("stat", "-h"),
+        ("driver", "-v"),
     ],
 )
 def test_what_needs_no_driver_imports_nothing_heavy(arguments):

@@ -26,7 +26,7 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.protocol import commands, responses
 from aeron_core.protocol.cnc import CncFile, CncLayout
-from aeron_core.settings.client import ClientSettings
+from aeron_core.settings.models import ClientSettings
 
 TERM_LENGTH = 65536
 LIMIT = 32768

@@ -28,6 +28,25 @@ def test_a_file_that_is_not_sparse_has_its_space_allocated(tmp_path):
     assert (tmp_path / "sparse").stat().st_blocks * 512 < 1 << 20
 
 
+def resident_bytes(path):
+    """Return how much of the mapping of a file is resident in this process."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    for line in lines:
+        if line.endswith(str(path)):
+            return next(int(text.split()[1]) * 1024 for text in lines if text.startswith("Rss:"))
+    raise AssertionError(f"{path} is not mapped")
+
+
+@pytest.mark.parametrize(("populate", "resident"), [(True, 1 << 20), (False, 0)])
+def test_pages_of_a_file_are_resident_at_once_only_if_asked(tmp_path, populate, resident):
+    path = tmp_path / "filled"
+
+    buffer = create_mapped_file(path, 1 << 20, sparse=False, populate=populate)
+
+    assert resident_bytes(path) == resident
+    assert buffer.capacity == 1 << 20
+
+
 def test_a_store_is_visible_through_another_mapping(tmp_path):
     writer = create_mapped_file(tmp_path / "file", 4096, sparse=True)
     reader = open_mapped_file(tmp_path / "file", read_only=True)

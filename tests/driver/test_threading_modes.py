@@ -12,7 +12,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.settings import ThreadingMode
-from aeron_core.settings.client import ClientSettings
+from aeron_core.settings.models import ClientSettings
 from aeron_core.testing import Feed, Sink, make_messages
 
 ROLES = ("conductor", "sender", "receiver", "sharednetwork", "shared")

@@ -3,6 +3,7 @@
 import itertools
 import os
 import time
+from pkgutil import resolve_name
 
 import aeron_congestion.plugin
 import aeron_flow_control.plugin
@@ -23,11 +24,19 @@ from aeron_core.testing.conformance import (
     NameResolverConformance,
 )
 
-FLOW_CONTROLS = aeron_flow_control.plugin.aeron_flow_controls()
-CONGESTION_CONTROLS = aeron_congestion.plugin.aeron_congestion_controls()
-NAME_RESOLVERS = aeron_resolvers.plugin.aeron_name_resolvers()
+
+def imported(table):
+    """Return the factories of a table that has them as text."""
+    return {name: resolve_name(path) for name, path in table.items()}
+
+
+FLOW_CONTROLS = imported(aeron_flow_control.plugin.aeron_flow_controls())
+CONGESTION_CONTROLS = imported(aeron_congestion.plugin.aeron_congestion_controls())
+NAME_RESOLVERS = imported(aeron_resolvers.plugin.aeron_name_resolvers())
 IDLE_STRATEGIES = aeron_core.agent.plugin.aeron_idle_strategies()
-MEDIA = aeron_media.udp.plugin.aeron_media_transports() | aeron_media.ipc.plugin.aeron_media_transports()
+MEDIA = imported(
+    aeron_media.udp.plugin.aeron_media_transports() | aeron_media.ipc.plugin.aeron_media_transports()
+)
 
 
 class OfTable:

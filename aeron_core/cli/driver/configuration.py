@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core.settings import DriverSettings
+from aeron_core.settings.driver import DriverFields
 from aeron_core.uri.defaults import Inferable
 
 #: The reference's name, and ours if it differs.
@@ -123,7 +123,7 @@ _NO_GROUP_TAG: Final = -1
 _SPELLED_OUT: Final = ("sender_wildcard_port_range", "receiver_wildcard_port_range")
 
 
-def lines_of(settings: DriverSettings) -> Iterator[str]:
+def lines_of(settings: DriverFields) -> Iterator[str]:
     """Yield the lines of the configuration."""
     yield "aeron_driver_context_t {"
     version = wire.CNC_VERSION
@@ -133,13 +133,13 @@ def lines_of(settings: DriverSettings) -> Iterator[str]:
             yield f"    receiver_group_tag.is_present={int(settings.receiver_group_tag is not None)}"
         yield f"    {name}={_value(settings, field)}"
     shown = {field for _, field in _NAMES}
-    for field in DriverSettings.model_fields:
+    for field in DriverFields.field_names():
         if field not in shown:
             yield f"    {field}={settings.formatted(field)}"
     yield "}"
 
 
-def _value(settings: DriverSettings, field: str) -> object:
+def _value(settings: DriverFields, field: str) -> object:
     value: object = getattr(settings, field)
     if field in _SPELLED_OUT:
         return f'"{settings.formatted(field)}"'

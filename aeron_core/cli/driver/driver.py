@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Annotated, Final, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
 import typer
 
@@ -20,15 +20,14 @@ from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.registry import Registry
-from aeron_core.settings import (
-    DriverSettings,
-    SettingsModel,
-    ThreadingMode,
-    load_driver_settings,
-    load_section,
-)
+from aeron_core.settings import ThreadingMode
+from aeron_core.settings.driver import DriverFields
+from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.version import COMMIT, SOFTWARE_VERSION, VERSION
+
+if TYPE_CHECKING:
+    from aeron_core.settings.model import SettingsModel
 
 #: Pause between two duty cycles without work in INVOKER mode. Invented: the longest park of `backoff`.
 _IDLE_S: Final = 0.001
@@ -62,13 +61,14 @@ def driver(
         )
         raise ended(EXIT_OK)
     registry = Registry.load()
-    models = registry.section_models()
-    loaded = load_driver_settings(
-        arguments={"aeron_dir": aeron_dir}, defines=define or [], files=files or [], sections=models
+    defines, paths, names = define or [], files or [], registry.section_names()
+    loaded = load_driver_fields(
+        arguments={"aeron_dir": aeron_dir}, defines=defines, files=paths, sections=names
     )
     sections = {
-        name: load_section(name, model, defines=define or [], files=files or [])
-        for name, model in models.items()
+        name: load_section(name, registry.section_model(name), defines=defines, files=paths)
+        for name in names
+        if is_section_set(name, defines=defines, files=paths)
     }
     for warning in (*loaded.printed, *(text for section in sections.values() for text in section.printed)):
         print_stderr(f"warning: {warning}")
@@ -129,7 +129,7 @@ class EndBySignal:
 class _Program:
     """Arguments of the driver."""
 
-    settings: DriverSettings
+    settings: DriverFields
     registry: Registry
     sections: Mapping[str, SettingsModel]
 

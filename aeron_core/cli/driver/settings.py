@@ -27,12 +27,16 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
 
     Takes the same files, -D and environment variables as `aeron-core driver`.
     """
-    models = Registry.load().section_models()
-    driver = load_driver_settings(defines=define or [], files=files or [], sections=models)
+    registry = Registry.load()
+    names = registry.section_names()
+    driver = load_driver_settings(defines=define or [], files=files or [], sections=names)
     found: list[tuple[str, LoadedSettings[SettingsModel]]] = [("", _general(driver))]
     found += [
-        (f"{name}.", load_section(name, model, defines=define or [], files=files or []))
-        for name, model in models.items()
+        (
+            f"{name}.",
+            load_section(name, registry.section_model(name), defines=define or [], files=files or []),
+        )
+        for name in names
     ]
     for _, loaded in found:
         for warning in loaded.warnings:

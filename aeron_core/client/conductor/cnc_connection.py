@@ -19,14 +19,14 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
-    from aeron_core.settings.client import ClientSettings
+    from aeron_core.settings.client import ClientFields
 
 _PAUSE_S: Final = 0.016
 _NS_PER_MS: Final = 1_000_000
 
 
 def connect_cnc(
-    settings: ClientSettings, clock: Clock, *, pause: Callable[[], object] | None = None
+    settings: ClientFields, clock: Clock, *, pause: Callable[[], object] | None = None
 ) -> CncFile:
     """Return the cnc file of a live driver.
 

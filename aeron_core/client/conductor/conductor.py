@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core.client.handlers import ClientHandlers
     from aeron_core.protocol.cnc import CncFile
-    from aeron_core.settings.client import ClientSettings
+    from aeron_core.settings.client import ClientFields
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class ClientConductor:
     def __init__(
         self,
         cnc: CncFile,
-        settings: ClientSettings,
+        settings: ClientFields,
         clock: Clock,
         handlers: ClientHandlers,
         driver_invoker: Callable[[], object] | None,

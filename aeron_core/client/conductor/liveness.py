@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.client.conductor.driver_proxy import DriverProxy
-    from aeron_core.settings.client import ClientSettings
+    from aeron_core.settings.client import ClientFields
 
 # Source: AERON_COUNTER_CLIENT_HEARTBEAT_TIMESTAMP_TYPE_ID.
 HEARTBEAT_TYPE_ID: Final = 11
@@ -34,7 +34,7 @@ class Liveness:
 
     def __init__(
         self,
-        settings: ClientSettings,
+        settings: ClientFields,
         driver: DriverProxy,
         counters: CountersReader,
         clock: Clock,

@@ -5,7 +5,7 @@ Not here: waiting (conductor) and the blocking methods (aeron).
 
 from __future__ import annotations
 
-import secrets
+import random
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
@@ -140,7 +140,7 @@ class ClientOperations:
             and counters.value(_CONTROL_PROTOCOL_COUNTER_ID) >= wire.CONTROL_PROTOCOL_VERSION
         )
         if not is_known:
-            return secrets.randbelow(2 * _INT32) - _INT32
+            return random.randrange(-_INT32, _INT32)
 
         def make(response: responses.OnNextAvailableSessionId) -> int:
             return response.next_session_id

@@ -7,11 +7,11 @@ two polls is not reported. Not here: the list of peers (channel_peers).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import peers
 from aeron_core.client.channel_peers import ChannelPeer
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _INTERVAL_NS: Final = 10_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class PeerRefusal:
     """Peers that a channel has refused, or that have refused it."""
 
@@ -38,7 +38,7 @@ PeerHandler = Callable[[ChannelPeer], object]
 RefusalHandler = Callable[[PeerRefusal], object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class PeerHandlers:
     """Handlers of the peers of a channel."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.descriptor import LogBuffer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(slots=True, kw_only=True)
 class PublicationArguments:
     """The arguments of a publication."""
 

@@ -6,9 +6,10 @@ Not here: reading it (subscription).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(slots=True, eq=False)
 class MessageBatch:
     """Whole messages in the order of their streams; the arrays are owned by the batch and never change."""
 

@@ -8,12 +8,12 @@ command until it is sent: the conductor may close a socket only after it receive
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core._native.commands import Command
 from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.agent.duty_cycle import DutyCycleTracker
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class AgentParams:
     """Parameters of a data agent: `commands` is the ring from the conductor, `conductor` the ring to it."""
 

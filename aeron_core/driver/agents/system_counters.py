@@ -6,19 +6,19 @@ Source: aeron_system_counters.c.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native import wire
 from aeron_core._native.counter import AtomicCounter
 from aeron_core.concurrent.counters import CountersManager
+from aeron_core.frozen import frozen
 from aeron_core.uri.values import format_duration_ns
 from aeron_core.version import SOFTWARE_VERSION, software_version_number
 
 SYSTEM_COUNTER_TYPE_ID: Final = 0
 
 
-@dataclass(frozen=True)
+@frozen()
 class SystemCounterLabels:
     """Values that appear in labels; thresholds are nanoseconds."""
 

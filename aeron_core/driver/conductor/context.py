@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core.errors import ChannelUriError
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from aeron_core.driver.event_log import EventLog
     from aeron_core.protocol.responses import OnPublicationError
     from aeron_core.registry import Registry
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
     from aeron_core.spi.media import ConnectionNetwork, MediaTransport, OpenDatagrams
     from aeron_core.uri.channel_uri import ChannelUri
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DriverContext:
     """Shared objects, fixed until the driver closes; for use on the conductor's thread only."""
 
-    settings: DriverSettings
+    settings: DriverFields
     clock: Clock
     registry: Registry
     counters: CountersManager

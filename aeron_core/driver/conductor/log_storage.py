@@ -9,7 +9,6 @@ import errno
 import os
 import zlib
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
 from aeron_core.errors import ErrorCode, StorageError
+from aeron_core.frozen import frozen
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import Storage
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.logbuffer.metadata import LogBufferParams
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
 
 SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
 SHARED_MEMORY_PREFIX: Final = "aeron-core-"
 
 
-@dataclass(frozen=True)
+@frozen()
 class StoredLog:
     """A log buffer and the path at which clients map it."""
 
@@ -43,7 +43,7 @@ class StoredLog:
 class LogStorage:
     """Creates and deletes log buffers. Used by the conductor only."""
 
-    def __init__(self, settings: DriverSettings, counters: SystemCounters, errors: ErrorSink) -> None:
+    def __init__(self, settings: DriverFields, counters: SystemCounters, errors: ErrorSink) -> None:
         self._settings = settings
         self._counters = counters
         self._errors = errors
@@ -72,7 +72,7 @@ class LogStorage:
         return self._settings.storage is Storage.POSIX
 
     def _create_file(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
-        return create_mapped_file(path, params.log_length, sparse=params.sparse)
+        return create_mapped_file(path, params.log_length, sparse=params.sparse, populate=not params.sparse)
 
     def _create_shared_memory(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         try:
@@ -80,7 +80,9 @@ class LogStorage:
         except posix_ipc.ExistentialError as error:
             raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
         try:
-            return map_new_file(memory.fd, path, params.log_length, sparse=params.sparse)
+            return map_new_file(
+                memory.fd, path, params.log_length, sparse=params.sparse, populate=not params.sparse
+            )
         except BaseException:
             memory.unlink()
             raise

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ImageParams:
     """Parameters of an image; `position` is where the stream is joined."""
 

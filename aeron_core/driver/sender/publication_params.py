@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.flow_control import FlowControl
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class IpcPublicationParams:
     """Parameters of an IPC publication; `position` is the start of the stream, lengths are bytes."""
 
@@ -30,7 +31,7 @@ class IpcPublicationParams:
     publisher_limit: AtomicCounter
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class NetworkPublicationParams(IpcPublicationParams):
     """Parameters of a publication over a network."""
 

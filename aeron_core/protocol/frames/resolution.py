@@ -8,16 +8,16 @@ Invariant: no entry exceeds its packet.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
+from aeron_core.frozen import frozen
 from aeron_core.protocol.frames.header import FrameHeader, put_header
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class _Layout:
     """The differences between the address families; offsets are from the start of an entry."""
 
@@ -45,7 +45,7 @@ _BY_TYPE = {layout.res_type: layout for layout in _LAYOUTS}
 _BY_ADDRESS_LENGTH = {layout.address_length: layout for layout in _LAYOUTS}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ResolutionEntry:
     """One name and the UDP address of its driver."""
 
@@ -92,7 +92,7 @@ class ResolutionEntry:
         return self.name.encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class ResolutionFrame:
     """A whole frame; it always fills its packet."""
 

@@ -6,10 +6,11 @@ Source: aeron_flow_control.c, aeron_flow_control_parse_tagged_options.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
 from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
 from aeron_flow_control.options import parse_options, refused
 
@@ -22,7 +23,7 @@ _RETRANSMIT_WINDOW_MULTIPLE: Final = 4
 _NO_TAG: Final = -1
 
 
-@dataclass(frozen=True)
+@frozen()
 class GroupOptions:
     """Tag of the group, number of receivers required, and timeout of a silent receiver."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
+from aeron_core.frozen import frozen
 from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame, decode_entries
 
 # All four are invented: the reference has no limits. Gossip between all pairs does not scale to a thousand drivers; a
@@ -64,7 +64,7 @@ class GossipPeer(NamedTuple):
         return SocketAddress.of(socket.inet_ntop(self.family, self.packed), self.port, self.scope_id)
 
 
-@dataclass(frozen=True)
+@frozen()
 class GossipParams:
     """Identity and intervals of a driver; times are milliseconds, `mtu` is bytes."""
 

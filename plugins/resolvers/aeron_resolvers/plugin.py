@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aeron_core.spi.hookspecs import NameResolverFactory, hookimpl
-from aeron_resolvers.csv_table import CsvTableNameResolver
-from aeron_resolvers.driver import DriverNameResolver
-from aeron_resolvers.system import SystemNameResolver
 
 
 @hookimpl
-def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:
+def aeron_name_resolvers() -> Mapping[str, NameResolverFactory | str]:
     """See `aeron_core.spi.hookspecs`."""
-    return {"default": SystemNameResolver, "driver": DriverNameResolver, "csv_table": CsvTableNameResolver}
+    return {
+        "default": "aeron_resolvers.system:SystemNameResolver",
+        "driver": "aeron_resolvers.driver:DriverNameResolver",
+        "csv_table": "aeron_resolvers.csv_table:CsvTableNameResolver",
+    }

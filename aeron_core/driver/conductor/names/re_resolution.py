@@ -15,9 +15,9 @@ aeron_udp_destination_tracker.c and aeron_receive_channel_endpoint.c (… of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aeron_core.frozen import frozen
 from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 
 
-@dataclass(frozen=True)
+@frozen()
 class Search:
     """A name to resolve again; `change` applies the address and returns whether it differs from the former one."""
 

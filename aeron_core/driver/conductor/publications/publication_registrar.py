@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
     from aeron_core.uri.channel_uri import ChannelUri
 
 _Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
@@ -156,7 +156,7 @@ class SessionIds:
         self._high = reserved_high
 
     @classmethod
-    def from_settings(cls, settings: DriverSettings) -> SessionIds:
+    def from_settings(cls, settings: DriverFields) -> SessionIds:
         """Return a sequence with a random start and the reserved range of the settings."""
         return cls(
             random.getrandbits(32),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core.concurrent.counter_types import CounterOwner
+from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.parameters import PublicationParameters
 
 
-@dataclass(frozen=True)
+@frozen()
 class PublicationRequest:
     """The inputs for the creation of a publication."""
 

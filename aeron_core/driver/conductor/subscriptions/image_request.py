@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
 from aeron_core.concurrent.counter_types import CounterOwner
+from aeron_core.frozen import frozen
 from aeron_core.uri.defaults import Inferable
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.frames.setup import Setup
 
 
-@dataclass(frozen=True)
+@frozen()
 class ImageRequest:
     """The inputs for the creation of an image; `subscription` is the first one that is linked to it."""
 

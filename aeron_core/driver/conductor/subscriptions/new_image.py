@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
     from aeron_core.driver.receiver.image_connections import ImageConnection
     from aeron_core.driver.receiver.nak_delay import NakDelay
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
     from aeron_core.spi.congestion_control import CongestionControl
 
 
-def image_log_params(settings: DriverSettings, request: ImageRequest) -> LogBufferParams:
+def image_log_params(settings: DriverFields, request: ImageRequest) -> LogBufferParams:
     """Return the metadata of the log of an image; as in the reference, values that no URI sets are 0."""
     params, setup = request.subscription.params, request.setup
     # As in the reference, the lengths are those of the URI that opened the socket, 0 if it sets none.
@@ -155,14 +155,14 @@ def _check_window(request: ImageRequest, congestion_control: CongestionControl) 
         )
 
 
-def _one_way_estimate(settings: DriverSettings, storage: StreamStorage) -> OneWayEstimate | None:
+def _one_way_estimate(settings: DriverFields, storage: StreamStorage) -> OneWayEstimate | None:
     if settings.one_way_latency_interval_ns == 0:
         return None
     latency = storage.new_strategy_counter(counter_types.PER_IMAGE, "rcv-owl-latency")
     return OneWayEstimate(latency, storage.new_strategy_counter(counter_types.PER_IMAGE, "rcv-owl-drift"))
 
 
-def _nak_delay(settings: DriverSettings, request: ImageRequest) -> NakDelay:
+def _nak_delay(settings: DriverFields, request: ImageRequest) -> NakDelay:
     params = request.subscription.params
     if not params.is_reliable:
         # No NAK is sent: a gap is filled without delay.

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, Resolve, SendEndpointParams
 from aeron_core.uri.channel_uri import ChannelUri
 
-
-class IpcParameters(BaseModel):
-    """IPC has no parameters of its own."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class IpcTransport(MediaTransport):
     """A medium without endpoints: the driver links subscribers to the log buffer of the publication."""
 
-    parameters = IpcParameters
     is_shared_memory = True
+
+    @property
+    def parameters(self) -> type[BaseModel]:
+        """The parameters of IPC: none of its own."""
+        from aeron_media.ipc.parameters import IpcParameters  # noqa: PLC0415 - imports pydantic, for tools only
+
+        return IpcParameters
 
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
         """Return the channel; there is nothing to resolve."""

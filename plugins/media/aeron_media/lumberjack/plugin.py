@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aeron_core.spi.hookspecs import MediaTransportFactory, hookimpl
-from aeron_media.lumberjack.transport import LumberjackTransport
 
 
 @hookimpl
-def aeron_media_transports() -> Mapping[str, MediaTransportFactory]:
+def aeron_media_transports() -> Mapping[str, MediaTransportFactory | str]:
     """See `aeron_core.spi.hookspecs`."""
-    return {"lumberjack": LumberjackTransport}
+    return {"lumberjack": "aeron_media.lumberjack.transport:LumberjackTransport"}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aeron_core.spi.hookspecs import MediaTransportFactory, hookimpl
-from aeron_media.sp.transport import PairTransport
 
 
 @hookimpl
-def aeron_media_transports() -> Mapping[str, MediaTransportFactory]:
+def aeron_media_transports() -> Mapping[str, MediaTransportFactory | str]:
     """See `aeron_core.spi.hookspecs`."""
-    return {"sp": PairTransport}
+    return {"sp": "aeron_media.sp.transport:PairTransport"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import random
 from typing import Final
 
 from aeron_core.spi.media import LossRates
@@ -20,7 +20,7 @@ class LossGenerator:
 
     def __init__(self, rates: LossRates) -> None:
         is_random = rates.seed in (0, -1)
-        seed = secrets.randbits(_STATE_BITS) if is_random else rates.seed & _STATE_MASK
+        seed = random.getrandbits(_STATE_BITS) if is_random else rates.seed & _STATE_MASK
         # Spread small seeds over all bits (finalizer of splitmix64), so that the first results differ, too.
         seed = ((seed ^ seed >> 30) * 0xBF58476D1CE4E5B9) & _STATE_MASK
         seed = ((seed ^ seed >> 27) * 0x94D049BB133111EB) & _STATE_MASK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
@@ -18,23 +19,34 @@ from aeron_core.spi.media import (
 )
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import EndpointParameters
+from aeron_media.udp import send_endpoint
 from aeron_media.udp.channel import UdpChannel, derive_channel
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.interfaces import wildcard
-from aeron_media.udp.parameters import UdpParameters
 from aeron_media.udp.ports import WildcardPorts
 from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
 from aeron_media.udp.send_endpoint import UdpSendEndpoint
 from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+#: SPI version that the endpoints were compiled against; the registry reads it before it creates the medium.
+AERON_CORE_SPI_VERSION: Final = send_endpoint.AERON_CORE_SPI_VERSION
+
 
 class UdpTransport(MediaTransport):
     """Opens endpoints of UDP channels."""
 
-    parameters = UdpParameters
-
     def __init__(self) -> None:
         self._ports = WildcardPorts()
+
+    @property
+    def parameters(self) -> type[BaseModel]:
+        """The URI keys that this medium reads."""
+        from aeron_media.udp.parameters import UdpParameters  # noqa: PLC0415 - imports pydantic, for tools only
+
+        return UdpParameters
 
     @property
     def supports_gso(self) -> bool:

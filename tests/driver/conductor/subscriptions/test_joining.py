@@ -9,7 +9,7 @@ import pytest
 
 from aeron_core import connect
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.settings.client import ClientSettings
+from aeron_core.settings.models import ClientSettings
 from aeron_core.testing import Feed, Sink
 from aeron_core.testing.pair import MS, S
 

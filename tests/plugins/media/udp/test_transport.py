@@ -1,5 +1,5 @@
 import pytest
-from aeron_media.udp import plugin
+from aeron_media.udp import plugin, transport
 from aeron_media.udp.parameters import UdpParameters
 from aeron_media.udp.transport import UdpTransport
 
@@ -90,6 +90,6 @@ def test_the_parameters_are_those_that_the_medium_reads():
     assert (parameters.interface.name, parameters.socket_rcvbuf_length) == ("eth0", 65536)
 
 
-def test_the_plugin_states_what_it_was_compiled_against():
-    assert wire.SPI_VERSION == plugin.AERON_CORE_SPI_VERSION
+def test_the_transport_states_what_its_endpoints_were_compiled_against():
+    assert wire.SPI_VERSION == transport.AERON_CORE_SPI_VERSION
     assert list(plugin.aeron_media_transports()) == ["udp"]

@@ -50,7 +50,7 @@ cdef class WriterConnection:
     cdef int64_t _timeout_ns
     cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
-    cdef bint _has_requested_address                # another resolution of the name was requested before the connection expires
+    cdef bint _has_requested_address    # resolution was requested before the connection expires
     cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns

@@ -1,0 +1,72 @@
+"""Modules that a driver and its first client import, in a process of their own."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+#: Packages and modules that no driver with the default settings needs for streams over IPC.
+HEAVY = (
+    "_hashlib",
+    "aeron_core.recording.settings",
+    "aeron_core.settings.model",
+    "aeron_flow_control.max_flow_control",
+    "aeron_media.connections",
+    "aeron_media.lumberjack.transport",
+    "aeron_media.sp.transport",
+    "aeron_media.udp.transport",
+    "aeron_resolvers.driver",
+    "asyncio",
+    "numpy",
+    "prometheus_client",
+    "pyarrow",
+    "pydantic",
+    "pydantic_core",
+    "pyspark",
+    "rich",
+    "ssl",
+    "tomllib",
+    "wsproto",
+)
+#: What a UDP stream needs in addition.
+OF_UDP = {"aeron_media.udp.transport", "aeron_flow_control.max_flow_control"}
+
+PROGRAM = """
+import json, sys
+import aeron_core
+
+received = []
+with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+    subscription = aeron.add_subscription(sys.argv[1], 1001)
+    while not (channel := subscription.resolved_channel()):
+        pass
+    publication = aeron.add_publication(channel, 1001)
+    publication.await_connected(timeout=60)
+    while publication.offer(b"hello") < 0:
+        pass
+    while not received:
+        subscription.poll(lambda buffer, _: received.append(bytes(buffer)), 10)
+print(json.dumps([name for name in sys.argv[2:] if name in sys.modules]))
+"""
+
+
+def imported_with(channel):
+    """Return the modules of HEAVY that a process has imported when its first message has arrived."""
+    process = subprocess.run(
+        [sys.executable, "-c", PROGRAM, channel, *HEAVY],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return set(json.loads(process.stdout))
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("channel", "needed"),
+    [("aeron:ipc", set()), ("aeron:udp?endpoint=127.0.0.1:0", OF_UDP)],
+)
+def test_a_stream_imports_only_the_plugins_that_it_uses(channel, needed):
+    assert imported_with(channel) == needed
