@@ -79,7 +79,7 @@ def device(  # noqa: PLR0913 - the options of the command
         interrupt = stack.enter_context(Interrupt())
         errors = _Errors()
         aeron = stack.enter_context(_connected(aeron_dir, stack, errors))
-        with checked_channels(first, second):
+        with checked_channels(publications=[first, second], subscriptions=[first, second]):
             joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
             say("joined; interrupt to stop")

@@ -94,7 +94,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     latencies = Latencies()
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(ping_channel, pong_channel):
+        with checked_channels(publications=[ping_channel], subscriptions=[pong_channel]):
             subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(ping_channel, ping_stream))

@@ -50,7 +50,7 @@ def pong(  # noqa: PLR0913 - the options of the command
     """
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(ping_channel, pong_channel):
+        with checked_channels(publications=[pong_channel], subscriptions=[ping_channel]):
             subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(pong_channel, pong_stream))

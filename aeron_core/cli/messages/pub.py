@@ -67,7 +67,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         positive(name, value)
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(channel):
+        with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         if size is not None and size > publication.max_message_length:
             raise ConfigurationError(f"--size={size}: must be at most {publication.max_message_length}")

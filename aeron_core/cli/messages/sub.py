@@ -51,7 +51,7 @@ def sub(  # noqa: PLR0913 - the options of the command
     with ExitStack() as stack:
         file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(channel):
+        with checked_channels(subscriptions=[channel]):
             subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
         with Interrupt() as interrupt, RateDisplay("received", count) as display:
             receiver = _Receiver(subscription, file, display, interrupt)
