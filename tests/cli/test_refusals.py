@@ -128,6 +128,15 @@ def test_a_message_longer_than_the_term_allows_is_a_usage_error(aeron, running_d
 
 
 @pytest.mark.system
+def test_the_size_of_a_message_may_have_a_unit(aeron, running_driver):
+    _, directory = running_driver
+
+    outcome = aeron("pub", "aeron:ipc", "1", "--size", "33k", "-d", directory)
+
+    assert (outcome.code, outcome.err) == (2, "aeron-core: error: --size=33792: must be at most 32768\n")
+
+
+@pytest.mark.system
 def test_shipping_no_file_once_is_a_failure(aeron, running_driver, tmp_path):
     _, directory = running_driver
     pattern = tmp_path / "nope" / "*.log"

@@ -14,7 +14,8 @@ from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, int32, print_json
 from aeron_core.cli.outcome import failed, say
-from aeron_core.cli.rate import RateDisplay, counted
+from aeron_core.cli.rate import RateDisplay
+from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.concurrent.error_log import read_errors

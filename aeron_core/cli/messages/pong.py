@@ -22,6 +22,7 @@ from aeron_core.cli.messages.ping_pong import (
 )
 from aeron_core.cli.options import AeronDir, Json, print_json
 from aeron_core.cli.outcome import say
+from aeron_core.cli.text_table import counted
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -61,7 +62,7 @@ def pong(  # noqa: PLR0913 - the options of the command
     if json:
         print_json({"messages": offerer.messages, "bytes": offerer.bytes})
     else:
-        say(f"returned {offerer.messages:,} messages")
+        say(f"returned {counted(offerer.messages, 'message')}")
 
 
 def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, *, once: bool) -> None:
