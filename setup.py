@@ -15,8 +15,11 @@ from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.editable_wheel import editable_wheel
 
 ROOTS = [".", "plugins/flow_control", "plugins/congestion", "plugins/resolvers", "plugins/media"]
+# The source roots, also those without compiled modules.
+SOURCE_ROOTS = [*ROOTS, "plugins/spark"]
 PACKAGES = ["aeron_core", "aeron_flow_control", "aeron_congestion", "aeron_resolvers", "aeron_media"]
 DIRECTIVES = {
     "language_level": 3,
@@ -204,6 +207,34 @@ class BuildExtensions(build_ext):
             )
 
 
+class PathFile:
+    """Content of an editable installation: a `.pth` file with the source roots.
+
+    With several roots setuptools installs an import hook instead, which type checkers and editors cannot read.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = f"__editable__.{name}.pth"
+
+    def __call__(self, wheel, files: list[str], mapping: dict[str, str]) -> None:
+        """Write the file into the wheel."""
+        wheel.writestr(self._name, "".join(f"{(ROOT / root).resolve()}\n" for root in SOURCE_ROOTS))
+
+    def __enter__(self) -> "PathFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class EditableWheel(editable_wheel):
+    """Make editable installations that type checkers can read."""
+
+    def _select_strategy(self, name: str, tag: str, build_lib: str) -> PathFile:
+        # Private to setuptools, but the only place that chooses; tests/test_distributions.py fails if it changes.
+        return PathFile(name)
+
+
 ROOT = Path(__file__).parent
 #: Read by `aeron_core.version`; part of source distributions, which have no repository.
 COMMIT_FILE = ROOT / "aeron_core" / "commit.txt"
@@ -238,6 +269,6 @@ IS_COMPILED_ELSEWHERE = bool(os.environ.get("AERON_CORE_COMPILED_ELSEWHERE"))
 
 setup(
     ext_modules=[] if IS_COMPILED_ELSEWHERE else extensions(),
-    cmdclass={"build_ext": BuildExtensions},
+    cmdclass={"build_ext": BuildExtensions, "editable_wheel": EditableWheel},
     options={"build_ext": {"parallel": CORES}},
 )

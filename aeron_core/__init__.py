@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from aeron_core.errors import DriverError as DriverError
     from aeron_core.errors import DriverTimeoutError as DriverTimeoutError
     from aeron_core.errors import ErrorCode as ErrorCode
+    from aeron_core.errors import MaxPositionExceededError as MaxPositionExceededError
     from aeron_core.errors import NoClaimError as NoClaimError
     from aeron_core.errors import NotConnectedError as NotConnectedError
     from aeron_core.errors import PluginError as PluginError
     from aeron_core.errors import RegistrationError as RegistrationError
+    from aeron_core.errors import SendTimeoutError as SendTimeoutError
     from aeron_core.logbuffer.results import ADMIN_ACTION as ADMIN_ACTION
     from aeron_core.logbuffer.results import BACK_PRESSURED as BACK_PRESSURED
     from aeron_core.logbuffer.results import CLOSED as CLOSED
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.results import NO_PEER as NO_PEER
     from aeron_core.logbuffer.results import NOT_CONNECTED as NOT_CONNECTED
     from aeron_core.logbuffer.results import PEER_FULL as PEER_FULL
+    from aeron_core.logbuffer.results import OfferResult as OfferResult
     from aeron_core.settings.models import ClientSettings as ClientSettings
     from aeron_core.settings.models import DriverSettings as DriverSettings
     from aeron_core.uri.builder import ChannelUriBuilder as ChannelUriBuilder
@@ -92,6 +95,7 @@ _HOMES: Final = {
     "Header": "client.subscriptions.header",
     "Image": "client.subscriptions.image",
     "MAX_POSITION_EXCEEDED": "logbuffer.results",
+    "MaxPositionExceededError": "errors",
     "NO_PEER": "logbuffer.results",
     "PEER_FULL": "logbuffer.results",
     "MediaDriver": "driver.media_driver",
@@ -99,11 +103,13 @@ _HOMES: Final = {
     "NOT_CONNECTED": "logbuffer.results",
     "NoClaimError": "errors",
     "NotConnectedError": "errors",
+    "OfferResult": "logbuffer.results",
     "Publication": "client.publications.publication",
     "PublicationErrorFrame": "client.handlers",
     "PluginError": "errors",
     "Registration": "client.registrations",
     "RegistrationError": "errors",
+    "SendTimeoutError": "errors",
     "Subscription": "client.subscriptions.subscription",
     "connect": "client.connecting",
 }

@@ -17,10 +17,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from aeron_core._native import peers, wire
+from aeron_core._native import wire
+from aeron_core.client.publications.sending import error_of, is_final
 from aeron_core.client.subscriptions.action import Action
 from aeron_core.client.subscriptions.controlled_fragment_assembler import ControlledFragmentAssembler
-from aeron_core.errors import ClientError, ClosedError, NotConnectedError
+from aeron_core.errors import ClosedError, NotConnectedError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -134,9 +135,7 @@ async def async_offer(
 ) -> int:
     """Offer until the message is accepted, and return the position of the stream.
 
-    Waits while no subscriber is connected, under back pressure, and while the queue of `peer` is full. Raises
-    TimeoutError after `timeout` seconds, NotConnectedError at once if `peer` is not connected, ClosedError for a
-    closed publication, ClientError if the stream has reached its maximum position.
+    The coroutine of `Publication.send`, with the same errors.
     """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
@@ -144,19 +143,10 @@ async def async_offer(
         position = publication.offer(data, reserved_value=reserved_value, peer=peer)
         if position >= 0:
             return position
-        if position == wire.RESULT_CLOSED:
-            raise ClosedError(f"{publication!r} is closed")
-        if position == wire.RESULT_MAX_POSITION_EXCEEDED:
-            raise ClientError(
-                f"{publication!r}: the stream has reached its maximum position, add a new publication"
-            )
-        if position == peers.RESULT_NO_PEER:
-            raise NotConnectedError(f"{publication!r}: peer {peer} is not connected")
         if position == wire.RESULT_ADMIN_ACTION:
             continue
-        if _now_s() >= deadline_s:
-            reason = "no subscriber" if position == wire.RESULT_NOT_CONNECTED else "back pressure"
-            raise TimeoutError(f"{publication!r}: not accepted within {timeout} s, {reason}")
+        if is_final(position) or _now_s() >= deadline_s:
+            raise error_of(publication, position, timeout)
         await backoff.idle()
 
 

@@ -24,6 +24,8 @@
         ├── DriverTimeoutError(TimeoutError)   no driver is running, or it stopped responding
         ├── ClientTimeoutError(TimeoutError)   the driver timed this client out
         ├── NotConnectedError(TimeoutError)    a publication or subscription was not connected in time
+        ├── SendTimeoutError(TimeoutError)     a message was not accepted in time: back pressure
+        ├── MaxPositionExceededError       a stream has no positions left: add a new publication
         ├── RegistrationError              the driver refused a command; has its error code
         ├── NoClaimError                   a claim was used that failed or is already complete
         └── ClosedError                    used after close
@@ -158,6 +160,14 @@ class ClientTimeoutError(ClientError, TimeoutError):
 
 class NotConnectedError(ClientError, TimeoutError):
     """A publication or subscription was not connected in time."""
+
+
+class SendTimeoutError(ClientError, TimeoutError):
+    """A message was not accepted in time: its subscribers, or the queue of its peer, stayed full."""
+
+
+class MaxPositionExceededError(ClientError):
+    """A stream has no positions left: add a new publication to continue."""
 
 
 class RegistrationError(ClientError):

@@ -146,8 +146,8 @@ def channels_page() -> Iterator[str]:
     yield "# Channels\n"
     yield (
         "`aeron:udp?key=value|key=value`, `aeron:ipc`, `aeron-spy:aeron:udp?…`, or the medium of a plugin. As in "
-        "the reference, unknown keys are ignored. Sizes may be written `64k`, `16m`, `1g`; durations take the units "
-        "`ns`, `us`, `ms`, `s`. Build channels in code with `ChannelUriBuilder`.\n"
+        "the reference, unknown keys are ignored. [Sizes and durations](settings.md#sizes-and-durations) may "
+        "be written `64k` and `100ms`. Build channels in code with `ChannelUriBuilder`.\n"
     )
     yield "P: publication. S: subscription. D: destination of one of them.\n"
     yield "| key | where | values, the default first | meaning |\n|---|---|---|---|"

@@ -33,6 +33,7 @@ SECTIONS: Final = {
         "client.channel_peers": ("ChannelPeer",),
         "client.conductor.peer_watch": ("PeerWatch", "PeerRefusal"),
         "logbuffer.results": (
+            "OfferResult",
             "NOT_CONNECTED",
             "BACK_PRESSURED",
             "ADMIN_ACTION",

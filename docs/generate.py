@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
+import pyspark_aeron.plugin
 import typer
 from aeron_resolvers import csv_table, driver
 
@@ -31,6 +32,7 @@ from aeron_core.spi import (
     SendEndpointParams,
     hookspecs,
 )
+from aeron_core.uri.values import parse_duration_ns, parse_size
 from aeron_core.version import SOFTWARE_VERSION
 
 DOCS = Path(__file__).parent
@@ -117,8 +119,8 @@ def settings_page() -> Iterator[str]:
     )
     yield (
         "The table shows the name in TOML and Python, and the environment variable. In a properties file and after "
-        "`-D`, write the variable in lower case with dots (`aeron.mtu.length=8k`). Sizes may be written `64k`, "
-        "`16m`, `1g`; durations `100ms`, `5s`; a number without a unit is bytes or nanoseconds.\n"
+        "`-D`, write the variable in lower case with dots (`aeron.mtu.length=8k`). [Sizes and durations]"
+        "(#sizes-and-durations) may have units.\n"
     )
     for title, table, model in (
         ("Driver", "driver", DriverSettings),
@@ -127,6 +129,39 @@ def settings_page() -> Iterator[str]:
     ):
         yield f"## {title}\n\nTOML table `[{table}]`.\n"
         yield from settings_table(model)
+    yield from quantities_section()
+
+
+def quantities_section() -> Iterator[str]:
+    """Yield the syntax of sizes and durations, one for channels, settings, commands and Spark."""
+    yield "## Sizes and durations\n"
+    yield (
+        "One syntax in channel URIs, environment variables, files, Python, options of commands and options of Spark: a "
+        "whole decimal number and a unit, in lower or upper case, without a space.\n"
+    )
+    yield "| | unit | is | also in the reference |\n|---|---|---|---|"
+    yield "| size | none | bytes | yes |"
+    for unit, length in (("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)):
+        assert parse_size(f"1{unit}") == length
+        yield f"| size | `{unit}` | {length:,} bytes | yes |"
+    yield "| duration | none | nanoseconds; on the command line a unit is required | yes |"
+    for unit, duration_ns, meaning in (
+        ("ns", 1, "nanoseconds"),
+        ("us", 10**3, "microseconds"),
+        ("ms", 10**6, "milliseconds"),
+        ("s", 10**9, "seconds"),
+        ("min", 60 * 10**9, "minutes"),
+        ("h", 3600 * 10**9, "hours"),
+        ("d", 86_400 * 10**9, "days of 24 hours"),
+    ):
+        assert parse_duration_ns(f"1{unit}") == duration_ns
+        is_of_reference = "yes" if duration_ns <= 10**9 else "no: an extension"
+        yield f"| duration | `{unit}` | {meaning} | {is_of_reference} |"
+    yield (
+        "\nMinutes are `min`, not `m`, which is a unit of sizes. In a channel that drivers of the reference read "
+        "too, use units up to `s`. A duration beyond 292 years is 292 years; a size of 2^63 bytes or more is "
+        "refused. Options of commands with the value `SECONDS` are plain numbers, fractions included.\n"
+    )
 
 
 def settings_table(model: type[SettingsModel]) -> Iterator[str]:
@@ -244,7 +279,15 @@ def cli_page() -> Iterator[str]:
         if code.isdigit():
             yield f"| {code} | {meaning.strip()} |"
     yield ""
-    yield from command_pages("aeron-core", typer.main.get_command(make_core_app()))
+    yield from command_pages("aeron-core", typer.main.get_command(program()))
+
+
+def program() -> typer.Typer:
+    """Return the application with the commands of this package and of the plugins in its distribution."""
+    app = make_core_app()
+    # Not all installed plugins: the page must not depend on the environment.
+    pyspark_aeron.plugin.aeron_cli(app)
+    return app
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {

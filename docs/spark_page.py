@@ -6,15 +6,12 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import typer
-from command_pages import command_pages
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticUndefined
 from pyspark_aeron import decoders
 from pyspark_aeron.columns import COLUMNS, HEADERS, KAFKA_COLUMNS, KAFKA_HEADERS, Column
 from pyspark_aeron.options import Positions, SourceOptions
-from pyspark_aeron.pipeline.commands import pipeline_app
 from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, Watermark
 from pyspark_aeron.writing.sink_options import SinkOptions
 
@@ -66,8 +63,8 @@ def spark_page() -> Iterator[str]:
     yield (
         "The format `aeron` for `spark.read`, `spark.readStream`, `DataFrame.write` and `DataFrame.writeStream`; "
         "install "
-        "the extra `aeron-core[spark]`. Option names are case-insensitive. Sizes are written `64k`, `4m`, `1g`; "
-        "durations `100ms`, `10s`, `15m`, `1h`.\n"
+        "the extra `aeron-core[spark]`. Option names are case-insensitive. [Sizes and durations]"
+        "(settings.md#sizes-and-durations) are written `4m` and `15min`.\n"
     )
     yield "## Options of the source\n"
     yield from _fields("option", SourceOptions, names_in=to_camel)
@@ -98,7 +95,7 @@ def spark_page() -> Iterator[str]:
         if title:
             yield f"### {title}\n"
         yield from _fields("key", model, names_in=lambda name: name)
-    yield from command_pages("aeron-core pipeline", typer.main.get_command(pipeline_app))
+    yield "Commands: [`aeron-core pipeline`](cli.md#aeron-core-pipeline-demo).\n"
     yield "## Comparison with the Kafka connector\n\n| Kafka connector | aeron |\n|---|---|"
     for there, here in KAFKA_ROWS:
         yield f"| {there} | {here} |"

@@ -6,10 +6,13 @@ Built without compiling, from a copy of the tracked files: what is missing here 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
 from pathlib import Path, PurePosixPath
 
@@ -80,6 +83,110 @@ def test_the_wheel_has_every_source_that_third_parties_import_or_cimport(checkou
 
     assert packaged() - names == set()
     assert not any(name.parts[0] in {"tests", "benchmarks", "docs", "tools"} for name in names)
+
+
+@pytest.fixture(scope="module")
+def environment(checkout, tmp_path_factory) -> Path:
+    """Return the Python of an environment with an editable installation of the checkout."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    with zipfile.ZipFile(build(checkout, "editable")) as archive:
+        archive.extractall(packages)
+    # The dependencies, but no `.pth` file of theirs: Python and type checkers read those of the environment only.
+    (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    return folder / "bin" / "python"
+
+
+def test_an_editable_installation_finds_every_package_by_its_path(environment, checkout):
+    packages = sorted({path.parts[0] for path in packaged()})
+    code = "import importlib.util, sys; [print(importlib.util.find_spec(n).origin) for n in sys.argv[1:]]"
+
+    found = subprocess.run(
+        [environment, "-I", "-c", code, *packages], capture_output=True, text=True, check=True, cwd="/"
+    ).stdout.split()
+
+    assert len(packages) == 6
+    assert [Path(path).parent.name for path in found] == packages
+    assert all(Path(path).is_relative_to(checkout.resolve()) for path in found)
+
+
+def type_checked(command: list[str | Path], program: str, folder: Path) -> tuple[int, str]:
+    """Run a type checker on a program away from the checkout; return its exit code and output."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [*command, "program.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
+    return done.returncode, done.stdout
+
+
+PROGRAM = """
+import pyspark_aeron
+from aeron_core import Publication, connect
+from aeron_flow_control.plugin import aeron_flow_controls
+from aeron_media.udp.plugin import aeron_media_transports
+
+def publish(publication: Publication) -> str:
+    return publication.offer(b"hello")
+
+def names() -> list[str]:
+    with connect() as aeron:
+        aeron.no_such_method()
+    return [*aeron_flow_controls(), *aeron_media_transports(), pyspark_aeron.__name__]
+"""
+
+
+def test_mypy_reads_the_types_of_an_editable_installation(environment, tmp_path):
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
+
+    code, out = type_checked([*command, "--python-executable", environment], PROGRAM, tmp_path)
+
+    assert code == 1
+    assert re.findall(r"\[([a-z-]+)\]$", out, re.M) == ["return-value", "attr-defined"], out
+
+
+@pytest.fixture
+def guide(request) -> str:
+    """Return the first example of a guide: a whole module."""
+    text = (ROOT / "docs" / "how-to" / request.param).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+
+
+GUIDES = [
+    "write-a-congestion-control.md",
+    "write-a-flow-control.md",
+    "write-a-medium.md",
+    "write-a-name-resolver.md",
+]
+
+
+@pytest.mark.parametrize("guide", GUIDES, indirect=True)
+def test_mypy_accepts_the_plugins_of_the_guides(environment, guide, tmp_path):
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
+
+    code, out = type_checked([*command, "--python-executable", environment], guide, tmp_path)
+
+    assert code == 0, out
+
+
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="no pyright")
+@pytest.mark.parametrize("guide", GUIDES, indirect=True)
+def test_pyright_accepts_the_plugins_of_the_guides(environment, guide, tmp_path):
+    code, out = type_checked(["pyright", "--pythonpath", environment], guide, tmp_path)
+
+    assert code == 0, out
+
+
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="no pyright")
+def test_pyright_reads_the_types_of_an_editable_installation(environment, tmp_path):
+    code, out = type_checked(["pyright", "--pythonpath", environment], PROGRAM, tmp_path)
+
+    assert code == 1
+    assert "reportReturnType" in out
+    assert "reportAttributeAccessIssue" in out
+    assert "reportMissingImports" not in out
 
 
 @pytest.fixture

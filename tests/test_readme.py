@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,46 @@ def test_response_channel_examples_run():
             responder.communicate()
 
     assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'HELLO?'\n")] * 2
+
+
+LISTENERS = [
+    pytest.param(block, id=f"{path.stem}-{number}")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for number, block in enumerate(python_blocks(path))
+    if "while True:" in block
+]
+
+
+def test_examples_with_endless_loops_are_found():
+    assert len(LISTENERS) >= 2
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("example", LISTENERS)
+def test_an_interrupt_ends_an_endless_example_quietly(driver, example):
+    host = f"127.11.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
+    program = re.sub(
+        r"^( *)while True:",
+        r"\1print('listening', flush=True)\n\1while True:",
+        example.replace("localhost", host).replace("127.0.0.1", host),
+        flags=re.MULTILINE,
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"AERON_DIR": str(driver.aeron_dir)},
+    )
+    try:
+        assert process.stdout.readline() == "listening\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert (process.returncode, errors) == (0, "")
 
 
 @pytest.mark.system

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ConfigurationError, PluginError
 from aeron_core.registry import Registry
 from aeron_core.uri.addresses import parse_address
@@ -13,27 +14,37 @@ from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_core.uri.parameters import PublicationParameters, SubscriptionParameters
 
 _STRATEGIES: Final = {"fc": "aeron_flow_controls", "cc": "aeron_congestion_controls"}
+#: Stands for the address of every host name, which only a driver resolves.
+_ANY_HOST: Final = "127.0.0.1"
 
 
-def is_wrong_channel(channel: str) -> bool:
+def is_wrong_channel(channel: str, *, is_publication: bool) -> bool:
     """Return whether a channel is wrong in itself: its syntax, a parameter, an address, the name of a strategy.
 
     False does not mean that it is right: a driver also compares channels with each other, and resolves names.
     """
     try:
-        _check(ChannelUri.parse(channel))
+        _check(ChannelUri.parse(channel), is_publication=is_publication)
     except (ConfigurationError, PluginError):
         return True
     return False
 
 
-def _check(uri: ChannelUri) -> None:
+def _check(uri: ChannelUri, *, is_publication: bool) -> None:
     EndpointParameters.parse(uri)
-    if not uri.is_spy:
+    if is_publication:
         PublicationParameters.parse(uri, PublicationDefaults())
-    SubscriptionParameters.parse(uri, SubscriptionDefaults())
-    if not uri.is_udp:
-        return
+    else:
+        SubscriptionParameters.parse(uri, SubscriptionDefaults())
+    if uri.is_udp:
+        _check_udp(uri)
+    elif not uri.is_ipc:
+        # The medium checks its own keys when it resolves a channel.
+        Registry.load().media(uri.media).resolve_channel(uri, _address_of, is_publication=is_publication)
+
+
+def _check_udp(uri: ChannelUri) -> None:
+    # Not by the medium: it also compares interfaces with those of the machine of the driver.
     for key in ("endpoint", "control"):
         address = uri.get(key)
         if address is not None:
@@ -43,3 +54,7 @@ def _check(uri: ChannelUri) -> None:
         registry = Registry.load()
         for key, text in strategies.items():
             registry.check(_STRATEGIES[key], text)
+
+
+def _address_of(text: str, _key: str) -> SocketAddress:
+    return SocketAddress.of(_ANY_HOST, parse_address(text).port)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -61,7 +61,9 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
 
 
 @contextmanager
-def checked_channels(*channels: str) -> Iterator[None]:
+def checked_channels(
+    *, publications: Sequence[str] = (), subscriptions: Sequence[str] = ()
+) -> Iterator[None]:
     """Turn the refusal of a driver into a ConfigurationError if one of the channels is wrong in itself.
 
     Drivers answer many faults of a channel with the code of a general error, as they answer a port in use.
@@ -72,7 +74,9 @@ def checked_channels(*channels: str) -> Iterator[None]:
         # Lazy: imports all plugins, and only a refusal needs them.
         from aeron_core.cli.channel_faults import is_wrong_channel  # noqa: PLC0415
 
-        if any(is_wrong_channel(channel) for channel in channels):
+        if any(is_wrong_channel(channel, is_publication=True) for channel in publications) or any(
+            is_wrong_channel(channel, is_publication=False) for channel in subscriptions
+        ):
             raise ConfigurationError(str(error)) from error
         raise
 

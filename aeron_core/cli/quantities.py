@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.uri.values import parse_duration_ns, parse_size
+from aeron_core.uri.values import DURATION_UNITS, SIZE_ALLOWED, parse_duration_ns, parse_size
 
 _NS_PER_S: Final = 1_000_000_000
-_LONG: Final = re.compile(r"([0-9]{1,9})([mhd])")
-_LONG_UNITS_NS: Final = {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
+
+
+def size_in_bytes(text: str) -> int:
+    """Return the bytes in `64k`, `16m` or `1g`; raise ValueError. The parser of options with a size."""
+    try:
+        return parse_size(text)
+    except ConfigurationError:
+        raise ValueError(SIZE_ALLOWED) from None
 
 
 def size_of(option: str, text: str) -> int:
@@ -23,16 +28,15 @@ def size_of(option: str, text: str) -> int:
 
 
 def duration_ns_of(option: str, text: str) -> int:
-    """Parse a duration such as `100ms`, `5s`, `10m`, `12h` or `7d`; return nanoseconds. The unit is required."""
-    match = _LONG.fullmatch(text)
-    if match is not None:
-        return int(match[1]) * _LONG_UNITS_NS[match[2]]
+    """Return the nanoseconds in `100ms`, `5s`, `15min`, `12h` or `7d`; refuse a number without a unit."""
     if text.isdecimal():
         raise ConfigurationError(f"{option}={text}: must have a unit, such as {text}s")
     try:
         return parse_duration_ns(text)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{option}={error}; or m, h or d") from None
+    except ConfigurationError:
+        raise ConfigurationError(
+            f"{option}={text!r}: must be a number with a unit {DURATION_UNITS}"
+        ) from None
 
 
 def time_ns_of(option: str, text: str, now_ns: int) -> int:

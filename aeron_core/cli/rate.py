@@ -10,14 +10,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from aeron_core.cli.options import is_terminal
+from aeron_core.cli.text_table import counted
 
 _INTERVAL_S: Final = 0.1
 _MEGABYTE: Final = 1_000_000
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, in the plural unless it is one."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class RateDisplay:
@@ -44,7 +40,8 @@ class RateDisplay:
         if self._progress is not None and now_s >= self._next_s:
             self._next_s = now_s + _INTERVAL_S
             rate = (
-                f"{self.messages:,} messages, {self.messages_per_s:,.0f}/s, {self.megabytes_per_s:,.1f} MB/s"
+                f"{counted(self.messages, 'message')}, {self.messages_per_s:,.0f}/s, "
+                f"{self.megabytes_per_s:,.1f} MB/s"
             )
             self._progress.update(self._task, completed=self.messages, rate=rate)
 

@@ -1,22 +1,83 @@
-"""Tables in plain text: aligned columns, two spaces apart.
+"""Tables and counted nouns as text: aligned columns, two spaces apart, with colours on a terminal.
 
-rich would draw them, but takes longer to import than the tools take to run.
+In a pipe a row is one line of any width, without borders, so that other programs can read it. rich draws only the
+tables that are too wide for a terminal: it takes longer to import than the tools take to run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+#: Styles of terminals. Source: ECMA-48, SGR (select graphic rendition).
+BOLD: Final = "1"
+DIM: Final = "2"
+RED: Final = "31"
+YELLOW: Final = "33"
+CYAN: Final = "36"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the plural unless it is one; by default the plural has an s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def has_colours() -> bool:
+    """Return whether the standard output is a terminal with colours. Source: no-color.org."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, style: str) -> str:
+    """Return a text in a style if the standard output has colours."""
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text.strip() and has_colours() else text
 
 
 def table_lines(
-    header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Collection[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """Yield the header and the rows; columns named in `right` are aligned to the right."""
+    """Yield the header and the rows; columns named in `right` are aligned to the right.
+
+    `styles`: by column, for terminals; the header is bold there.
+    """
     table = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        cells = (
+    for number, row in enumerate(table):
+        cells = [
             cell.rjust(width) if name in right else cell.ljust(width)
             for name, cell, width in zip(header, row, widths, strict=True)
+        ]
+        # Spaces at the end of a line are none of the table.
+        cells[-1] = cells[-1].rstrip()
+        if not has_colours():
+            yield "  ".join(cells).rstrip()
+            continue
+        yield "  ".join(
+            painted(cell, BOLD if number == 0 else (styles or {}).get(name, ""))
+            for name, cell in zip(header, cells, strict=True)
         )
-        yield "  ".join(cells).rstrip()
+
+
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = (), title: str = ""
+) -> None:
+    """Print a table; on a terminal, cells wrap within its width. An empty row separates groups of rows."""
+    rows = list(rows)
+    if not sys.stdout.isatty():
+        print("\n".join([*title.splitlines(), *table_lines(header, rows, right)]))
+        return
+    # Lazy: see above.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
+    for name in header:
+        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)

@@ -44,6 +44,15 @@ class ResourceOwner(Protocol):
     ) -> Registration[int]:
         """Send a command that is answered with its correlation id; `what` names it in errors."""
 
+    def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait without the GIL until `condition` holds; return False if it does not within `timeout` seconds.
+
+        Raises ClientError in a handler of the client's conductor, which must not wait.
+        """
+
+    def check_open(self) -> None:
+        """Raise ClosedError if the client is closed, from the error that closed it."""
+
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
         """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
 

@@ -113,7 +113,7 @@ def owner_of(record: CounterRecord) -> CounterOwner | None:
     )
     if length == _STREAM_KEY_CHANNEL_MAX:
         # The key is full: the label may hold more of the channel.
-        channel = (record.label.split(" ")[4:5] or [channel])[0]
+        channel = (record.label.partition(": ")[2].split(" ")[3:4] or [channel])[0]
     return CounterOwner(
         int.from_bytes(record.key[0:8], "little", signed=True),
         int.from_bytes(record.key[8:12], "little", signed=True),

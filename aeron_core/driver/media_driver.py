@@ -269,6 +269,15 @@ class MediaDriver:
     def __enter__(self) -> Self:
         return self
 
+    def __repr__(self) -> str:
+        if self._is_closed:
+            state = "closed"
+        elif self._mode is ThreadingMode.INVOKER:
+            state = "run by do_work"
+        else:
+            state = "running" if self._runners else "not started"
+        return f"{type(self).__name__}({str(self.aeron_dir)!r}, {state})"
+
     def __exit__(
         self,
         kind: type[BaseException] | None,

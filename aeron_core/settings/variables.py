@@ -146,7 +146,7 @@ class Duration(Integer):
 
     @property
     def allowed(self) -> str:
-        return f"must be a duration of at least {self.format(self.minimum)}, such as 100ms or 5s"
+        return f"must be a duration of at least {self.format(self.minimum)}, such as 100ms, 5s or 15min"
 
     def parse(self, text: str) -> object:
         return values.parse_duration_ns(text)

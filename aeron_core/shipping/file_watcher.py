@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Final
 
-from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, end_of_last_line, bytes_before
+from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, bytes_before, end_of_last_line
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 _NS_PER_S: Final = 1_000_000_000

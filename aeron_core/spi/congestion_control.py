@@ -80,19 +80,14 @@ class RebuildState:
 
 
 class CongestionControlStrategy(Protocol):
-    """The methods of a strategy in plain Python; see `CongestionControl`."""
+    """The methods that a strategy in plain Python must have.
+
+    It may also have the other methods of `CongestionControl`: `should_measure_rtt`, `on_rtt_measurement_sent`,
+    `on_rtt_measurement`. They are no part of this protocol, so that type checkers accept a class without them.
+    """
 
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes."""
-
-    def on_rtt_measurement_sent(self, now_ns: int) -> None:
-        """Handle the start of a measurement."""
-
-    def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> None:
-        """Handle a measured round-trip time in nanoseconds."""
-
-    def should_measure_rtt(self, now_ns: int) -> bool:
-        """Return whether to start a measurement."""
 
     def initial_window_length(self) -> int:
         """Return the window in bytes before anything was received."""

@@ -76,25 +76,14 @@ class FlowControlParams:
 
 
 class FlowControlStrategy(Protocol):
-    """The methods of a strategy in plain Python; see `FlowControl`. Only `on_status_message` is required."""
+    """The method that a strategy in plain Python must have.
+
+    It may also have any other method of `FlowControl`: `on_setup`, `on_setup_elicited`, `on_idle`, `on_error`,
+    `has_required_receivers`. They are no part of this protocol, so that type checkers accept a class without them.
+    """
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """Return the new sender limit."""
-
-    def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Return the sender limit after a setup frame was sent."""
-
-    def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> None:
-        """Handle a status message that requests a SETUP."""
-
-    def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit if there is nothing to send."""
-
-    def on_error(self, error: ErrorFrame, now_ns: int) -> None:
-        """Handle a receiver's error frame."""
-
-    def has_required_receivers(self, now_ns: int) -> bool:
-        """Return whether enough receivers are present for the publication to be connected."""
 
 
 class FlowControl:

@@ -1,8 +1,10 @@
-"""Value syntax shared by channel URIs, environment variables and settings files: text in, numbers out.
+"""Value syntax of channel URIs, settings, commands and Spark options: text in, numbers out.
 
 Not here: which key takes which kind of value, and its range.
 Invariant: a text is accepted as a whole or not at all; what the reference driver tolerates (`64kb`, `5mx`) is
-rejected.
+rejected. The units of the reference have its meaning. Longer units of durations are an extension; minutes are `min`,
+because `m` is a unit of sizes, and the reference driver takes `5m` for 5 ms or rejects it, depending on the byte
+after the text.
 
 Source: aeron_parse_util.c, aeron_uri.c (aeron_uri_get_int32, aeron_uri_get_int64, aeron_uri_get_bool).
 """
@@ -22,8 +24,9 @@ INT64_MAX: Final = 2**63 - 1
 SIZE_ALLOWED: Final = (
     f"must be a decimal number of bytes, with an optional suffix k, m or g, of at most {INT64_MAX} bytes"
 )
+DURATION_UNITS: Final = "ns, us, ms, s, min, h or d"
 DURATION_ALLOWED: Final = (
-    "must be a decimal number with a suffix ns, us, ms or s, or without one in nanoseconds"
+    f"must be a decimal number with a unit {DURATION_UNITS}, or without one in nanoseconds"
 )
 BOOL_ALLOWED: Final = "must be true or false"
 ENVIRONMENT_BOOL_ALLOWED: Final = "must start with true, on or 1, or with false, off or 0"
@@ -32,8 +35,17 @@ INT64_ALLOWED: Final = f"must be a decimal, 0x or 0 (octal) number from {INT64_M
 
 _SIZE: Final = re.compile(r"([0-9]+)([kmg]?)", re.IGNORECASE)
 _SIZE_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_DURATION: Final = re.compile(r"([0-9]+)(ns|us|ms|s|)", re.IGNORECASE)
-_DURATION_UNITS_NS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_DURATION: Final = re.compile(r"([0-9]+)(ns|us|ms|s|min|h|d|)", re.IGNORECASE)
+_DURATION_UNITS_NS: Final = {
+    "": 1,
+    "ns": 1,
+    "us": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "min": 60 * 1_000_000_000,
+    "h": 3_600 * 1_000_000_000,
+    "d": 86_400 * 1_000_000_000,
+}
 _INTEGER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
 
 # Limit for conversion: int() takes quadratic time, and Python itself rejects 4300 digits.
@@ -51,7 +63,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration_ns(text: str) -> int:
-    """Parse a duration such as `10`, `10ns`, `5us`, `100ms` or `5s`; return nanoseconds.
+    """Return the nanoseconds of `10`, `10ns`, `5us`, `100ms`, `5s`, `15min`, `12h` or `7d`.
 
     A duration beyond the int64 range (292 years) becomes its maximum, as in the reference.
     """
@@ -101,7 +113,10 @@ def parse_int64(text: str) -> int:
 
 
 def format_duration_ns(duration_ns: int) -> str:
-    """Return `duration_ns` in the largest unit without a fraction: `100ms`, `5s`, `1500ms`, `0ns`."""
+    """Return `duration_ns` in the largest unit without a fraction: `100ms`, `5s`, `1500ms`, `0ns`.
+
+    Only in units that every driver of Aeron reads, up to seconds.
+    """
     for unit in ("s", "ms", "us"):
         count, rest = divmod(duration_ns, _DURATION_UNITS_NS[unit])
         if count > 0 and rest == 0:

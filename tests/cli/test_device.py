@@ -78,7 +78,7 @@ def test_a_device_fails_when_its_driver_shuts_down(start, running_driver, listen
 
 def test_a_refused_channel_is_reported_in_one_line(start):
     outcome = start("device", "aeron:sp?endpoint=127.0.0.1:1|mode=perhaps", "aeron:ipc").ended()
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert len(outcome.err.splitlines()) == 1
 
 

@@ -42,7 +42,7 @@ def test_the_errors_of_a_dead_driver_are_shown(aeron, dead_directory):
     outcome = aeron("errors", "-d", dead_directory)
 
     assert "(11) something went wrong" in outcome.out
-    assert outcome.out.endswith("1 distinct errors observed.\n")
+    assert outcome.out.endswith("1 distinct error observed.\n")
 
 
 def test_the_errors_are_shown_as_json(aeron, dead_directory):
@@ -62,7 +62,7 @@ def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
     )
     assert row.startswith("1,64,")
     assert row.endswith(",7,1001,aeron:udp,1.2.3.4:5")
-    assert closing == "1 entries read"
+    assert closing == "1 entry read"
 
 
 def test_tools_do_not_change_the_directory(aeron, dead_directory):

@@ -55,6 +55,7 @@ def test_a_message_is_one_line_without_an_errno_in_front():
         ["pub", "aeron:ipc", "1", "--input", "no-such-file"],
         ["pub", "aeron:ipc", "1", "--rate", "0"],
         ["ping", "--size", "7"],
+        ["ping", "--size", "1t"],
         ["demo", "--loss", "1"],
         ["driver", "-Dnothing"],
         ["driver", "no-such-file.properties"],

@@ -1,4 +1,10 @@
+import re
+
 import pytest
+import typer
+
+from aeron_core.cli.main import make_core_app
+from aeron_core.registry import Registry
 
 GROUPS = ["plugins", "settings", "recordings", "pipeline"]
 
@@ -43,6 +49,37 @@ def test_help_names_values_and_not_their_types(aeron):
     assert out.startswith("Usage: aeron-core record [OPTIONS] CHANNEL STREAM_ID...\n")
     assert "--timeout SECONDS" in out
     assert "<" not in out
+
+
+def commands(path, group):
+    for name, command in getattr(group, "commands", {}).items():
+        if getattr(command, "commands", None):
+            yield from commands((*path, name), command)
+        else:
+            yield pytest.param((*path, name), command, id=" ".join((*path, name)))
+
+
+def all_commands():
+    app = make_core_app()
+    Registry.load().add_commands(app)
+    return list(commands((), typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize(("path", "command"), all_commands())
+def test_every_value_of_every_command_has_a_name_in_capitals(aeron, path, command):
+    out = aeron(*path, "--help").out
+
+    for option in command.params:
+        if option.param_type_name == "option" and not option.is_flag:
+            assert re.search(rf"{max(option.opts, key=len)} [A-Z][A-Z_:=]+\b", out), option.name
+    assert not re.search(r"<\w+>|\b(INTEGER|FLOAT|TEXT|PATH|FILENAME)\b", out)
+    assert out.startswith(f"Usage: aeron-core {' '.join(path)} [OPTIONS]")
+    assert "{" not in out.splitlines()[0]
+
+
+def test_a_rate_names_its_unit(aeron):
+    assert "--rate MESSAGES_PER_SECOND" in aeron("pub", "--help").out
+    assert "--rate BYTES_PER_SECOND" in aeron("replay", "--help").out
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_a_failure_is_reported_in_one_line(aeron, ended, arguments, code, messag
 
 
 @pytest.mark.parametrize(
-    ("text", "time_ns"), [("5s", 5 * S), ("2m", 120 * S), ("12h", 43200 * S), ("7d", 604800 * S)]
+    ("text", "time_ns"), [("5s", 5 * S), ("2min", 120 * S), ("12h", 43200 * S), ("7d", 604800 * S)]
 )
 def test_durations_have_units(text, time_ns):
     assert duration_ns_of("--x", text) == time_ns
@@ -190,6 +190,14 @@ def test_times_keep_their_microseconds():
 def test_a_duration_without_a_unit_is_refused():
     with pytest.raises(ConfigurationError, match="--x=7: must have a unit"):
         duration_ns_of("--x", "7")
+
+
+@pytest.mark.parametrize("text", ["2m", "2 min", "1.5h", "-1s"])
+def test_the_message_for_a_wrong_duration_names_the_units(text):
+    with pytest.raises(
+        ConfigurationError, match=f"--x='{text}': must be a number with a unit ns, .* min, h or d"
+    ):
+        duration_ns_of("--x", text)
 
 
 def _now_ns():

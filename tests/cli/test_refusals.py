@@ -13,18 +13,37 @@ WRONG = [
     "aeron:udp?endpoint=localhost:20121|mtu=1401",
     "aeron:udp?endpoint=localhost:20121|fc=foo",
     "aeron:udp?endpoint=localhost:20121|term-length=1000",
+    "aeron:lumberjack",
+    "aeron:lumberjack?endpoint=localhost",
+    "aeron:lumberjack?endpoint=localhost:5044|compression=10",
+    "aeron:lumberjack?endpoint=localhost:5044|window=many",
+    "aeron:lumberjack?endpoint=localhost:5044|backoff-init=5x",
+    "aeron:lumberjack?endpoint=localhost:5044|max-nesting=1000",
+    "aeron:lumberjack?endpoint=localhost:5044|ca=/ca.pem",
+    "aeron:lumberjack?endpoint=localhost:5044|tls=true|ca=/no/such/ca.pem",
+    "aeron:sp?endpoint=localhost:5555",
+    "aeron:sp?endpoint=localhost:5555|mode=call",
+    "aeron:sp?mode=dial",
+    "aeron:sp?endpoint=localhost:5555|mode=dial|ttl=0",
+    "aeron:sp?endpoint=localhost:5555|mode=dial|max-message=1t",
+    "aeron:sp?path=/tmp/one|mode=dial|transport=tcp|endpoint=localhost:5555",
+]
+WRONG_SUBSCRIPTIONS = [
+    "aeron:lumberjack?endpoint=localhost:5044,localhost:5045",
+    "aeron:lumberjack?endpoint=localhost:5044|tls=true",
+    "aeron:sp?endpoint=localhost:5555|mode=dial|rcv-wnd=64k",
 ]
 
 
-@pytest.mark.parametrize(
-    "channel",
-    [
-        *(channel for channel in WRONG if "unknown" not in channel),
-        "aeron:udp?endpoint=localhost:20121|cc=foo",
-    ],
-)
+@pytest.mark.parametrize("channel", [*WRONG, "aeron:udp?endpoint=localhost:20121|cc=foo"])
 def test_a_fault_of_a_channel_is_found_without_a_driver(channel):
-    assert is_wrong_channel(channel)
+    assert is_wrong_channel(channel, is_publication=True)
+
+
+@pytest.mark.parametrize("channel", WRONG_SUBSCRIPTIONS)
+def test_a_fault_of_one_direction_is_no_fault_of_the_other(channel):
+    assert is_wrong_channel(channel, is_publication=False)
+    assert not is_wrong_channel(channel, is_publication=True)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +52,18 @@ def test_a_fault_of_a_channel_is_found_without_a_driver(channel):
         "aeron:ipc",
         "aeron:udp?endpoint=localhost:20121|fc=min,g:/3|cc=cubic",
         "aeron:udp?endpoint=no.such.host.invalid:20121",
-        "aeron-spy:aeron:udp?endpoint=localhost:20121",
+        "aeron:lumberjack?endpoint=no.such.host.invalid:5044|ttl=5s|max-event=1m|window=100",
+        "aeron:sp?endpoint=no.such.host.invalid:5555|mode=dial|ttl=3",
+        "aeron:sp?path=/tmp/one|mode=listen|transport=ipc",
     ],
 )
 def test_a_sound_channel_is_not_wrong(channel):
-    assert not is_wrong_channel(channel)
+    assert not is_wrong_channel(channel, is_publication=True)
+    assert not is_wrong_channel(channel, is_publication=False)
+
+
+def test_a_sound_spy_is_not_wrong():
+    assert not is_wrong_channel("aeron-spy:aeron:udp?endpoint=localhost:20121", is_publication=False)
 
 
 @pytest.mark.system
@@ -71,6 +97,16 @@ def test_each_kind_of_wrong_channel_is_a_usage_error(aeron, running_driver, chan
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("channel", WRONG_SUBSCRIPTIONS)
+def test_a_channel_that_is_wrong_for_subscriptions_only_is_a_usage_error_of_sub(
+    aeron, running_driver, channel
+):
+    _, directory = running_driver
+
+    assert aeron("sub", channel, "1", "--timeout", "5", "--aeron-dir", directory).code == 2
+
+
+@pytest.mark.system
 def test_a_host_that_is_unknown_is_a_failure(aeron, running_driver):
     _, directory = running_driver
 
@@ -89,6 +125,15 @@ def test_a_message_longer_than_the_term_allows_is_a_usage_error(aeron, running_d
 
     # An eighth of the term length.
     assert (outcome.code, outcome.err) == (2, f"aeron-core: error: --size={size}: must be at most 32768\n")
+
+
+@pytest.mark.system
+def test_the_size_of_a_message_may_have_a_unit(aeron, running_driver):
+    _, directory = running_driver
+
+    outcome = aeron("pub", "aeron:ipc", "1", "--size", "33k", "-d", directory)
+
+    assert (outcome.code, outcome.err) == (2, "aeron-core: error: --size=33792: must be at most 32768\n")
 
 
 @pytest.mark.system

@@ -72,6 +72,7 @@ def test_a_long_channel_is_read_from_the_label():
     owner = CounterOwner(3, 7, 1001, channel)
 
     assert owner_of(record(types.SUBSCRIBER_POSITION, "sub-pos", 1, owner, suffix=" @0")).channel == channel
+    assert owner_of(record(types.PUBLISHER_POSITION, "pub-pos (concurrent)", 1, owner)).channel == channel
 
 
 @pytest.mark.parametrize("length", [-1, 93, 1 << 30])

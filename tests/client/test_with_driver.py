@@ -1,6 +1,7 @@
 """A client and a media driver in one process."""
 
 import asyncio
+import threading
 
 import numpy as np
 import pytest
@@ -93,3 +94,28 @@ def test_a_client_signals_a_driver_that_waits():
         publication = aeron.add_publication("aeron:udp?endpoint=127.0.0.1:20333", 7)
 
         assert publication.channel_status is ChannelStatus.ACTIVE
+
+
+def test_a_thread_that_sends_waits_for_the_subscriber_and_loses_nothing(pair):
+    publication, subscription = pair
+    count, message = 2_000, bytes(8_000)  # several times the space in the log
+
+    def send():
+        for number in range(count):
+            publication.send(number.to_bytes(4) + message, timeout=TIMEOUT_S)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    received = asyncio.run(asyncio.wait_for(take(subscription, count), 6 * TIMEOUT_S))
+    sender.join()
+
+    assert [int.from_bytes(data[:4]) for data in received] == list(range(count))
+
+
+def test_a_driver_shows_its_directory_and_state(tmp_path):
+    with MediaDriver.launch_embedded() as driver:
+        assert repr(driver) == f"MediaDriver({str(driver.aeron_dir)!r}, running)"
+    assert repr(driver) == f"MediaDriver({str(driver.aeron_dir)!r}, closed)"
+
+    with MediaDriver({"aeron_dir": tmp_path / "driver"}, invoker=True) as driver:
+        assert repr(driver) == f"MediaDriver('{tmp_path}/driver', run by do_work)"

@@ -72,7 +72,7 @@ def test_later_file_overrides_an_earlier_one(write):
             "1",
             "nak_unicast_delay_ns",
             1000,
-            "at least 1us, such as 100ms or 5s; using 1us; a number alone is nanoseconds",
+            "at least 1us, such as 100ms, 5s or 15min; using 1us; a number alone is nanoseconds",
         ),
         ("AERON_DEBUG_SEND_DATA_LOSS_RATE", "7", "debug_send_data_loss_rate", 1.0, "using 1.0"),
     ],

@@ -170,7 +170,7 @@ def test_typed_getters_convert_the_text_and_fall_back_to_the_default(getter, tex
         ("get_int32", "2147483648", " as int32_t in URI", "from -2147483648 to 2147483647"),
         ("get_int64", "x", " as int64_t in URI", "must be a decimal"),
         ("get_size", "64kb", " in URI", "suffix k, m or g"),
-        ("get_duration_ns", "5m", " in URI", "suffix ns, us, ms or s"),
+        ("get_duration_ns", "5m", " in URI", "unit ns, us, ms, s, min, h or d"),
         ("get_bool", "yes", " as bool from URI", "must be true or false"),
         ("get_address", "localhost", " in URI", "must be host:port"),
         ("get_interface", "{", " in URI", "must be address"),

@@ -86,7 +86,7 @@ def test_publication_takes_its_parameters_from_the_uri(param, field, value):
         ("session-id=2147483648", "must be a decimal"),
         ("session-id=tag:x", "after tag:"),
         ("tags=1,x", "Entity tag invalid: x: must be a decimal number"),
-        ("linger=5x", "suffix ns, us, ms or s"),
+        ("linger=5x", "unit ns, us, ms, s, min, h or d"),
         ("term-length=64kb", "suffix k, m or g"),
         ("term-length=32k", "must be a power of two from 65536 to 1073741824"),
         ("term-length=2g", "must be a power of two from 65536 to 1073741824"),
@@ -103,9 +103,9 @@ def test_publication_takes_its_parameters_from_the_uri(param, field, value):
         ("ssc=x", "must be true or false"),
         ("response-correlation-id=-2", "greater than or equal to -1, or 'prototype'"),
         ("response-correlation-id=x", "greater than or equal to -1, or 'prototype'"),
-        ("untethered-window-limit-timeout=x", "suffix ns, us, ms or s"),
-        ("untethered-linger-timeout=x", "suffix ns, us, ms or s"),
-        ("untethered-resting-timeout=x", "suffix ns, us, ms or s"),
+        ("untethered-window-limit-timeout=x", "unit ns, us, ms, s, min, h or d"),
+        ("untethered-linger-timeout=x", "unit ns, us, ms, s, min, h or d"),
+        ("untethered-resting-timeout=x", "unit ns, us, ms, s, min, h or d"),
         ("so-sndbuf=1k", "MTU greater than SO_SNDBUF for channel: mtu=1408 so-sndbuf=1024"),
     ],
 )
@@ -343,8 +343,8 @@ def test_subscription_takes_its_parameters_from_the_uri(param, field, value):
         ("rcv-wnd=1m", "rcv-wnd=1048576 so-rcvbuf=131072"),
         ("so-rcvbuf=64k", "rcv-wnd=131072 so-rcvbuf=65536"),
         ("gtag=x", "must be a decimal"),
-        ("nak-delay=x", "suffix ns, us, ms or s"),
-        ("untethered-linger-timeout=x", "suffix ns, us, ms or s"),
+        ("nak-delay=x", "unit ns, us, ms, s, min, h or d"),
+        ("untethered-linger-timeout=x", "unit ns, us, ms, s, min, h or d"),
     ],
 )
 def test_errors_of_a_subscription_have_the_allowed_values_and_the_code_generic_error(param, allowed):

@@ -69,22 +69,32 @@ def test_a_text_that_is_not_completely_a_size_is_rejected(text):
         ("5S", 5_000_000_000),
         ("100Ms", 100_000_000),
         ("9223372036s", 9_223_372_036_000_000_000),
+        ("15min", 900_000_000_000),
+        ("15Min", 900_000_000_000),
+        ("12h", 43_200_000_000_000),
+        ("7d", 604_800_000_000_000),
+        ("106751d", 9_223_286_400_000_000_000),
     ],
 )
 def test_duration_counts_in_nanoseconds(text, duration_ns):
     assert values.parse_duration_ns(text) == duration_ns
 
 
-@pytest.mark.parametrize("text", ["9223372037s", "9223372036855ms", str(2**63), "9" * 5000 + "s"])
+@pytest.mark.parametrize(
+    "text",
+    ["9223372037s", "9223372036855ms", "106752d", "2562048h", "153722868min", str(2**63), "9" * 5000 + "s"],
+)
 def test_a_duration_beyond_int64_becomes_its_maximum(text):
     assert values.parse_duration_ns(text) == 2**63 - 1
 
 
 @pytest.mark.parametrize(
-    "text", ["", "s", "-5s", "5m", "5mx", "5sec", "5 s", "5h", "1.5s", "5s ", "5u", "5n"]
+    "text", ["", "s", "-5s", "5m", "5mx", "5sec", "5 s", "5mins", "5hours", "5w", "1.5s", "5s ", "5u", "5n"]
 )
 def test_a_text_that_is_not_completely_a_duration_is_rejected(text):
-    with pytest.raises(ConfigurationError, match="must be a decimal number with a suffix ns, us, ms or s"):
+    with pytest.raises(
+        ConfigurationError, match="must be a decimal number with a unit ns, us, ms, s, min, h or d"
+    ):
         values.parse_duration_ns(text)
 
 

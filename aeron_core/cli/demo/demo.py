@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib.resources
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from aeron_core.cli.demo.demo_run import DemoResult, DemoRun
 from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.rate import RateDisplay
+from aeron_core.cli.text_table import print_table
 from aeron_core.errors import ConfigurationError
 
 _SYSTEM_LOG: Final = Path("/var/log/dpkg.log")
@@ -72,7 +72,8 @@ def demo(  # noqa: PLR0913 - the options of the command
     if json:
         print_json({"log": name, "loss": loss, "seed": seed, **result.document()})
     else:
-        Console().print(_table(name, loss, result))
+        title = f"{name}, {loss * _PERCENT:g} % loss in both directions\n{result.channel}"
+        print_table(("", "sent", "received"), _rows(result), right=("sent", "received"), title=title)
     if result.fault:
         print_stderr(f"error: {result.fault}")
         raise ended(EXIT_FAILURE)
@@ -95,31 +96,26 @@ def read_log(path: Path | None) -> tuple[str, bytes]:
     return name, content if content.endswith(b"\n") else content + b"\n"
 
 
-def _table(name: str, loss: float, result: DemoResult) -> Table:
-    table = Table("", title=f"{name}, {loss * _PERCENT:g} % loss in both directions\n{result.channel}")
-    # Fold instead of truncating: a digest is longer than a column of a narrow terminal.
-    table.add_column("sent", justify="right", overflow="fold")
-    table.add_column("received", justify="right", overflow="fold")
-    table.add_row("lines of the log", f"{result.log_lines:,}", "")
-    table.add_row("times it is sent", f"{result.repetitions:,}", "")
+def _rows(result: DemoResult) -> Iterator[tuple[str, str, str]]:
+    yield "lines of the log", f"{result.log_lines:,}", ""
+    yield "times it is sent", f"{result.repetitions:,}", ""
     for label, sent, received in (
         ("lines", result.lines_sent, result.lines_received),
         ("bytes", result.bytes_sent, result.bytes_received),
         ("NAKs", result.naks_sent, result.naks_received),
         ("status messages", result.status_messages_sent, result.status_messages_received),
     ):
-        table.add_row(label, f"{sent:,}", f"{received:,}")
-    table.add_row("retransmits", f"{result.retransmits:,}", "")
-    table.add_row("bytes retransmitted", f"{result.retransmitted_bytes:,}", "")
-    table.add_row("loss report, entries", "", f"{result.loss_entries:,}")
-    table.add_row("loss report, bytes", "", f"{result.loss_bytes:,}")
-    table.add_section()
-    table.add_row("seconds", "", f"{result.seconds:.2f}")
-    table.add_row("lines/s", "", f"{result.lines_per_s:,.0f}")
-    table.add_row("MB/s", "", f"{result.megabytes_per_s:,.1f}")
+        yield label, f"{sent:,}", f"{received:,}"
+    yield "retransmits", f"{result.retransmits:,}", ""
+    yield "bytes retransmitted", f"{result.retransmitted_bytes:,}", ""
+    yield "loss report, entries", "", f"{result.loss_entries:,}"
+    yield "loss report, bytes", "", f"{result.loss_bytes:,}"
+    yield "", "", ""
+    yield "seconds", "", f"{result.seconds:.2f}"
+    yield "lines/s", "", f"{result.lines_per_s:,.0f}"
+    yield "MB/s", "", f"{result.megabytes_per_s:,.1f}"
     for label, value in result.latencies.rows():
-        table.add_row(f"latency, {label}", "", f"{value} µs")
-    table.add_section()
-    table.add_row("SHA-256", result.sent_sha256, result.received_sha256)
-    table.add_row("every line, in order", "", "no" if result.fault else "yes")
-    return table
+        yield f"latency, {label}", "", f"{value} µs"
+    yield "", "", ""
+    yield "SHA-256", result.sent_sha256, result.received_sha256
+    yield "every line, in order", "", "no" if result.fault else "yes"

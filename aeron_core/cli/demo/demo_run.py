@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core.cli.messages.latency import Latencies
+from aeron_core.cli.text_table import counted
 from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
@@ -221,9 +222,8 @@ class DemoRun:
         result.sent_sha256 = self._sent.hexdigest()
         result.received_sha256 = self._received.hexdigest()
         if result.lines_received != result.lines_sent or result.lines_sent != self.lines:
-            result.fault = (
-                f"{result.lines_received} of {result.lines_sent} lines arrived, of {self.lines} to send"
-            )
+            sent = counted(result.lines_sent, "line")
+            result.fault = f"{result.lines_received:,} of {sent} arrived, of {self.lines:,} to send"
         elif not result.fault and result.sent_sha256 != result.received_sha256:
             result.fault = "the received lines differ from those sent"
 

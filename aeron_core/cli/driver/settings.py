@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Final
-
-from rich.console import Console
-from rich.table import Table
-
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.text_table import print_table
 from aeron_core.registry import Registry
 from aeron_core.settings import (
     DriverSettings,
@@ -18,8 +13,6 @@ from aeron_core.settings import (
     load_driver_settings,
     load_section,
 )
-
-_PIPE_WIDTH: Final = 240
 
 
 def show_settings(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
@@ -49,15 +42,14 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
         ]
         print_json(documents)
         return
-    table = Table("setting", "value", "from", "environment variable", "note")
+    rows = []
     for prefix, loaded in found:
         for name in type(loaded.settings).model_fields:
             variable = loaded.settings.variable(name)
             note = f"without effect: {variable.without_effect}" if variable.without_effect else ""
             source = loaded.sources[name].removesuffix(f" {variable.name}")
-            table.add_row(f"{prefix}{name}", loaded.settings.formatted(name), source, variable.name, note)
-    # In a pipe, each row is one line of any width.
-    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
+            rows.append((f"{prefix}{name}", loaded.settings.formatted(name), source, variable.name, note))
+    print_table(("setting", "value", "from", "environment variable", "note"), rows)
 
 
 def _general(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:

@@ -14,7 +14,8 @@ from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, int32, print_json
 from aeron_core.cli.outcome import failed, print_stderr
-from aeron_core.cli.rate import RateDisplay, counted
+from aeron_core.cli.rate import RateDisplay
+from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.concurrent.error_log import read_errors
@@ -79,7 +80,7 @@ def device(  # noqa: PLR0913 - the options of the command
         interrupt = stack.enter_context(Interrupt())
         errors = _Errors()
         aeron = stack.enter_context(_connected(aeron_dir, stack, errors))
-        with checked_channels(first, second):
+        with checked_channels(publications=[first, second], subscriptions=[first, second]):
             joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
             print_stderr("joined; interrupt to stop")

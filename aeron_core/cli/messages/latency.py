@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9, 99.99)
 _LOWEST_NS: Final = 1
@@ -63,17 +63,6 @@ class Latencies:
     def rows(self) -> list[tuple[str, str]]:
         """Return names and values in µs as text, none if nothing was recorded."""
         return [(name, f"{_us(value):,.1f}") for name, value in self._values_ns()] if self.count else []
-
-    def table(self, title: str) -> Table:
-        """Return a table of the percentiles."""
-        # Lazy: the demo reads the rows only.
-        from rich.table import Table  # noqa: PLC0415
-
-        table = Table("percentile", title=title)
-        table.add_column("µs", justify="right")
-        for name, value in self.rows():
-            table.add_row(name, value)
-        return table
 
     def _values_ns(self) -> Iterator[tuple[str, float]]:
         yield "min", self._min_ns if self.count else 0

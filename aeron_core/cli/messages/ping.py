@@ -8,7 +8,6 @@ from contextlib import ExitStack, closing
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.messages.latency import Latencies
@@ -23,6 +22,8 @@ from aeron_core.cli.messages.ping_pong import (
     PongStream,
 )
 from aeron_core.cli.options import AeronDir, Json, positive, print_json
+from aeron_core.cli.quantities import size_in_bytes
+from aeron_core.cli.text_table import counted, print_table
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -74,7 +75,12 @@ def ping(  # noqa: PLR0913 - the options of the command
         int, typer.Option(metavar="COUNT", min=0, help="Number of round trips before the measurement.")
     ] = 10_000,
     size: Annotated[
-        int, typer.Option(metavar="BYTES", help="Length of a message: at least 8, at most one datagram.")
+        int,
+        typer.Option(
+            metavar="BYTES",
+            parser=size_in_bytes,
+            help="Length of a message: at least 8, at most one datagram.",
+        ),
     ] = 32,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Fail if pong does not answer within this time.")
@@ -94,7 +100,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     latencies = Latencies()
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(ping_channel, pong_channel):
+        with checked_channels(publications=[ping_channel], subscriptions=[pong_channel]):
             subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(ping_channel, ping_stream))
@@ -111,4 +117,5 @@ def ping(  # noqa: PLR0913 - the options of the command
     if json:
         print_json({"size": size, "round_trip": latencies.document()})
     else:
-        Console().print(latencies.table(f"round trips of {latencies.count:,} messages of {size} bytes"))
+        title = f"round trips of {counted(latencies.count, 'message')} of {counted(size, 'byte')}"
+        print_table(("percentile", "µs"), latencies.rows(), right=("µs",), title=title)

@@ -22,6 +22,7 @@ from aeron_core.cli.messages.ping_pong import (
 )
 from aeron_core.cli.options import AeronDir, Json, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.text_table import counted
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -50,7 +51,7 @@ def pong(  # noqa: PLR0913 - the options of the command
     """
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(ping_channel, pong_channel):
+        with checked_channels(publications=[pong_channel], subscriptions=[ping_channel]):
             subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(pong_channel, pong_stream))
@@ -61,7 +62,7 @@ def pong(  # noqa: PLR0913 - the options of the command
     if json:
         print_json({"messages": offerer.messages, "bytes": offerer.bytes})
     else:
-        print_stderr(f"returned {offerer.messages:,} messages")
+        print_stderr(f"returned {counted(offerer.messages, 'message')}")
 
 
 def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, *, once: bool) -> None:

@@ -16,6 +16,7 @@ import typer
 from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.quantities import size_in_bytes
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.errors import ConfigurationError
@@ -44,11 +45,16 @@ def pub(  # noqa: PLR0913 - the options of the command
         int | None, typer.Option(metavar="COUNT", help="Number of messages to send; default: all.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(metavar="RATE", help="Messages per second; default: no limit.")
+        float | None,
+        typer.Option(metavar="MESSAGES_PER_SECOND", help="Messages per second; default: no limit."),
     ] = None,
     size: Annotated[
         int | None,
-        typer.Option(metavar="BYTES", help="Send random messages of this length instead of lines."),
+        typer.Option(
+            metavar="BYTES",
+            parser=size_in_bytes,
+            help="Send random messages of this length instead of lines.",
+        ),
     ] = None,
     timeout: Annotated[
         float | None,
@@ -67,7 +73,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         positive(name, value)
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(channel):
+        with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         if size is not None and size > publication.max_message_length:
             raise ConfigurationError(f"--size={size}: must be at most {publication.max_message_length}")

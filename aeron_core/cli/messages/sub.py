@@ -15,7 +15,8 @@ from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
 from aeron_core.cli.outcome import failed, print_stderr
-from aeron_core.cli.rate import RateDisplay, counted
+from aeron_core.cli.rate import RateDisplay
+from aeron_core.cli.text_table import counted
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError
 
@@ -51,7 +52,7 @@ def sub(  # noqa: PLR0913 - the options of the command
     with ExitStack() as stack:
         file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(channel):
+        with checked_channels(subscriptions=[channel]):
             subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
         with Interrupt() as interrupt, RateDisplay("received", count) as display:
             receiver = _Receiver(subscription, file, display, interrupt)
@@ -59,7 +60,7 @@ def sub(  # noqa: PLR0913 - the options of the command
         file.flush()
     _sum_up(display, json=json, to_stdout=output is not None)
     if not in_time and display.messages < (count or 1):
-        expected = "no message" if count is None else f"{display.messages} of {count} messages"
+        expected = "no message" if count is None else f"{display.messages:,} of {counted(count, 'message')}"
         raise failed(f"{expected} received from {channel} stream {stream_id}, and none for {timeout:g} s")
 
 

@@ -15,6 +15,7 @@ from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.records.selection import ArchivePlace, RecordingId, progress
+from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
 from aeron_core.recording.reading.messages import RecordedMessage, messages
@@ -76,7 +77,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
         print_json(document) if output is not None else print(document, file=sys.stderr)
     else:
         print_stderr(
-            f"exported {count:,} messages of recording {recording_id} from position {first} to {last}"
+            f"exported {counted(count, 'message')} of recording {recording_id} from position {first} to {last}"
         )
 
 

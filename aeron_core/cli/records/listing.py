@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.quantities import time_text
 from aeron_core.cli.records.selection import ArchivePlace
+from aeron_core.cli.text_table import print_table
 from aeron_core.errors import RecordingError
 from aeron_core.recording.retention.leases import Lease, read_leases
 from aeron_core.recording.retention.states import state_of
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
-_PIPE_WIDTH: Final = 240
+_COLUMNS: Final = (
+    *("id", "state", "channel", "stream", "session", "source"),
+    *("start", "position", "MB", "since", "until", "needed from"),
+)
+#: Fields of the first columns.
+_DESCRIPTION: Final = ("recording_id", "state", "channel", "stream_id", "session_id", "source_identity")
 _MEGABYTE: Final = 1_000_000
 
 
@@ -45,10 +48,9 @@ def list_recordings(
     if json:
         print_json(documents)
     else:
-        console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-        console.print(_table(documents))
+        _print_recordings(documents)
         if consumers:
-            console.print(_consumers(archive, leases, now_ns))
+            _print_consumers(archive, leases, now_ns)
     if not is_sound:
         raise ended(EXIT_FAILURE)
 
@@ -81,49 +83,44 @@ def _document(recording: Recording, leases: list[Lease], now_ns: int) -> dict[st
     }
 
 
-def _table(documents: list[dict[str, object]]) -> Table:
-    table = Table("id", "state", "channel", "stream", "session", "source", box=None, pad_edge=False)
-    for name in ("start", "position", "MB"):
-        table.add_column(name, justify="right")
-    for name in ("since", "until", "needed from"):
-        table.add_column(name)
+def _print_recordings(documents: list[dict[str, object]]) -> None:
+    rows = []
     for document in documents:
         length = document["bytes"]
         assert isinstance(length, int)
         held = document["consumers"]
         assert isinstance(held, dict)
-        table.add_row(
-            *(
-                str(document[name])
-                for name in ("recording_id", "state", "channel", "stream_id", "session_id")
-            ),
-            str(document["source_identity"]),
-            f"{document['start_position']:,}",
-            f"{document['position']:,}",
-            f"{length / _MEGABYTE:,.1f}",
-            str(document["start_time"])[:19],
-            str(document["stop_time"] or "")[:19],
-            "  ".join(f"{name} {position:,}" for name, position in held.items()),
+        rows.append(
+            (
+                *(str(document[name]) for name in _DESCRIPTION),
+                f"{document['start_position']:,}",
+                f"{document['position']:,}",
+                f"{length / _MEGABYTE:,.1f}",
+                str(document["start_time"])[:19],
+                str(document["stop_time"] or "")[:19],
+                "  ".join(f"{name} {position:,}" for name, position in held.items()),
+            )
         )
-    return table
+    print_table(_COLUMNS, rows, right=("start", "position", "MB"))
 
 
-def _consumers(archive: Archive, leases: list[Lease], now_ns: int) -> Table:
-    """Return the position of each consumer, and the time of its last renewal."""
-    table = Table("consumer", "renewed", "valid", "id", box=None, pad_edge=False)
-    table.add_column("position", justify="right")
-    table.add_column("bytes behind", justify="right")
+def _print_consumers(archive: Archive, leases: list[Lease], now_ns: int) -> None:
+    """Print the position of each consumer, and the time of its last renewal."""
+    header = ("consumer", "renewed", "valid", "id", "position", "bytes behind")
+    rows = []
     there = {recording.recording_id: recording for recording in archive.recordings()}
     for lease in leases:
         for recording_id, position in sorted(lease.positions.items()):
             recording = there.get(recording_id)
             behind = "gone" if recording is None else f"{max(recording.position - position, 0):,}"
-            table.add_row(
-                lease.name,
-                str(time_text(lease.updated_ns))[:19],
-                "yes" if lease.is_valid(now_ns) else "no",
-                str(recording_id),
-                f"{position:,}",
-                behind,
+            rows.append(
+                (
+                    lease.name,
+                    str(time_text(lease.updated_ns))[:19],
+                    "yes" if lease.is_valid(now_ns) else "no",
+                    str(recording_id),
+                    f"{position:,}",
+                    behind,
+                )
             )
-    return table
+    print_table(header, rows, right=header[-2:])

@@ -11,6 +11,7 @@ from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, selected
+from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.retention.leases import needed_from, read_leases
 from aeron_core.recording.retention.purge import purge_before, purge_recording
@@ -69,7 +70,7 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
         documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
         if not json:
             rest = "none left" if start is None else f"it begins at {start}"
-            print_stderr(f"recording {recording_id}: {length:,} bytes deleted, {rest}")
+            print_stderr(f"recording {recording_id}: {counted(length, 'byte')} deleted, {rest}")
     if json:
         print_json(documents)
 

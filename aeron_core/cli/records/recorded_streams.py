@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from aeron_core.cli.options import is_terminal
+from aeron_core.cli.text_table import counted
 from aeron_core.recording.writing.image_recorder import ImageRecorder
 
 _INTERVAL_S: Final = 0.5
@@ -87,7 +88,7 @@ class RecordedStreams:
         )
         count = len(self._streams)
         return (
-            f"recorded {length:,} bytes of {count} {'stream' if count == 1 else 'streams'} in {seconds:.3f} s: "
+            f"recorded {counted(length, 'byte')} of {counted(count, 'stream')} in {seconds:.3f} s: "
             f"{length / _MEGABYTE / seconds:,.1f} MB/s"
         )
 

@@ -83,7 +83,7 @@ class RecordingRun:
     def _record(self, aeron: Aeron, *, releases: bool) -> _End:
         with aeron:
             try:
-                with checked_channels(self.wanted.channel):
+                with checked_channels(subscriptions=[self.wanted.channel]):
                     subscriptions = [
                         aeron.add_subscription(self.wanted.channel, stream_id)
                         for stream_id in self.wanted.stream_ids

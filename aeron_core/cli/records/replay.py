@@ -18,6 +18,7 @@ from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
 from aeron_core.cli.records.selection import RecordingId, progress
+from aeron_core.cli.text_table import counted
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.reading.replay import Replay, replay_channel
 from aeron_core.recording.storage.archive import Archive
@@ -36,7 +37,8 @@ KeepSession = Annotated[
     bool, typer.Option("--keep-session", help="Publish under the session id of the recording.")
 ]
 Rate = Annotated[
-    str | None, typer.Option(metavar="BYTES", help="Bytes per second, such as 10m; default: no limit.")
+    str | None,
+    typer.Option(metavar="BYTES_PER_SECOND", help="Bytes per second, such as 10m; default: no limit."),
 ]
 Timeout = Annotated[
     float | None,
@@ -74,7 +76,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     with Interrupt() as interrupt, ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         stream = descriptor.stream_id if stream_id is None else stream_id
-        with checked_channels(to):
+        with checked_channels(publications=[to]):
             publication = stack.enter_context(closing(aeron.add_exclusive_publication(str(channel), stream)))
         running = Replay(recording, publication, first, last)
         await_other_side(publication, timeout)
@@ -99,7 +101,8 @@ def replay(  # noqa: PLR0913 - the options of the command
     else:
         speed = length / _MEGABYTE / max(seconds, 1e-9)
         print_stderr(
-            f"replayed {length:,} bytes up to position {running.position} in {seconds:.3f} s: {speed:,.1f} MB/s"
+            f"replayed {counted(length, 'byte')} up to position {running.position} in {seconds:.3f} s: "
+            f"{speed:,.1f} MB/s"
         )
 
 

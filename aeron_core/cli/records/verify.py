@@ -7,6 +7,7 @@ import time
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, progress, selected
+from aeron_core.cli.text_table import counted
 from aeron_core.errors import RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
 from aeron_core.recording.storage.archive import Archive
@@ -35,10 +36,11 @@ def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, j
     for fault in faults:
         print_stderr(f"error: {fault}")
     length = sum(result.end - result.begin for result in found)
+    frames = sum(result.frame_count for result in found)
     covered = sum(result.covered_length for result in found)
     print_stderr(
-        f"verified {len(found)} recordings, {length:,} bytes, {sum(result.frame_count for result in found):,} "
-        f"frames, {covered:,} bytes covered by checksums: {len(faults)} faults"
+        f"verified {counted(len(found), 'recording')}, {counted(length, 'byte')}, {counted(frames, 'frame')}, "
+        f"{counted(covered, 'byte')} covered by checksums: {counted(len(faults), 'fault')}"
     )
     if faults:
         raise ended(EXIT_FAILURE)

@@ -16,6 +16,7 @@ from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.cli.shipping.shipping_run import ShippingRun
+from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
@@ -135,7 +136,7 @@ def _report(shown: ShippedFiles, *, json: bool) -> None:
         print_stderr(shown.sentence())
     if shown.in_flight:
         print_stderr(
-            f"{shown.in_flight:,} messages were not confirmed in time: the next start sends their lines again"
+            f"{counted(shown.in_flight, 'message')} not confirmed in time: the next start sends the same lines again"
         )
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from aeron_core.cli.options import is_terminal
-from aeron_core.cli.rate import counted
+from aeron_core.cli.text_table import counted
 from aeron_core.shipping.shipper import Shipper
 
 _INTERVAL_S: Final = 0.5
@@ -44,7 +44,7 @@ class ShippedFiles:
         self._shown_s, self._lines = now_s, shipper.lines
         text = (
             f"{counted(shipper.lines, 'line')} of {counted(shipper.file_count, 'file')}, {rate:,.0f}/s, "
-            f"{shipper.in_flight:,} in flight, {shipper.unread_length:,} bytes behind"
+            f"{shipper.in_flight:,} in flight, {counted(shipper.unread_length, 'byte')} behind"
         )
         self._progress.update(self._task, text=text)
 

@@ -70,7 +70,7 @@ class ShippingRun:
 
     def _publication(self, aeron: Aeron) -> ExclusivePublication:
         try:
-            with checked_channels(self.channel):
+            with checked_channels(publications=[self.channel]):
                 return aeron.add_exclusive_publication(self.channel, self.stream_id)
         except DriverTimeoutError as error:
             if not aeron.is_closed:  # a driver that is alive but does not answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
-from aeron_core.cli.text_table import table_lines
+from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, painted, table_lines
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.stream_positions import StreamSession, lag
@@ -80,4 +80,5 @@ def _page(files: DriverFiles, session: int | None, stream: int | None) -> str:
     header = ("stream", "session", *_COLUMNS)
     title = f"{time.strftime('%H:%M:%S')} - bytes behind, of {files.cnc.path.parent}"
     right = [name for name in header if name not in ("role", "channel")]
-    return "\n".join([title, *table_lines(header, rows, right)])
+    styles = {"registration": DIM, "position": CYAN, "backlog": YELLOW}
+    return "\n".join([painted(title, BOLD), *table_lines(header, rows, right, styles)])

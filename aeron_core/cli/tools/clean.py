@@ -9,6 +9,7 @@ import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.text_table import counted
 from aeron_core.driver.directory import delete_dead_directory
 from aeron_core.errors import CncNotReadyError
 from aeron_core.protocol.cnc import CNC_FILE
@@ -37,7 +38,7 @@ def clean(
     if json:
         print_json({"aeron_dir": str(directory), "bytes": length, "is_deleted": not dry_run})
     else:
-        print_stderr(f"{'would delete' if dry_run else 'deleted'} {directory}: {length:,} bytes")
+        print_stderr(f"{'would delete' if dry_run else 'deleted'} {directory}: {counted(length, 'byte')}")
 
 
 def _length(directory: Path) -> int:

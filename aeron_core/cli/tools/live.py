@@ -25,5 +25,5 @@ def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
 
     with Interrupt() as interrupt, Live(screen=True, auto_refresh=False) as live:
         while not interrupt:
-            live.update(Text(page(), no_wrap=True, overflow="ellipsis"), refresh=True)
+            live.update(Text.from_ansi(page(), no_wrap=True, overflow="ellipsis"), refresh=True)
             interrupt.wait(interval)

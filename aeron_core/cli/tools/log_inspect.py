@@ -17,6 +17,7 @@ import typer
 
 from aeron_core._native import positions, wire
 from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.quantities import size_in_bytes
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import NO_END_OF_STREAM
@@ -81,7 +82,9 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
             metavar="LOG", help="Log buffer file, in publications/ or images/ of a driver's directory."
         ),
     ],
-    dump: Annotated[int, typer.Option(metavar="BYTES", help="Length of each payload to show.", min=0)] = 0,
+    dump: Annotated[
+        int, typer.Option(metavar="BYTES", parser=size_in_bytes, help="Length of each payload to show.")
+    ] = 0,
     dump_format: Annotated[
         DumpFormat, typer.Option("--format", metavar="FORMAT", help="Format of payloads: hex or ascii.")
     ] = DumpFormat.HEX,

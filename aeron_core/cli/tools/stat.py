@@ -13,6 +13,7 @@ import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.text_table import BOLD, CYAN, DIM, RED, painted
 from aeron_core.cli.tools.driver_files import DriverFiles, date_of
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
@@ -137,11 +138,13 @@ def _page(files: DriverFiles, selection: _Selection) -> str:
     age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"
     # Wide enough for the largest id.
     width = len(str(files.counters.max_counter_id))
-    lines = [
-        f"{date_of(time.time_ns() // 1_000_000)} - Aeron Stat (CnC v{files.version}), pid {files.cnc.pid}, {age}",
-        "=" * _RULE_WIDTH,
-        *(f"{record.id:>{width}}: {record.value:>{_VALUE_WIDTH},} - {record.label}" for record in records),
-    ]
+    title = (
+        f"{date_of(time.time_ns() // 1_000_000)} - Aeron Stat (CnC v{files.version}), pid {files.cnc.pid}, "
+    )
+    lines = [painted(title, BOLD) + painted(age, BOLD if files.is_alive else RED), "=" * _RULE_WIDTH]
+    for record in records:
+        value = painted(f"{record.value:>{_VALUE_WIDTH},}", CYAN if record.value else DIM)
+        lines.append(f"{painted(f'{record.id:>{width}}:', DIM)} {value} - {record.label}")
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
-from aeron_core.cli.text_table import table_lines
+from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, counted, painted, table_lines
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.stream_positions import (
@@ -81,14 +81,15 @@ def document(stream: StreamSession) -> dict[str, object]:
 
 def _page(files: DriverFiles, session: int | None, stream: int | None) -> str:
     found = selected(files, session, stream)
-    title = f"{time.strftime('%H:%M:%S')} - {len(found)} streams of {files.cnc.path.parent}"
-    return "\n".join([title, *(line for each in found for line in _lines(each))])
+    title = f"{time.strftime('%H:%M:%S')} - {counted(len(found), 'stream')} of {files.cnc.path.parent}"
+    return "\n".join([painted(title, BOLD), *(line for each in found for line in _lines(each))])
 
 
 def _lines(stream: StreamSession) -> Iterator[str]:
     logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     channels = dict.fromkeys(log.channel for log in logs if log.channel)
-    yield f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
+    identity = f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
+    yield painted(identity, CYAN)
     rows = [
         (
             name,
@@ -99,7 +100,9 @@ def _lines(stream: StreamSession) -> Iterator[str]:
         )
         for name, identity, position, behind, ahead in _rows(stream)
     ]
-    yield from table_lines(_COLUMNS, rows, right=_COLUMNS[1:4])
+    yield from table_lines(
+        _COLUMNS, rows, right=_COLUMNS[1:4], styles={"registration": DIM, "bytes": CYAN, "behind": YELLOW}
+    )
 
 
 def _rows(stream: StreamSession) -> Iterator[_Row]:

@@ -169,6 +169,14 @@ class ClientOperations:
 
         return self._send(what, make, kind, *fields, **named)
 
+    def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait without the GIL until `condition` holds; return False if it does not within `timeout` seconds."""
+        return self._conductor.await_until(condition, timeout)
+
+    def check_open(self) -> None:
+        """Raise ClosedError if the client is closed, from the error that closed it."""
+        self._conductor.check_open()
+
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
         """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
         self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)

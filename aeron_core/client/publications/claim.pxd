@@ -6,6 +6,6 @@ from aeron_core.logbuffer.claim cimport BufferClaim
 
 @cython.final
 cdef class Claim:
-    cdef readonly int64_t position    # after the message, or a negative result
+    cdef int64_t _position            # after the message, or a negative result
     cdef object _publication
     cdef BufferClaim _claim           # None once committed or aborted

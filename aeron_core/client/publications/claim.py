@@ -16,6 +16,7 @@ from typing import Final, Protocol
 from aeron_core._native import peers, wire
 from aeron_core.errors import NoClaimError
 from aeron_core.logbuffer.claim import BufferClaim
+from aeron_core.logbuffer.results import BY_MAGNITUDE
 
 _REASONS: Final = {
     wire.RESULT_NOT_CONNECTED: "no subscriber is connected (NOT_CONNECTED)",
@@ -39,9 +40,14 @@ class Claim:
     """Claimed space for one message; true while it is open. One thread uses it."""
 
     def __init__(self, publication: ClaimOwner, position: int, claim: BufferClaim | None) -> None:
-        self.position = position
+        self._position = position
         self._publication = publication
         self._claim = claim
+
+    @property
+    def position(self) -> int:
+        """The position after the message, or the negative reason why the claim failed."""
+        return self._position if self._position >= 0 else BY_MAGNITUDE[-self._position]
 
     @property
     def buffer(self) -> memoryview:
@@ -97,11 +103,11 @@ class Claim:
             self.commit()
 
     def __repr__(self) -> str:
-        return f"Claim(position={self.position}, {'open' if self else 'not open'})"
+        return f"Claim(position={self.position!r}, {'open' if self else 'not open'})"
 
     def _open(self) -> BufferClaim:
         if self._claim is None:
-            reason = _REASONS.get(self.position, "it was committed or aborted")
+            reason = _REASONS.get(self._position, "it was committed or aborted")
             raise NoClaimError(f"the claim is not open: {reason}")
         return self._claim
 

@@ -12,6 +12,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.publications.publication_base import PublicationBase
 from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
+from aeron_core.logbuffer.results import OfferResult
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -32,8 +33,8 @@ class ExclusivePublication(PublicationBase):
     def append_padding(self, length: int) -> int:
         """Append padding of a header and `length` bytes, which receivers skip; return as `offer` does."""
         if self.is_closed:
-            return wire.RESULT_CLOSED
-        return self._check_result(self._exclusive_appender.append_padding(length), length)
+            return OfferResult.CLOSED
+        return self._result(self._check_result(self._exclusive_appender.append_padding(length), length))
 
     def offer_block(self, block: Buffer) -> int:
         """Append whole frames, headers included, that were built for this position of the stream.
@@ -42,7 +43,7 @@ class ExclusivePublication(PublicationBase):
         offset of its position, the first is a data frame, and all fit into the rest of the term.
         """
         if self.is_closed:
-            return wire.RESULT_CLOSED
+            return OfferResult.CLOSED
         source = AtomicBuffer(block)
         result = self._exclusive_appender.offer_block(source, 0, source.capacity)
         if result == wire.RESULT_ERROR:
@@ -50,7 +51,7 @@ class ExclusivePublication(PublicationBase):
                 f"block of {source.capacity} bytes: must be whole frames of session {self.session_id} and "
                 f"stream {self.stream_id} that begin in term {self.term_id} at offset {self.term_offset}"
             )
-        return result
+        return self._result(result)
 
     @property
     def term_id(self) -> int:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
-from aeron_core.errors import ClientError, ClosedError, NotConnectedError
+from aeron_core.errors import ClosedError, MaxPositionExceededError, NotConnectedError, SendTimeoutError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -38,8 +38,8 @@ class Offerer:
     def offer(self, data: Buffer, reserved_value: int = 0) -> int:
         """Offer until the message is accepted and return the position after it.
 
-        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, ClientError under back pressure
-        for `room_timeout` seconds or at the end of the stream, ClosedError once the publication is closed.
+        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, SendTimeoutError under back
+        pressure for `room_timeout` seconds, MaxPositionExceededError, or ClosedError once the publication is closed.
         """
         deadline_s: float | None = None
         room_deadline_s: float | None = None
@@ -52,7 +52,7 @@ class Offerer:
             if result == wire.RESULT_CLOSED:
                 raise ClosedError(f"{self._publication!r} was closed after {self.messages} messages")
             if result == wire.RESULT_MAX_POSITION_EXCEEDED:
-                raise ClientError(f"{self._publication!r}: the stream has no positions left")
+                raise MaxPositionExceededError(f"{self._publication!r}: the stream has no positions left")
             if result == wire.RESULT_NOT_CONNECTED:
                 deadline_s = self._check_connected(deadline_s)
             elif result == wire.RESULT_BACK_PRESSURED:
@@ -63,12 +63,12 @@ class Offerer:
                 time.sleep(_PAUSE_S)
 
     def _check_room(self, deadline_s: float | None) -> float | None:
-        """Return the deadline; raise ClientError if it has passed."""
+        """Return the deadline; raise SendTimeoutError if it has passed."""
         if self._room_timeout is None:
             return None
         now_s = time.monotonic()
         if deadline_s is not None and now_s >= deadline_s:
-            raise ClientError(
+            raise SendTimeoutError(
                 f"{self._publication.channel} stream {self._publication.stream_id} was back-pressured for "
                 f"{self._room_timeout:g} s after {self.messages} messages: its subscribers do not read"
             )

@@ -33,8 +33,11 @@ cdef class PublicationBase(PublicationState):
         self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
     ) except? -1985229329
     @cython.final
+    cdef object _result(self, int64_t result)
+    @cython.final
     cdef int64_t _check_result(self, int64_t result, int64_t length) except? -1985229329
     @cython.final
     cdef BufferClaim _take_claim(self)
 
+cpdef object refused(int64_t result)
 cpdef int refuse_length(int64_t length, int64_t maximum, str hint) except -1

@@ -6,6 +6,7 @@ Not here: state and destinations (publication_state) and the frames of a log (lo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import cython
@@ -20,8 +21,10 @@ from aeron_core.client.publications.batch_arguments import boundaries_of, count_
 from aeron_core.client.publications.claim import Claim
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.publications.publication_state import PublicationState
+from aeron_core.client.publications.sending import send_when_accepted
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.frame_writer import check_range
+from aeron_core.logbuffer.results import BY_MAGNITUDE, OfferResult
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -54,17 +57,47 @@ class PublicationBase(PublicationState):
         longer than `max_message_length`, or for a `peer` if the medium does not distinguish peers.
         """
         if self.is_closed:
-            return wire.RESULT_CLOSED
+            return OfferResult.CLOSED
         if peer is not None:
             value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
-            return self.refusal_of(peer, length_of(data)) or self.offer(data, reserved_value=value)
+            refusal = self.refusal_of(peer, length_of(data))
+            return refused(refusal) if refusal < 0 else self.offer(data, reserved_value=value)
         if type(data) is bytes:
             position = self._appender.offer_bytes(data, arguments.field_of(reserved_value, "reserved_value"))
-            if position != 0:
+            if position > 0:
                 return self._results.of(position)
+            if position < 0:
+                return refused(position)
         elif isinstance(data, (list, tuple)):
-            return self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value"))
-        return self._results.of(self._offer(data, arguments.field_of(reserved_value, "reserved_value")))
+            return self._result(self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value")))
+        result = self._offer(data, arguments.field_of(reserved_value, "reserved_value"))
+        # Not by `_result`: a call costs more than the comparison.
+        return self._results.of(result) if result >= 0 else refused(result)
+
+    def send(
+        self,
+        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        *,
+        timeout: float | None = None,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append one message as `offer` does, wait until it is accepted, and return the position behind it.
+
+        Waits without the GIL while no subscriber is connected, under back pressure, and while the queue of `peer` is
+        full, at most `timeout` seconds; None: no limit. Then raises NotConnectedError or SendTimeoutError. Raises
+        ClosedError, MaxPositionExceededError, or NotConnectedError for a `peer` that is not connected, at once.
+        Handlers of the client, such as that of an available image, must not wait.
+        """
+        result = self.offer(data, reserved_value=reserved_value, peer=peer)
+        if result >= 0:
+            return result
+        return send_when_accepted(
+            self,
+            self._owner,
+            partial(self.offer, data, reserved_value=reserved_value, peer=peer),
+            timeout,
+        )
 
     def offer_batch(  # noqa: PLR0913
         self,
@@ -83,7 +116,7 @@ class PublicationBase(PublicationState):
         ValueError if the first message is too long or its offsets are wrong.
         """
         if self.is_closed:
-            return wire.RESULT_CLOSED
+            return OfferResult.CLOSED
         boundaries = boundaries_of(offsets)
         number = arguments.int64_of(first, "first")
         wanted = count_of(boundaries, first, count)
@@ -93,8 +126,8 @@ class PublicationBase(PublicationState):
             value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
             wanted = self.count_for(peer, boundaries, number, wanted)
             if wanted < 0:
-                return wanted
-        return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
+                return refused(wanted)
+        return self._result(self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value))
 
     def try_claim(self, length: int, *, peer: int | None = None) -> Claim:
         """Claim space for a message of `length` bytes, at most `max_payload_length`, to write it in place.
@@ -189,11 +222,20 @@ class PublicationBase(PublicationState):
         self._spare_claim = None
         return BufferClaim() if claim is None else claim
 
+    def _result(self, result: int) -> int:
+        """Return a position or a count as a plain integer, and a reason with its name."""
+        return self._results.of(result) if result >= 0 else refused(result)
+
     def _check_result(self, result: int, length: int) -> int:
         """Return `result`; raise ValueError if it is ERROR, which means that the message is too long."""
         if result == wire.RESULT_ERROR:
             refuse_length(length, self._log.max_message_length, "")
         return result
+
+
+def refused(result: int) -> int:
+    """Return the `OfferResult` of a negative result; allocates nothing."""
+    return BY_MAGNITUDE[-result]
 
 
 def refuse_length(length: int, maximum: int, hint: str) -> int:

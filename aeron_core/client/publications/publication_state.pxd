@@ -1,6 +1,5 @@
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 

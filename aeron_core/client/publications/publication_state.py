@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from aeron_core._native import wire
 from aeron_core.client import channel_status
 from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
 from aeron_core.client.command_arguments import channel_of, int64_of
 from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.logbuffer.results import OfferResult
 from aeron_core.protocol import commands
 
 if TYPE_CHECKING:
@@ -39,21 +39,21 @@ class PublicationState:
     def position(self) -> int:
         """The position after everything that was offered, CLOSED once closed."""
         if self.is_closed:
-            return wire.RESULT_CLOSED
+            return OfferResult.CLOSED
         return self._position()
 
     @property
     def position_limit(self) -> int:
         """The position up to which offers succeed, CLOSED once closed."""
         if self.is_closed:
-            return wire.RESULT_CLOSED
+            return OfferResult.CLOSED
         return self._limit.get_i64_acquire(0)
 
     @property
     def available_window(self) -> int:
         """The bytes that can be offered until back pressure, CLOSED once closed."""
         if self.is_closed:
-            return wire.RESULT_CLOSED
+            return OfferResult.CLOSED
         return max(self._limit.get_i64_acquire(0) - self._position(), 0)
 
     @property

@@ -19,14 +19,6 @@ _PARTITION_LENGTH: Final = 128 * 1024 * 1024
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
-# Spark's units, in addition to those of Aeron.
-_LONG_DURATION: Final = re.compile(r"(\d+)(m|min|h|d)")
-_LONG_UNITS_NS: Final = {
-    "m": 60_000_000_000,
-    "min": 60_000_000_000,
-    "h": 3_600_000_000_000,
-    "d": 86_400_000_000_000,
-}
 #: Symbolic positions in JSON. Source: ConsumerStrategy of Spark's Kafka connector.
 EARLIEST_POSITION: Final = -2
 LATEST_POSITION: Final = -1
@@ -37,9 +29,7 @@ def _size(value: object) -> int:
 
 
 def _duration(value: object) -> int:
-    text = str(value)
-    match = _LONG_DURATION.fullmatch(text)
-    return int(match[1]) * _LONG_UNITS_NS[match[2]] if match else parse_duration_ns(text)
+    return parse_duration_ns(str(value))
 
 
 def _ids(value: object) -> tuple[int, ...]:
@@ -145,7 +135,7 @@ class SourceOptions(Options):
     )
     max_trigger_delay: DurationNs = Field(
         15 * 60_000_000_000,
-        description="Maximum wait for `minBytesPerTrigger`, such as 500ms, 10s or 15m.",
+        description="Maximum wait for `minBytesPerTrigger`, such as 500ms, 10s or 15min.",
     )
     min_partitions: Annotated[int, Field(gt=0, le=100_000)] | None = Field(
         None, description="Minimum number of tasks of a batch, if it has enough terms."

@@ -11,7 +11,9 @@ from aeron_core import (
     CLOSED,
     MAX_POSITION_EXCEEDED,
     NOT_CONNECTED,
+    MaxPositionExceededError,
     NoClaimError,
+    OfferResult,
 )
 from aeron_core._native import wire
 from aeron_core._native.counter import AtomicCounter
@@ -267,7 +269,16 @@ def test_an_offer_at_the_end_of_a_term_continues_in_the_next_term(stream):
     assert fragments == accepted
 
 
-def test_offers_beyond_the_maximum_position_fail(stream):
+class Owner:
+    """A client that never waits: the condition must hold at once."""
+
+    def await_until(self, condition, timeout):
+        assert condition()
+        return True
+
+
+def at_the_maximum_position(stream):
+    """Return a publication of a stream that has almost no positions left."""
     log = stream.log
     last_term_id = 7 + (1 << 31) - 1 - (1 << 32)
     last_index = ((1 << 31) - 1) % 3
@@ -275,7 +286,7 @@ def test_offers_beyond_the_maximum_position_fail(stream):
     log.buffer.put_i32(log.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, (1 << 31) - 1)
     publication = type(stream.publication)(
         PublicationArguments(
-            owner=None,
+            owner=Owner(),
             channel="aeron:ipc",
             stream_id=22,
             session_id=11,
@@ -288,8 +299,66 @@ def test_offers_beyond_the_maximum_position_fail(stream):
         )
     )
     stream.set_limit(1 << 62)
+    return publication
 
-    assert publication.offer(bytes(1000)) == MAX_POSITION_EXCEEDED
+
+def test_offers_beyond_the_maximum_position_fail(stream):
+    assert at_the_maximum_position(stream).offer(bytes(1000)) == MAX_POSITION_EXCEEDED
+
+
+def test_sending_beyond_the_maximum_position_raises_at_once(stream):
+    with pytest.raises(MaxPositionExceededError, match="maximum position 140737488355328"):
+        at_the_maximum_position(stream).send(bytes(1000))
+
+
+def test_an_accepted_offer_returns_a_plain_integer(stream):
+    publication = stream.publication
+    offsets = np.array([0, 1, 2])
+
+    assert {type(publication.offer(data)) for data in (b"x", bytearray(b"x"), [b"x"])} == {int}
+    assert type(publication.offer_batch(b"xy", offsets)) is int
+    with publication.try_claim(1) as claim:
+        assert type(claim.position) is int
+
+
+def test_a_refused_offer_returns_the_named_reason_and_allocates_nothing(stream):
+    publication = stream.publication
+    stream.set_limit(0)
+
+    for refused in (
+        publication.offer(b"x"),
+        publication.offer(bytearray(b"x")),
+        publication.offer([b"x"]),
+        publication.offer_batch(b"xy", np.array([0, 1, 2])),
+        publication.try_claim(1).position,
+    ):
+        assert refused is OfferResult.BACK_PRESSURED
+    assert repr(publication.offer(b"x")) == "<OfferResult.BACK_PRESSURED: -2>"
+    assert f"{publication.offer(b'x')}" == "-2"
+    assert "OfferResult.BACK_PRESSURED" in repr(publication.try_claim(1))
+
+
+def test_every_reason_has_a_name(stream):
+    publication = stream.publication
+    stream.set_limit(0)
+    stream.log.set_is_connected(False)
+    assert repr(publication.offer(b"x")) == "<OfferResult.NOT_CONNECTED: -1>"
+
+    publication.mark_closed()
+    assert [repr(value) for value in (publication.offer(b"x"), publication.position)] == [
+        "<OfferResult.CLOSED: -4>"
+    ] * 2
+    assert repr(publication.offer_batch(b"x", np.array([0, 1]))) == "<OfferResult.CLOSED: -4>"
+    assert [result.value for result in OfferResult] == list(range(-1, -9, -1))
+
+
+def test_refused_blocks_and_padding_have_named_reasons(exclusive_stream):
+    exclusive_stream.set_limit(0)
+
+    assert repr(exclusive_stream.publication.append_padding(100)) == "<OfferResult.BACK_PRESSURED: -2>"
+    exclusive_stream.publication.mark_closed()
+    assert repr(exclusive_stream.publication.append_padding(100)) == "<OfferResult.CLOSED: -4>"
+    assert repr(exclusive_stream.publication.offer_block(b"")) == "<OfferResult.CLOSED: -4>"
 
 
 def test_padding_is_skipped_by_readers(exclusive_stream):

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json
 from aeron_core.cli.outcome import EXIT_USAGE, ended, print_stderr
+from aeron_core.cli.text_table import counted
 from pyspark_aeron.pipeline.demo import demo
 from pyspark_aeron.session import check_spark
 
@@ -22,16 +24,19 @@ pipeline_app = typer.Typer(
     help="Pipelines on Spark: streams in, SQL, tables or streams out.", no_args_is_help=True
 )
 
-pipeline_app.command()(demo)
+pipeline_app.command(cls=CoreCommand)(demo)
 
 
-@pipeline_app.command()
+@pipeline_app.command(cls=CoreCommand)
 def run(
     file: PipelineFile,
     progress_log: Annotated[
-        Path | None, typer.Option(help="File to append a line to for each batch, for `pipeline plot`.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File to append a line to for each batch, for `pipeline plot`."),
     ] = None,
-    master: Annotated[str | None, typer.Option(help="Spark master instead of the file's.")] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Spark master instead of the file's.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a pipeline until its queries end, or until interrupted; a later run continues from there."""
@@ -55,10 +60,10 @@ def run(
         PipelineRun(pipeline, progress_log=progress_log).run(interrupt.wait, show)
     if not json:
         for query, rows in display.rows.items():
-            print_stderr(f"{query}: {rows:,} rows")
+            print_stderr(f"{query}: {counted(rows, 'row')}")
 
 
-@pipeline_app.command()
+@pipeline_app.command(cls=CoreCommand)
 def check(file: PipelineFile) -> None:
     """Report all problems of a pipeline: its file, archives, folders and decoders, without starting Spark."""
     from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415
@@ -74,10 +79,12 @@ def check(file: PipelineFile) -> None:
     print(f"{file}: pipeline {pipeline.name}: sources {sources}; queries {sinks}")
 
 
-@pipeline_app.command("plot")
+@pipeline_app.command("plot", cls=CoreCommand)
 def plot_progress(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Progress log written by `run --progress-log`.")],
-    to: Annotated[Path, typer.Option(help="Output file: .png, .svg or .html.")] = Path("progress.png"),
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Output file: .png, .svg or .html.")] = Path(
+        "progress.png"
+    ),
 ) -> None:
     """Plot throughput, lag, and duration of batches."""
     from pyspark_aeron.pipeline.plotting import plot, read_log  # noqa: PLC0415

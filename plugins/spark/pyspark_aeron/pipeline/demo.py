@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from aeron_core.cli.demo.demo import read_log
 from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.rate import RateDisplay
+from aeron_core.cli.text_table import print_table
 from aeron_core.errors import ConfigurationError
 from pyspark_aeron.session import check_spark
 
@@ -26,17 +26,21 @@ def demo(
     input: Annotated[  # noqa: A002 - the name of the option
         Path | None,
         typer.Option(
+            metavar="FILE",
             exists=True,
             dir_okay=False,
             help="Log of dpkg to send; default: that of this machine, or an excerpt.",
         ),
     ] = None,
     min_lines: Annotated[
-        int, typer.Option(help="Repeat the log until at least this many lines are sent.")
+        int, typer.Option(metavar="COUNT", help="Repeat the log until at least this many lines are sent.")
     ] = 200_000,
-    loss: Annotated[float, typer.Option(help="Share of datagrams to lose, in each direction.")] = 0.02,
+    loss: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of datagrams to lose, in each direction.")
+    ] = 0.02,
     to: Annotated[
-        Path | None, typer.Option(help="Folder for recordings, table and picture; default: a new one.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory for recordings, table and picture; default: a new one."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -60,28 +64,26 @@ def demo(
     if json:
         print_json({"log": name, "lines": len(lines), **_document(outcome), "folder": str(folder)})
     else:
-        Console().print(_table(name, loss, len(lines), outcome))
+        title = f"{name}, {loss:.0%} loss, UDP, recording, Spark, Parquet"
+        header = ("", "sent", "in the table")
+        print_table(header, _rows(len(lines), outcome), right=header[1:], title=title)
         print_stderr(f"table {folder / 'events'}, picture {picture or 'none: it needs matplotlib'}")
     if not outcome.is_equal:
         print_stderr("error: the table differs from what was sent")
         raise ended(EXIT_FAILURE)
 
 
-def _table(name: str, loss: float, lines: int, outcome: DemoOutcome) -> Table:
-    table = Table("", title=f"{name}, {loss:.0%} loss, UDP, recording, Spark, Parquet")
-    table.add_column("sent", justify="right")
-    table.add_column("in the table", justify="right")
-    table.add_row("lines", f"{lines:,}", f"{outcome.rows:,}")
-    table.add_row("of them distinct", "", f"{outcome.distinct_rows:,}")
-    table.add_section()
+def _rows(lines: int, outcome: DemoOutcome) -> Iterator[tuple[str, str, str]]:
+    yield "lines", f"{lines:,}", f"{outcome.rows:,}"
+    yield "of them distinct", "", f"{outcome.distinct_rows:,}"
+    yield "", "", ""
     for action in sorted(outcome.expected | outcome.actions):
-        table.add_row(action, f"{outcome.expected[action]:,}", f"{outcome.actions[action]:,}")
-    table.add_section()
-    table.add_row("micro-batches", "", f"{outcome.batches:,}")
-    table.add_row("seconds to send", f"{outcome.send_seconds:.2f}", "")
-    table.add_row("seconds in all, with the start of Spark", "", f"{outcome.seconds:.2f}")
-    table.add_row("every line once", "", "yes" if outcome.is_equal else "no")
-    return table
+        yield action, f"{outcome.expected[action]:,}", f"{outcome.actions[action]:,}"
+    yield "", "", ""
+    yield "micro-batches", "", f"{outcome.batches:,}"
+    yield "seconds to send", f"{outcome.send_seconds:.2f}", ""
+    yield "seconds in all, with the start of Spark", "", f"{outcome.seconds:.2f}"
+    yield "every line once", "", "yes" if outcome.is_equal else "no"
 
 
 def _document(outcome: DemoOutcome) -> dict[str, object]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from aeron_core.cli.text_table import counted
 from pyspark_aeron.lag import StreamLag
 from pyspark_aeron.pipeline.progress import BatchProgress
 
@@ -46,7 +47,7 @@ class ProgressDisplay:
     def line(progress: BatchProgress) -> str:
         """Return a batch as a line of text."""
         return (
-            f"{progress.query}: batch {progress.batch_id}, {progress.rows:,} rows in {progress.batch_ms} ms, "
+            f"{progress.query}: batch {progress.batch_id}, {counted(progress.rows, 'row')} in {progress.batch_ms} ms, "
             f"{progress.rows_per_second:,.0f}/s, behind by {length(progress.lag_bytes)} and "
             f"{progress.lag_seconds:.1f} s"
         )

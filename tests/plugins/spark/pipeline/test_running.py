@@ -76,7 +76,7 @@ def test_a_pipeline_reads_filters_and_writes_and_goes_on_the_next_time(pipeline,
     file = pipeline(**{"[[sinks]]": shown})
     code, out, err = run("run", file, "--progress-log", tmp_path / "progress.log")
     assert code == 0, err
-    assert "errors: 1 rows" in err
+    assert "errors: 1 row\n" in err
     assert "|error: disk|" in out  # of the new query, which begins with the existing data
 
     # Read with Spark: only its log hides the files of a killed run.

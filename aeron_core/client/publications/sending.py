@@ -1,0 +1,74 @@
+"""Waiting until a publication accepts a message, and the errors of a message that it does not accept.
+
+Not here: the wait itself, which is that of the client's conductor (`ResourceOwner.await_until`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.errors import (
+    ClientError,
+    ClosedError,
+    MaxPositionExceededError,
+    NotConnectedError,
+    SendTimeoutError,
+)
+from aeron_core.logbuffer.results import OfferResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core.client.owner import ResourceOwner
+    from aeron_core.client.publications.publication_state import PublicationState
+
+#: Results after which no later offer of the same message succeeds.
+_FINAL = (OfferResult.CLOSED, OfferResult.MAX_POSITION_EXCEEDED, OfferResult.NO_PEER)
+
+
+def send_when_accepted(
+    publication: PublicationState,
+    owner: ResourceOwner,
+    offer: Callable[[], int],
+    timeout: float | None,
+) -> int:
+    """Call `offer` until it returns a position; raise what `PublicationBase.send` documents."""
+    result = 0
+
+    def is_done() -> bool:
+        nonlocal result
+        result = offer()
+        while result == OfferResult.ADMIN_ACTION:
+            result = offer()
+        return result >= 0 or result in _FINAL
+
+    owner.await_until(is_done, timeout)
+    if result >= 0:
+        return result
+    if result == OfferResult.CLOSED:
+        owner.check_open()
+    raise error_of(publication, result, timeout)
+
+
+def is_final(result: int) -> bool:
+    """Return whether no later offer of the same message succeeds."""
+    return result in _FINAL
+
+
+def error_of(publication: PublicationState, result: int, timeout: float | None) -> ClientError:
+    """Return the error for a message that was refused with `result`, if necessary for `timeout` seconds."""
+    match result:
+        case OfferResult.CLOSED:
+            return ClosedError(f"{publication!r} is closed")
+        case OfferResult.MAX_POSITION_EXCEEDED:
+            return MaxPositionExceededError(
+                f"{publication!r}: the stream has reached its maximum position "
+                f"{publication.max_possible_position}, add a new publication"
+            )
+        case OfferResult.NO_PEER:
+            return NotConnectedError(f"{publication!r}: the peer of the message is not connected")
+        case OfferResult.NOT_CONNECTED:
+            return NotConnectedError(f"{publication!r}: no subscriber was connected within {timeout} s")
+    return SendTimeoutError(
+        f"{publication!r}: not accepted within {timeout} s, back pressure: its subscribers do not read fast enough"
+    )
