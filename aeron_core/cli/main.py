@@ -20,7 +20,16 @@ import typer
 
 from aeron_core.cli.groups import ProgramGroup, make_app, make_lazy_group
 from aeron_core.cli.index import COMMANDS
-from aeron_core.cli.outcome import EXIT_OK, EXIT_USAGE, ended, exit_code_of, is_help, message_of, print_stderr
+from aeron_core.cli.outcome import (
+    EXIT_OK,
+    EXIT_USAGE,
+    ended,
+    exit_code_of,
+    is_help,
+    is_writable,
+    message_of,
+    print_stderr,
+)
 from aeron_core.version import VERSION
 
 PROGRAM = "aeron-core"
@@ -52,9 +61,10 @@ def _exit_at_once(code: int) -> NoReturn:
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        # The reader of a pipe may have ended before the driver.
+        # The reader of a pipe may have ended before the driver, or no longer read.
         with suppress(OSError, ValueError):
-            stream.flush()
+            if is_writable(stream):
+                stream.flush()
     os._exit(code)
 
 

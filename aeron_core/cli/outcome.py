@@ -11,8 +11,9 @@ Any other exception is a bug, and shows a traceback.
 
 from __future__ import annotations
 
+import select
 import sys
-from typing import Final
+from typing import Final, TextIO
 
 import typer
 
@@ -24,6 +25,20 @@ EXIT_USAGE: Final = 2
 
 #: Error codes of a driver for usage errors.
 _USAGE_ERRORS: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
+
+
+def is_writable(stream: TextIO | None) -> bool:
+    """Return whether a line can be written to `stream` without waiting for a reader; False for a closed descriptor.
+
+    Python has no stream, None, for a descriptor that was closed when the process started.
+    """
+    if stream is None:
+        return False
+    try:
+        return bool(select.select([], [stream], [], 0)[1])
+    except ValueError:
+        # No descriptor, or one that select does not support.
+        return not stream.closed
 
 
 def print_stderr(text: str) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _NS: Final = 1_000_000_000
 #: Lines that wait to be written; further ones are dropped and counted. Our choice: about 10 MB.
 MAX_WAITING: Final = 65536
+#: Most time that closing waits for the waiting lines to be written. Invented: 65536 lines take 0.3 s.
+CLOSE_TIMEOUT_S: Final = 1.0
 
 _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
     commands.AddPublication: "CMD_IN_ADD_PUBLICATION",
@@ -140,7 +142,10 @@ class EventLog:
                 self._thread.start()
 
     def close(self) -> None:
-        """Write the waiting lines and stop the thread."""
+        """Write the waiting lines and stop the thread.
+
+        A reader of standard output that does not read would block this for ever: then the lines are lost.
+        """
         self.is_on = False
         self._wanted = frozenset()
         with self._starting:
@@ -148,7 +153,10 @@ class EventLog:
             self._output = None
         if thread is not None:
             self._lines.put(None)
-            thread.join()
+            thread.join(CLOSE_TIMEOUT_S)
+            if thread.is_alive():
+                # The thread, a daemon, still uses the output.
+                return
         if output is not None:
             output.close()
 

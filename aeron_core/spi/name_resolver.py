@@ -95,7 +95,10 @@ class NameResolver(Protocol):
         """Return `host:port` for a name that stands for both, otherwise `name` itself."""
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return a numeric address for `host`, or None if it is unknown."""
+        """Return a numeric address for `host`, or None if it is unknown.
+
+        May raise ChannelUriError, whose text and code the client receives.
+        """
 
 
 @runtime_checkable

@@ -32,6 +32,9 @@ _INTERFACE: Final = re.compile(
 _HOST_START: Final = re.compile(_HOST)
 # int() takes quadratic time, and Python itself rejects 4300 digits.
 _MAX_PORT_DIGITS: Final = 5
+_NEGATIVE: Final = re.compile(r"-[0-9]+")
+#: Bytes of an interface's name, with the NUL at its end. Source: net/if.h.
+IF_NAMESIZE: Final = 16
 
 
 class HostPort(NamedTuple):
@@ -64,19 +67,19 @@ class InterfaceSpec:
     @classmethod
     def parse(cls, text: str) -> InterfaceSpec:
         """Return the interface that `text` describes; without a prefix, the whole address must match."""
+        allowed = f"could not parse interface='{text}': {INTERFACE_ALLOWED}"
+        fault = _named_fault_of(text) if text.startswith("{") else ""
         match = _INTERFACE.fullmatch(text)
-        if match is None:
-            raise ConfigurationError(f"could not parse interface='{text}': {INTERFACE_ALLOWED}")
-        port, prefix = _port_of(match["port"] or "0", INTERFACE_ALLOWED), match["prefix"]
+        if match is None or fault:
+            raise ConfigurationError((fault or _interface_fault_of(text)) + allowed)
+        port, prefix = _port_of(match["port"] or "0", allowed), match["prefix"]
         if match["name"] is not None:
-            if prefix is not None:
-                raise ConfigurationError(f"could not parse interface='{text}': {INTERFACE_ALLOWED}")
             return cls(port=port, prefix_length=0, name=match["name"])
 
         bits = IPV6_PREFIX_LENGTH if match["v6"] is not None else IPV4_PREFIX_LENGTH
         prefix_length = bits if prefix is None else int(prefix)
         if prefix_length > bits:
-            raise ConfigurationError(f"prefixlen out of range: {prefix}: {INTERFACE_ALLOWED}")
+            raise ConfigurationError(f"prefixlen out of range: {prefix}: {allowed}")
         return cls(host=match["v6"] or match["host"], port=port, prefix_length=prefix_length)
 
     @property
@@ -116,8 +119,38 @@ def _fault_of(text: str) -> str:
     if host is not None and rest == "":
         return f"port invalid: '' in {text}"
     if host is not None and rest.startswith(":") and rest.count(":") == 1:
-        return f"port invalid: {text}"
+        port = rest[1:]
+        if _NEGATIVE.fullmatch(port):
+            return f"port out of range: '{port}'"
+        return f"port invalid: '{port}' in {text}" if port else f"port invalid: {text}"
     return f"host address invalid: {text}"
+
+
+def _named_fault_of(text: str) -> str:
+    """Return what is wrong with `{name}:port`, with a separator, or an empty text."""
+    name, _, rest = text[1:].partition("}")
+    # As the reference counts: without a closing brace the length is -1.
+    length = len(name) if "}" in text else -1
+    if not 0 < length < IF_NAMESIZE:
+        return f"name length {length} out of bounds: "
+    if rest and not rest.startswith(":"):
+        return "unexpected character after name closing brace: "
+    if rest and not 0 < len(rest) - 1 <= _MAX_PORT_DIGITS:
+        return f"port length {len(rest) - 1} out of bounds: "
+    return "" if rest[1:].isdigit() or not rest else f"port invalid: '{rest[1:]}': "
+
+
+def _interface_fault_of(text: str) -> str:
+    """Return what is wrong with the port or prefix of `address:port/prefix`, with a separator, or an empty text."""
+    address, slash, prefix = text.partition("/")
+    if _NEGATIVE.fullmatch(prefix):
+        return f"prefixlen out of range: {prefix}: "
+    if prefix and not prefix.isdigit():
+        return f"prefixlen invalid: {prefix}: "
+    host = _HOST_START.match(address)
+    if slash or host is None or not address[host.end() :].startswith(":"):
+        return ""
+    return f"{_fault_of(text)}: "
 
 
 def _bracketed(host: str) -> str:

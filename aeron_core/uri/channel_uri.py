@@ -8,6 +8,8 @@ Source: aeron_uri.c, ChannelUri.java.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -101,11 +103,16 @@ class ChannelUri:
 
     def get_int32(self, key: str, default: _D) -> int | _D:
         """Return the signed 32-bit integer of `key`: decimal, 0x... or octal."""
-        return self._get_parsed(key, default, values.parse_int32, " as int32_t in URI", values.INT32_ALLOWED)
+        allowed = self._integer_fault(key) + values.INT32_ALLOWED
+        return self._get_parsed(key, default, values.parse_int32, " as int32_t in URI", allowed)
 
     def get_int64(self, key: str, default: _D) -> int | _D:
         """Return the signed 64-bit integer of `key`: decimal, 0x... or octal."""
-        return self._get_parsed(key, default, values.parse_int64, " as int64_t in URI", values.INT64_ALLOWED)
+        allowed = self._integer_fault(key) + values.INT64_ALLOWED
+        return self._get_parsed(key, default, values.parse_int64, " as int64_t in URI", allowed)
+
+    def _integer_fault(self, key: str) -> str:
+        return f"{os.strerror(errno.ERANGE)}: " if values.is_integer(self.get(key, "")) else ""
 
     def get_size(self, key: str, default: _D) -> int | _D:
         """Return the size of `key`, such as `64k`, in bytes."""

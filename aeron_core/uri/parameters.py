@@ -90,14 +90,16 @@ class PublicationParameters:
         defaults: PublicationDefaults,
         find_tagged: FindTagged | None = None,
         *,
-        has_datagrams: bool = True,
+        compares_sockets: bool = True,
     ) -> PublicationParameters:
         """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
-        For `has_datagrams` see `MediaTransport`.
+        With `compares_sockets` also call `check_mtu_fits_socket`.
         """
         if uri.is_spy:
-            raise ChannelUriError(f"a publication cannot be a spy: {str(uri)!r} must start with aeron:")
+            raise ChannelUriError(
+                f"invalid URI scheme or transport: {uri}: a publication cannot be a spy: must start with aeron:"
+            )
         endpoint = EndpointParameters.parse(uri)
         _check_control_has_company(uri)
         session_tag, tagged = _tagged_publication(uri, find_tagged)
@@ -137,8 +139,8 @@ class PublicationParameters:
             is_response=is_response,
             flow_control=uri.get("fc"),
         )
-        if has_datagrams:
-            _check_mtu_fits_socket(uri, params, defaults)
+        if compares_sockets:
+            check_mtu_fits_socket(uri, params, defaults)
         return params
 
 
@@ -167,11 +169,11 @@ class SubscriptionParameters:
         defaults: SubscriptionDefaults,
         find_tagged: FindTagged | None = None,
         *,
-        has_datagrams: bool = True,
+        compares_sockets: bool = True,
     ) -> SubscriptionParameters:
         """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
-        For `has_datagrams` see `MediaTransport`.
+        With `compares_sockets` also call `check_window_fits_socket`.
         """
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
@@ -191,8 +193,8 @@ class SubscriptionParameters:
             nak_delay_ns=uri.get_duration_ns("nak-delay", None),
             congestion_control=uri.get("cc"),
         )
-        if has_datagrams:
-            _check_window_fits_socket(uri, params, defaults)
+        if compares_sockets:
+            check_window_fits_socket(uri, params, defaults)
         return params
 
 
@@ -272,7 +274,7 @@ def _mtu(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Publicatio
             return tagged.mtu
         return defaults.ipc_mtu if uri.is_ipc else defaults.mtu
     text = None
-    if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH:
+    if not wire.DATA_HEADER_LENGTH < length <= wire.MAX_UDP_PAYLOAD_LENGTH:
         text = f"mtuLength must be a > HEADER_LENGTH and <= MAX_UDP_PAYLOAD_LENGTH: mtuLength={length}"
     elif length % wire.FRAME_ALIGNMENT:
         text = f"mtuLength must be a multiple of FRAME_ALIGNMENT: mtuLength={length}"
@@ -312,7 +314,7 @@ def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
             f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set",
             f"missing {' '.join(missing)}",
         )
-    term_offset = uri.get_int64("term-offset", 0)
+    term_offset = _term_offset(uri)
     # Term ids are int32 and wrap: the difference must not be negative as an int32.
     if (term_id - initial_term_id) & 0x8000_0000:
         raise uri.error(
@@ -331,6 +333,14 @@ def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
             f"must be a multiple of {wire.FRAME_ALIGNMENT}",
         )
     return StartPosition(initial_term_id, term_id, term_offset)
+
+
+def _term_offset(uri: ChannelUri) -> int:
+    text = uri.get("term-offset", "")
+    try:
+        return values.parse_int64(text)
+    except ConfigurationError:
+        raise uri.error(f"could not parse term-offset={text} in URI", values.INT64_ALLOWED) from None
 
 
 def _response_correlation_id(uri: ChannelUri) -> int:
@@ -373,31 +383,65 @@ def _group(uri: ChannelUri, defaults: SubscriptionDefaults) -> Inferable:
     return {"true": Inferable.TRUE, "infer": Inferable.INFER}.get(text, Inferable.FALSE)
 
 
-def _check_mtu_fits_socket(
-    uri: ChannelUri, params: PublicationParameters, defaults: PublicationDefaults
+def check_mtu_fits_socket(
+    uri: ChannelUri,
+    params: PublicationParameters,
+    defaults: PublicationDefaults,
+    *,
+    existing: ChannelUri | None = None,
+    os_default_length: int = 0,
 ) -> None:
+    """Raise ChannelUriError if the send buffer of the socket cannot hold a frame of the MTU.
+
+    `existing` is the URI that opened the endpoint, if there is one. `os_default_length` counts if neither URIs nor
+    settings have a length; with 0 nothing is checked then.
+    """
     if uri.is_ipc:
         return
-    where, length = "channel", params.endpoint.socket_sndbuf_length
-    if not length:
-        where, length = "context", defaults.socket_sndbuf_length
+    existing_length = 0
+    if existing is not None:
+        existing_length = existing.get_size("so-sndbuf", 0) or defaults.socket_sndbuf_length
+    lengths = {
+        "endpoint": existing_length,
+        "channel": params.endpoint.socket_sndbuf_length,
+        "context": defaults.socket_sndbuf_length,
+        "os default": os_default_length,
+    }
+    where, length = next(((name, length) for name, length in lengths.items() if length), ("", 0))
     if length and length < params.mtu:
         raise ChannelUriError(
-            f"MTU greater than SO_SNDBUF for {where}: mtu={params.mtu} so-sndbuf={length} channel={uri}: "
-            f"mtu must be at most so-sndbuf",
+            f"MTU greater than SO_SNDBUF for {where}: mtu={params.mtu} so-sndbuf={length} "
+            f"{_channels(uri, existing)}: mtu must be at most so-sndbuf",
             ErrorCode.GENERIC_ERROR,
         )
 
 
-def _check_window_fits_socket(
-    uri: ChannelUri, params: SubscriptionParameters, defaults: SubscriptionDefaults
+def check_window_fits_socket(
+    uri: ChannelUri,
+    params: SubscriptionParameters,
+    defaults: SubscriptionDefaults,
+    *,
+    existing: ChannelUri | None = None,
+    os_default_length: int = 0,
 ) -> None:
+    """Raise ChannelUriError if the receive buffer of the socket cannot hold the initial window.
+
+    The arguments are those of `check_mtu_fits_socket`.
+    """
     if uri.is_ipc or uri.is_spy:
         return
     length = params.endpoint.socket_rcvbuf_length or defaults.socket_rcvbuf_length
-    if length and length < params.initial_window_length:
+    limit = length or os_default_length
+    if limit and limit < params.initial_window_length:
+        # As the reference shows it: 0 stands for the length of the operating system.
+        shown = length or "0 (OS default)"
+        remedy = "so-rcvbuf" if length else f"the {limit} bytes that the operating system gives"
         raise ChannelUriError(
             f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={params.initial_window_length} "
-            f"so-rcvbuf={length} channel={uri}: rcv-wnd must be at most so-rcvbuf",
+            f"so-rcvbuf={shown} {_channels(uri, existing)}: rcv-wnd must be at most {remedy}",
             ErrorCode.GENERIC_ERROR,
         )
+
+
+def _channels(uri: ChannelUri, existing: ChannelUri | None) -> str:
+    return f"channel={uri}" if existing is None else f"existingChannel={existing} channel={uri}"

@@ -112,6 +112,11 @@ def parse_int64(text: str) -> int:
     return value
 
 
+def is_integer(text: str) -> bool:
+    """Return whether `text` is an integer in C notation, of any size."""
+    return _INTEGER.fullmatch(text) is not None
+
+
 def format_duration_ns(duration_ns: int) -> str:
     """Return `duration_ns` in the largest unit without a fraction: `100ms`, `5s`, `1500ms`, `0ns`.
 

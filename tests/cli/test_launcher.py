@@ -3,6 +3,7 @@
 Each expectation was observed with aeronmd 1.53 and the same arguments; `aeronmd-configuration.txt` is its output.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 import aeron_core
+from aeron_core.concurrent.error_log import read_errors
 from aeron_core.errors import AeronError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.version import COMMIT, VERSION
 
 pytestmark = pytest.mark.system
@@ -151,6 +154,112 @@ def test_it_exits_within_a_tenth_of_a_second(launch, tmp_path, stream_count, how
 
     # The shortest of three: other processes of the machine may delay one.
     assert min(map(measure, range(3))) < 0.1
+
+
+#: Moves messages on 100 streams of the channel until it is killed; prints a line once they flow.
+LOAD = """
+import sys, aeron_core
+directory, channel = sys.argv[1:]
+with aeron_core.connect(directory) as client:
+    channels = [channel.format(port=25000 + number % 10) for number in range(100)]
+    subscriptions = [client.add_subscription(one, number) for number, one in enumerate(channels)]
+    publications = [client.add_publication(one, number) for number, one in enumerate(channels)]
+    for publication in publications:
+        publication.await_connected(20)
+    polled = 0
+    while True:
+        for publication, subscription in zip(publications, subscriptions):
+            publication.offer(bytes(1000))
+            polled += subscription.poll(lambda buffer, header: None, 10)
+        if polled > 1000:
+            print("flowing", flush=True)
+            polled = -sys.maxsize
+"""
+
+
+@pytest.mark.parametrize("is_client_stopped", [False, True], ids=["", "client stopped"])
+@pytest.mark.parametrize("how", ["signal", "request"])
+@pytest.mark.parametrize("channel", ["aeron:udp?endpoint=127.0.0.1:{port}", "aeron:ipc"])
+def test_it_exits_within_half_a_second_while_100_streams_flow(
+    launch, tmp_path, channel, how, is_client_stopped
+):
+    def measure(attempt):
+        process, directory = launch(
+            directory=tmp_path / str(attempt),
+            AERON_DRIVER_TERMINATION_VALIDATOR="allow",
+            AERON_DIR_DELETE_ON_SHUTDOWN="1",
+            AERON_IPC_TERM_BUFFER_LENGTH="64k",
+        )
+        load = subprocess.Popen(
+            [sys.executable, "-c", LOAD, directory, channel],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        with suppress(AeronError), load, aeron_core.connect(directory) as client:
+            try:
+                assert load.stdout.readline() == "flowing\n"
+                if is_client_stopped:
+                    load.send_signal(signal.SIGSTOP)
+                started_s = time.monotonic()
+                if how == "signal":
+                    process.popen.terminate()
+                else:
+                    client.terminate_driver()
+                process.popen.wait(timeout=20)
+                took_s = time.monotonic() - started_s
+            finally:
+                load.kill()
+        assert not directory.exists()
+        return took_s
+
+    # One of three: other processes of the machine may delay the others.
+    assert any(measure(attempt) < 0.5 for attempt in range(3))
+
+
+def test_a_reader_that_does_not_read_does_not_delay_the_shutdown(launch):
+    process, directory = launch(AERON_EVENT_LOG="admin", AERON_DRIVER_TERMINATION_VALIDATOR="allow")
+    fcntl.fcntl(process.popen.stdout, fcntl.F_SETPIPE_SZ, 4096)
+
+    with suppress(AeronError), aeron_core.connect(directory) as client:
+        for stream_id in range(100):
+            client.add_publication("aeron:ipc?term-length=64k", stream_id)
+        client.terminate_driver()
+        code = process.popen.wait(timeout=10)
+
+    assert code == 0
+
+
+def test_a_reader_that_was_killed_is_logged_once_and_the_driver_goes_on(launch):
+    process, directory = launch(AERON_EVENT_LOG="admin")
+    for stream in (process.popen.stdout, process.popen.stderr):
+        stream.close()
+
+    with aeron_core.connect(directory) as client:
+        for number in range(100):
+            client.add_counter(1001, label=str(number))
+    records = list(read_errors(CncFile.open(directory / CNC_FILE, read_only=True).error_log))
+    process.popen.terminate()
+
+    assert process.popen.wait(timeout=20) == signal.SIGTERM
+    ((count, text),) = [(record.observation_count, record.text) for record in records]
+    assert (count, "Broken pipe" in text) == (1, True)
+    process.popen.stdout, process.popen.stderr = open(os.devnull), open(os.devnull)  # noqa: SIM115 - the fixture closes
+
+
+def test_it_runs_without_standard_output_and_error(tmp_path):
+    environment = {**os.environ, "AERON_DIR": str(tmp_path / "driver"), **SMALL}
+    command = f"exec {sys.executable} -m aeron_core driver >&- 2>&-"
+    process = subprocess.Popen(["/bin/sh", "-c", command], env=environment)
+    try:
+        with aeron_core.connect(tmp_path / "driver") as client:
+            client.add_counter(1001, label="served")
+        process.terminate()
+
+        assert process.wait(timeout=20) == signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_closed_pipe_does_not_disturb_the_shutdown(launch):

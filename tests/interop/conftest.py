@@ -305,6 +305,8 @@ def _compatibility_page() -> str:
         "separate process. All tests of a row passed unless the row states otherwise.\n",
         "No Go client is tested: the Go module proxy has none that is maintained "
         "(it refuses `github.com/lirm/aeron-go` and `github.com/talostrading/aeron-go`).\n",
+        "Where our driver differs from the C driver on purpose: "
+        "[differences from aeronmd](differences-from-aeronmd.md).\n",
         "| mode | direction | result | tests |",
         "|---|---|---|---|",
     ]

@@ -16,6 +16,7 @@ from aeron_core.uri.parameters import (
     StartPosition,
     SubscriptionParameters,
     UntetheredTimeouts,
+    check_mtu_fits_socket,
 )
 
 UDP = "aeron:udp?endpoint=localhost:20121"
@@ -260,6 +261,25 @@ def test_mtu_is_compared_with_the_default_send_buffer():
 
 
 @pytest.mark.parametrize(
+    ("existing", "own", "default", "text"),
+    [
+        ("|so-sndbuf=2k", "|so-sndbuf=3k", 5120, "endpoint: mtu=8192 so-sndbuf=2048"),
+        ("", "|so-sndbuf=3k", 5120, "endpoint: mtu=8192 so-sndbuf=5120"),
+        ("", "|so-sndbuf=3k", 0, "channel: mtu=8192 so-sndbuf=3072"),
+        ("", "", 0, "os default: mtu=8192 so-sndbuf=4096"),
+    ],
+)
+def test_mtu_is_compared_with_the_first_length_that_is_set(existing, own, default, text):
+    uri, defaults = ChannelUri.parse(f"{UDP}|mtu=8k{own}"), PublicationDefaults(socket_sndbuf_length=default)
+    params = PublicationParameters.parse(uri, defaults, compares_sockets=False)
+
+    with pytest.raises(ChannelUriError, match=f"SO_SNDBUF for {text} existingChannel="):
+        check_mtu_fits_socket(
+            uri, params, defaults, existing=ChannelUri.parse(UDP + existing), os_default_length=4096
+        )
+
+
+@pytest.mark.parametrize(
     ("query", "default_ns", "timeouts"),
     [
         ("", None, UntetheredTimeouts(5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS)),
@@ -285,7 +305,11 @@ def test_untethered_linger_follows_the_window_limit_unless_set(query, default_ns
 @pytest.mark.parametrize(
     ("text", "reason", "code"),
     [
-        ("aeron-spy:" + UDP, "cannot be a spy", ErrorCode.INVALID_CHANNEL),
+        (
+            "aeron-spy:" + UDP,
+            "invalid URI scheme or transport: aeron-spy:.*cannot be a spy",
+            ErrorCode.INVALID_CHANNEL,
+        ),
         ("aeron:udp?control=localhost:1", "either 'endpoint' or 'control-mode'", ErrorCode.GENERIC_ERROR),
         ("aeron:udp?mtu=8k", "must specify endpoint, control, tags", ErrorCode.INVALID_CHANNEL),
     ],
@@ -401,8 +425,8 @@ def test_lengths_are_not_compared_with_socket_buffers_if_these_do_not_hold_whole
         "aeron:lumberjack?endpoint=localhost:1|mtu=8k|rcv-wnd=1m|so-sndbuf=4k|so-rcvbuf=4k"
     )
 
-    sent = PublicationParameters.parse(uri, PublicationDefaults(), has_datagrams=False)
-    received = SubscriptionParameters.parse(uri, SubscriptionDefaults(), has_datagrams=False)
+    sent = PublicationParameters.parse(uri, PublicationDefaults(), compares_sockets=False)
+    received = SubscriptionParameters.parse(uri, SubscriptionDefaults(), compares_sockets=False)
 
     assert (sent.mtu, received.initial_window_length) == (8192, 1 << 20)
     with pytest.raises(ChannelUriError, match="MTU greater than SO_SNDBUF"):

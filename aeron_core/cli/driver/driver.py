@@ -15,7 +15,7 @@ import typer
 
 from aeron_core.cli.driver.configuration import lines_of
 from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
-from aeron_core.cli.outcome import EXIT_OK, ended, print_stderr
+from aeron_core.cli.outcome import EXIT_OK, ended, is_writable, print_stderr
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
@@ -189,11 +189,12 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
 def _announce(running: MediaDriver) -> None:
     # aeronmd prints nothing here, and supervisors take any output on stderr for an error: for users at a terminal only.
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 
 def _announce_end() -> None:
-    # As aeronmd: scripts wait for this line. A reader that has ended must not disturb the shutdown.
+    # As aeronmd: scripts wait for this line. A reader that has ended, or does not read, must not disturb the shutdown.
     with suppress(OSError):
-        print("Shutting down driver...", flush=True)
+        if is_writable(sys.stdout):
+            print("Shutting down driver...", flush=True)

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Final
 from aeron_core.errors import ConfigurationError
 from aeron_core.frozen import frozen
 from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
-from aeron_flow_control.options import parse_options, refused
+from aeron_flow_control.options import parse_option, refused, refused_as, split_options, unrecognised
 
 if TYPE_CHECKING:
     from aeron_core.spi.flow_control import FlowControlParams
 
 _GROUP: Final = re.compile(r"(?P<tag>[-+]?[0-9]{1,19})?(?:/(?P<size>[0-9]{1,10}))?")
+_GROUP_SIZE_FOLLOWS: Final = re.compile(r"[-+]?[0-9]*/")
+_ALLOWED: Final = ("g", "t", "rrwm")
+#: Source: aeron_flow_control.c, AERON_FLOW_CONTROL_NUMBER_BUFFER_LEN without the NUL at the end.
+_MAX_VALUE_LENGTH: Final = 63
 #: Source: aeron_flow_control.h, the multiple for multicast.
 _RETRANSMIT_WINDOW_MULTIPLE: Final = 4
 _NO_TAG: Final = -1
@@ -43,30 +47,41 @@ def parse_group_options(params: FlowControlParams) -> GroupOptions:
         params.group_min_size,
         params.receiver_timeout_ns,
     )
-    others = []
-    for part in filter(None, params.options.split(",")):
-        key, separator, value = part.partition(":")
-        if key == "g" and separator:
+    for part in split_options(params.options):
+        key, _, value = part.partition(":")
+        if key in ("g", "t"):
+            _check_length(part, value, params.channel)
+        if key == "g":
             options = _with_group(options, part, value, params.channel)
-        elif key == "t" and separator:
+        elif key == "t":
             options = replace(options, receiver_timeout_ns=_timeout_ns(part, value, params.channel))
         else:
-            others.append(part)
-    numbers = parse_options(",".join(others), allowed=("g", "t", "rrwm"), channel=params.channel)
-    return replace(options, retransmit_window_multiple=numbers.get("rrwm", _RETRANSMIT_WINDOW_MULTIPLE))
+            _, multiple = parse_option(part, allowed=_ALLOWED, channel=params.channel)
+            options = replace(options, retransmit_window_multiple=multiple)
+    return options
+
+
+def _check_length(part: str, value: str, channel: str) -> None:
+    if not value:
+        raise unrecognised(part, allowed=_ALLOWED, channel=channel)
+    if len(value) > _MAX_VALUE_LENGTH:
+        raise refused(
+            f"number field too long (found {len(value)}, max {_MAX_VALUE_LENGTH})",
+            value,
+            channel,
+            f"at most {_MAX_VALUE_LENGTH} characters",
+        )
 
 
 def _with_group(options: GroupOptions, part: str, value: str, channel: str) -> GroupOptions:
     match = _GROUP.fullmatch(value)
     tag = None if match is None or match["tag"] is None else int(match["tag"])
     size = None if match is None or match["size"] is None else int(match["size"])
-    if (tag is None and size is None) or not INT64_MIN <= (tag or 0) <= INT64_MAX or (size or 0) > INT32_MAX:
-        raise refused(
-            "invalid group",
-            part,
-            channel,
-            f"a tag, '/' with a number of receivers up to {INT32_MAX}, or both: 'g:tag/n'",
-        )
+    allowed = f"a tag, '/' with a number of receivers up to {INT32_MAX}, or both: 'g:tag/n'"
+    if (match is None and _GROUP_SIZE_FOLLOWS.match(value)) or (size or 0) > INT32_MAX:
+        raise refused_as("Group count invalid", part, channel, allowed)
+    if (tag is None and size is None) or not INT64_MIN <= (tag or 0) <= INT64_MAX:
+        raise refused("invalid group", part, channel, allowed)
     return replace(
         options,
         group_tag=options.group_tag if tag is None else tag,

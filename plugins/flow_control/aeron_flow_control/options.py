@@ -10,31 +10,50 @@ from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.values import INT32_MAX
 
 _NUMBER: Final = re.compile(r"0*[1-9][0-9]{0,9}")
+_IN_URI: Final = re.compile(r"[?|]fc=([^|]*)")
+
+
+def split_options(text: str) -> list[str]:
+    """Return the options in `text`; a comma at its end is ignored."""
+    parts = text.split(",")
+    return parts if parts[-1] else parts[:-1]
 
 
 def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[str, int]:
     """Return the numeric options by key; raises ChannelUriError for unknown keys and invalid numbers."""
-    options: dict[str, int] = {}
-    for part in filter(None, text.split(",")):
-        key, separator, value = part.partition(":")
-        if key not in allowed or not separator:
-            raise refused(
-                "unrecognised option", part, channel, f"one of {', '.join(allowed)} with ':' and a number"
-            )
-        if not _NUMBER.fullmatch(value) or int(value) > INT32_MAX:
-            raise refused(
-                "invalid flow control retransmit receiver window multiple",
-                part,
-                channel,
-                f"a number from 1 to {INT32_MAX}",
-            )
-        options[key] = int(value)
-    return options
+    return dict(parse_option(part, allowed=allowed, channel=channel) for part in split_options(text))
 
 
-def refused(what: str, part: str, channel: str, allowed: str) -> ChannelUriError:
+def parse_option(part: str, *, allowed: Sequence[str], channel: str) -> tuple[str, int]:
+    """Return key and value of one numeric option."""
+    key, separator, value = part.partition(":")
+    if key not in allowed or not separator:
+        raise unrecognised(part, allowed=allowed, channel=channel)
+    if not _NUMBER.fullmatch(value) or int(value) > INT32_MAX:
+        raise refused(
+            "invalid flow control retransmit receiver window multiple",
+            part,
+            channel,
+            f"a number from 1 to {INT32_MAX}",
+        )
+    return key, int(value)
+
+
+def unrecognised(part: str, *, allowed: Sequence[str], channel: str) -> ChannelUriError:
+    """Return the error for an option with an unknown key, for the caller to raise."""
+    return refused("unrecognised option", part, channel, f"one of {', '.join(allowed)} with ':' and a value")
+
+
+def refused(what: str, field: str, channel: str, allowed: str) -> ChannelUriError:
     """Return the error for an option, for the caller to raise; it starts with the reference's text."""
+    return refused_as(f"Flow control options - {what}", field, channel, allowed)
+
+
+def refused_as(text: str, field: str, channel: str, allowed: str) -> ChannelUriError:
+    """Return the error of `refused` with another beginning."""
+    found = _IN_URI.search(channel)
+    options = field if found is None else found[1]
     return ChannelUriError(
-        f"Flow control options - {what}, field: {part}, options: fc option {part!r} in {channel}: must be {allowed}",
+        f"{text}, field: {field}, options: {options}: fc option {field!r} in {channel}: must be {allowed}",
         ErrorCode.GENERIC_ERROR,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from aeron_core._native.counter import AtomicCounter
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams
 from aeron_resolvers.system import find_address
 
@@ -71,14 +71,20 @@ class CsvTableNameResolver:
         return name
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return the address of the selected host; the last of several rows with the same name applies."""
+        """Return the address of the selected host; the last of several rows with the same name applies.
+
+        Raises ChannelUriError if the counter of a row says that the resolution fails.
+        """
         chosen = host
         for index, row in enumerate(self._rows):
             if row.name != host:
                 continue
             operation = self._toggles[index].get_acquire() if self._toggles else _USE_INITIAL
             if operation == _USE_NONE:
-                return None
+                raise ChannelUriError(
+                    f"Unable to resolve host=({host}): (forced): the counter of its row is {_USE_NONE}",
+                    ErrorCode.UNKNOWN_HOST,
+                )
             if operation == _USE_INITIAL:
                 chosen = row.initial_host
             elif operation == _USE_OTHER:

@@ -45,6 +45,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 public final class Peer
 {
     private static final long DEADLINE_NS = TimeUnit.SECONDS.toNanos(30);
+    private static final long DRIVER_TIMEOUT_MS = 10_000;
 
     private final Map<Long, Object> objects = new ConcurrentHashMap<>();
     private final AtomicLong lastHandle = new AtomicLong();
@@ -109,7 +110,8 @@ public final class Peer
         return switch (command)
         {
             case "driver" -> keep(launch(args));
-            case "connect" -> keep(connect(args[0]));
+            case "connect" -> keep(connect(args[0], args.length > 1 ? Long.parseLong(args[1]) : DRIVER_TIMEOUT_MS));
+            case "await-closed" -> awaitClosed(object(args[0], Client.class));
             case "publication" -> keep(publication(args));
             case "subscription" -> keep(subscription(args));
             case "send" -> send(object(args[0], Publication.class), Integer.parseInt(args[1]));
@@ -196,11 +198,12 @@ public final class Peer
                 channel, status, ctx, (address, buffer, length) -> false, new RandomLossGenerator(rate, 43)));
     }
 
-    private static Client connect(final String directory)
+    private static Client connect(final String directory, final long driverTimeoutMs)
     {
         final BlockingQueue<PublicationErrorFrame> rejections = new LinkedBlockingQueue<>();
         final Aeron aeron = Aeron.connect(new Aeron.Context()
             .aeronDirectoryName(directory)
+            .driverTimeoutMs(driverTimeoutMs)
             .idleSleepDurationNs(TimeUnit.MILLISECONDS.toNanos(1))
             .errorHandler(error -> System.err.println(error))
             .publicationErrorFrameHandler(frame -> rejections.add(frame.clone())));
@@ -297,6 +300,12 @@ public final class Peer
             // Yield the CPU to the other processes.
             java.util.concurrent.locks.LockSupport.parkNanos(50_000);
         }
+    }
+
+    private static Object awaitClosed(final Client client)
+    {
+        await(client.aeron()::isClosed, "the client to close itself");
+        return "";
     }
 
     private static Object awaitConnected(final Publication publication)
@@ -586,6 +595,8 @@ public final class Peer
     /** Run a command-line tool of the Aeron samples on a driver and return what it prints. */
     private static synchronized String runTool(final String name, final String directory) throws Exception
     {
+        // AeronStat repeats its output otherwise.
+        final String[] options = name.equals("AeronStat") ? new String[]{ "watch=false" } : new String[0];
         final PrintStream stdout = System.out;
         final ByteArrayOutputStream printed = new ByteArrayOutputStream();
         System.setProperty(CommonContext.AERON_DIR_PROP_NAME, directory);
@@ -593,7 +604,7 @@ public final class Peer
         try
         {
             Class.forName("io.aeron.samples." + name)
-                .getMethod("main", String[].class).invoke(null, (Object)new String[0]);
+                .getMethod("main", String[].class).invoke(null, (Object)options);
         }
         finally
         {

@@ -162,8 +162,8 @@ def _images(text: str) -> list[ImageFacts]:
 class JavaClient(JavaObject):
     """A Java client."""
 
-    def __init__(self, peer: JavaPeer, directory: Path) -> None:
-        super().__init__(peer, peer.call("connect", directory))
+    def __init__(self, peer: JavaPeer, directory: Path, driver_timeout_ms: int = 10_000) -> None:
+        super().__init__(peer, peer.call("connect", directory, driver_timeout_ms))
 
     def publication(self, channel: str, stream_id: int = 1001, kind: str = "concurrent") -> JavaPublication:
         """Add a publication, `concurrent` or `exclusive`."""
@@ -172,6 +172,10 @@ class JavaClient(JavaObject):
     def subscription(self, channel: str, stream_id: int = 1001) -> JavaSubscription:
         """Add a subscription."""
         return JavaSubscription(self.peer, self.call("subscription", channel, stream_id))
+
+    def await_closed(self) -> None:
+        """Wait until the client has closed itself."""
+        self.call("await-closed")
 
     def await_rejection(self) -> Rejection:
         """Wait for a rejection."""

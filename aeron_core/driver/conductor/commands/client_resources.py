@@ -57,7 +57,8 @@ class ClientResources:
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             raise CommandRefusedError(
-                f"a publication cannot be a spy: {command.channel}", ErrorCode.INVALID_CHANNEL
+                f"invalid URI scheme or transport: {command.channel}: a publication cannot be a spy",
+                ErrorCode.INVALID_CHANNEL,
             )
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:

@@ -155,11 +155,7 @@ class EndpointEntry:
 
 
 def _as_text(timestamp_offset: int | None) -> str:
-    # Spelled as by the reference, which uses -1 for a missing key.
+    # As the reference shows them, with a blank after the offset; -1 is its value for a key that is missing.
     if timestamp_offset is None:
         return "-1 (not specified)"
-    return (
-        f"{timestamp_offset} (reserved)"
-        if timestamp_offset == RESERVED_VALUE_OFFSET
-        else str(timestamp_offset)
-    )
+    return f"{timestamp_offset} {'(reserved)' if timestamp_offset == RESERVED_VALUE_OFFSET else ''}"

@@ -104,11 +104,12 @@ def check_socket_lengths(
 ) -> None:
     """Raise ChannelUriError if a channel asks for other socket buffer lengths than the endpoint that it shares.
 
-    A channel that sets no length accepts any, or with `requires_defaults` asks for the default.
+    A channel that sets no length accepts any, or with `requires_defaults` asks for the default. The keys of `defaults`
+    are checked in their order.
     """
-    for key in ("so-sndbuf", "so-rcvbuf"):
-        requested = channel.uri.get_size(key, 0) or (defaults[key] if requires_defaults else 0)
-        length = existing.uri.get_size(key, 0) or defaults[key]
+    for key, default in defaults.items():
+        requested = channel.uri.get_size(key, 0) or (default if requires_defaults else 0)
+        length = existing.uri.get_size(key, 0) or default
         if requested and requested != length:
             raise ChannelUriError(
                 f"{key}={requested} does not match existing value of {length or 'OS default'}: "

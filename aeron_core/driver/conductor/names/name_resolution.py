@@ -155,15 +155,18 @@ class NameResolution:
             literal = literal_address(address)
             if literal is not None:
                 return literal
-            host = self._resolver.resolve(address.host, uri_key, again)
+            unresolved = f"Unresolved - {uri_key}={text}, name-and-port={found}"
+            try:
+                host = self._resolver.resolve(address.host, uri_key, again)
+            except ChannelUriError as error:
+                raise ChannelUriError(f"{error}: {unresolved}", error.code) from None
             self._events.note(
                 events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=again, address=host
             )
             if host is None:
                 raise ChannelUriError(
                     f"Unable to resolve host=({address.host}): unknown host {address.host!r}: must be an "
-                    f"address or a name that the name resolver can resolve: "
-                    f"Unresolved - {uri_key}={text}, name-and-port={found}",
+                    f"address or a name that the name resolver can resolve: {unresolved}",
                     ErrorCode.UNKNOWN_HOST,
                 )
             return SocketAddress.of(host, address.port)

@@ -13,7 +13,6 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
     NetworkPublicationLifecycle,
@@ -25,8 +24,8 @@ from aeron_core.driver.conductor.publications.publication_registrar import Publi
 from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
 from aeron_core.driver.conductor.stream_storage import StreamStorage
 from aeron_core.driver.conductor.subscriber_link import reserve_links
-from aeron_core.errors import ErrorCode
-from aeron_core.uri.parameters import PublicationParameters
+from aeron_core.driver.socket_lengths import os_default_sndbuf_length
+from aeron_core.uri.parameters import PublicationParameters, check_mtu_fits_socket
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
@@ -67,7 +66,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             uri,
             self.context.settings.publication_defaults,
             self._find_tagged,
-            has_datagrams=transport.has_datagrams,
+            compares_sockets=False,
         )
         endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
@@ -75,7 +74,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         else:
             transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "channel-snd-ts-offset")
-            self._check_sockets(endpoint, channel, params)
+        self._check_sockets(transport, endpoint, channel, params)
         siblings = [lifecycle for lifecycle in self.lifecycles if lifecycle.endpoint is endpoint]
         lifecycle = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
         new = None
@@ -96,24 +95,30 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         return new
 
     def _check_sockets(
-        self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParameters
+        self,
+        transport: MediaTransport,
+        endpoint: SendEndpointEntry | None,
+        channel: Channel,
+        params: PublicationParameters,
     ) -> None:
         settings = self.context.settings
-        check_socket_lengths(
-            channel,
-            endpoint.channel,
-            {
-                "so-sndbuf": settings.socket_so_sndbuf_length,
-                "so-rcvbuf": settings.socket_so_rcvbuf_length,
-            },
-            requires_defaults=False,
-        )
-        length = endpoint.channel.uri.get_size("so-sndbuf", 0)
-        if endpoint.transport.has_datagrams and length and length < params.mtu:
-            raise CommandRefusedError(
-                f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} so-sndbuf={length} "
-                f"existingChannel={endpoint.channel.uri} channel={channel.uri}: mtu must be at most so-sndbuf",
-                ErrorCode.GENERIC_ERROR,
+        if transport.has_datagrams:
+            check_mtu_fits_socket(
+                channel.uri,
+                params,
+                settings.publication_defaults,
+                existing=None if endpoint is None else endpoint.channel.uri,
+                os_default_length=os_default_sndbuf_length(),
+            )
+        if endpoint is not None:
+            check_socket_lengths(
+                channel,
+                endpoint.channel,
+                {
+                    "so-rcvbuf": settings.socket_so_rcvbuf_length,
+                    "so-sndbuf": settings.socket_so_sndbuf_length,
+                },
+                requires_defaults=False,
             )
 
     def _create(

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent import counter_types
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.publication_log import start_position
 from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
 from aeron_core.driver.sender.network_publication import NetworkPublication
@@ -66,6 +67,7 @@ def _flow_control(
     name, _, options = (params.flow_control or default).partition(",")
     if not channel.is_group and name in _GROUP_FLOW_CONTROLS:
         name, options = default, ""
+    _check_flow_control(context, name, request.command.channel)
     return context.registry.flow_control(
         name,
         FlowControlParams(
@@ -87,6 +89,18 @@ def _flow_control(
             context.errors.record_exception, context=f"flow control {name!r} of {request.command.channel}"
         ),
     )
+
+
+def _check_flow_control(context: DriverContext, name: str, channel: str) -> None:
+    installed = context.registry.names("aeron_flow_controls")
+    if name in installed:
+        return
+    text = (
+        f"Invalid flow control strategy name: {name} from URI"
+        if name
+        else "No flow control strategy name specified, URI"
+    )
+    raise CommandRefusedError(f"{text}: {channel}: fc must begin with one of {', '.join(installed)}")
 
 
 def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> None:

@@ -54,7 +54,7 @@ class ResponseChannels:
         params = PublicationParameters.parse(
             channel.uri,
             self.context.settings.publication_defaults,
-            has_datagrams=self.context.media_of(channel.uri).has_datagrams,
+            compares_sockets=self.context.media_of(channel.uri).has_datagrams,
         )
         requested = params.response_correlation_id
         if params.is_response:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor.endpoints.shared_endpoints import check_socket_lengths
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.socket_lengths import os_default_rcvbuf_length
 from aeron_core.errors import ErrorCode
+from aeron_core.uri.parameters import check_window_fits_socket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,15 +16,22 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.protocol.commands import AddSubscription
+    from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import Channel
+    from aeron_core.uri.channel_uri import ChannelUri
     from aeron_core.uri.parameters import SubscriptionParameters
 
 
-def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
-    """Raise ChannelUriError if `channel` asks for other socket buffer lengths than the endpoint has."""
+def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel, params: SubscriptionParameters) -> None:
+    """Raise ChannelUriError if `channel` asks for other socket buffer lengths than the endpoint has.
+
+    Also if its window is longer than the receive buffer.
+    """
     if endpoint.has_destinations:
         return
     settings = endpoint.context.settings
+    if endpoint.transport.has_datagrams:
+        check_window(channel, params, settings, existing=endpoint.channel.uri)
     check_socket_lengths(
         channel,
         endpoint.channel,
@@ -31,6 +40,23 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
             "so-rcvbuf": settings.socket_so_rcvbuf_length,
         },
         requires_defaults=True,
+    )
+
+
+def check_window(
+    channel: Channel,
+    params: SubscriptionParameters,
+    settings: DriverSettings,
+    *,
+    existing: ChannelUri | None = None,
+) -> None:
+    """Raise ChannelUriError if the window is longer than the socket's receive buffer."""
+    check_window_fits_socket(
+        channel.uri,
+        params,
+        settings.subscription_defaults,
+        existing=existing,
+        os_default_length=os_default_rcvbuf_length(),
     )
 
 

@@ -19,6 +19,7 @@ from aeron_core.driver.conductor.subscriptions.subscription_checks import (
     check_clash,
     check_sockets,
     check_stream_count,
+    check_window,
 )
 from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.protocol import responses
@@ -98,13 +99,15 @@ class SubscriptionRegistrar:
         self._check_congestion_control(params)
         endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
+            if transport.has_datagrams:
+                check_window(channel, params, self.context.settings)
             endpoint = self._open(command, transport, channel, params)
         else:
             transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
-            check_sockets(endpoint, channel)
             others = [each for each in self.all if each.endpoint is endpoint]
             check_clash(others, command, params)
+            check_sockets(endpoint, channel, params)
             check_stream_count(others, command, transport.max_streams)
         subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint=endpoint)
         # If this fails, there is at least one image: the endpoint has other users and need not be closed.
@@ -142,7 +145,7 @@ class SubscriptionRegistrar:
             uri,
             self.context.settings.subscription_defaults,
             self._find_tagged,
-            has_datagrams=self.context.media_of(uri).has_datagrams,
+            compares_sockets=False,
         )
 
     def _check_congestion_control(self, params: SubscriptionParameters) -> None:

@@ -40,7 +40,7 @@ def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> So
     if spec is None:
         return wildcard(family)
     if not spec.is_named:
-        address = resolve(_host_and_port(spec), "interface")
+        address = _resolved(uri, spec, resolve)
         if is_wildcard(address):
             return address
     return find_interface(uri, family, resolve, list_interfaces())
@@ -54,7 +54,7 @@ def find_interface(
     usable = [interface for interface in interfaces if interface.is_up]
     if spec.is_named:
         return _find_by_name(uri, family, spec, usable)
-    wanted = resolve(_host_and_port(spec), "interface")
+    wanted = _resolved(uri, spec, resolve)
     matches = [one for one in usable if _does_prefix_match(wanted, one.address, spec.prefix_length)]
     found = _best(matches)
     if found is None or found.address.family != family:
@@ -104,6 +104,14 @@ def _find_by_name(
 def _named_fault(uri: ChannelUri, what: str, usable: list[Interface]) -> ChannelUriError:
     names = ", ".join(sorted({interface.name for interface in usable}))
     return uri.error(what, f"must be one of {names}")
+
+
+def _resolved(uri: ChannelUri, spec: InterfaceSpec, resolve: Resolve) -> SocketAddress:
+    try:
+        return resolve(_host_and_port(spec), "interface")
+    except ChannelUriError as error:
+        text = f"{error}: could not parse interface='{uri.get('interface', '')}'"
+        raise ChannelUriError(text, error.code) from None
 
 
 def _host_and_port(spec: InterfaceSpec) -> str:

@@ -85,51 +85,78 @@ def detect_gro() -> bool:
 
 
 def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:
-    for option, length in (
-        (socket.SO_SNDBUF, options.sndbuf_length),
-        (socket.SO_RCVBUF, options.rcvbuf_length),
+    for option, name, length in (
+        (socket.SO_SNDBUF, "SO_SNDBUF", options.sndbuf_length),
+        (socket.SO_RCVBUF, "SO_RCVBUF", options.rcvbuf_length),
     ):
         if length > 0:
-            sock.setsockopt(socket.SOL_SOCKET, option, length)
+            _set(sock, socket.SOL_SOCKET, option, length, f"SOL_SOCKET/{name} option to: {length}")
+
+
+def _set(sock: socket.socket, level: int, option: int, value: int | bytes, text: str) -> None:
+    """Set a socket option; `text` names it and its value in the error, as the reference does."""
+    try:
+        sock.setsockopt(level, option, value)
+    except OSError as error:
+        raise OSError(error.errno, f"failed to set {text}: {_text(error)}") from None
 
 
 def _set_multicast_interface(sock: socket.socket, interface: SocketAddress, options: DatagramOptions) -> None:
+    ttl = options.multicast_ttl
     if interface.family == socket.AF_INET6:
-        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, options.interface_index)
-        if options.multicast_ttl > 0:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, options.multicast_ttl)
+        level, index = socket.IPPROTO_IPV6, options.interface_index
+        _set(
+            sock, level, socket.IPV6_MULTICAST_IF, index, f"IPPROTO_IPV6/IPV6_MULTICAST_IF option to: {index}"
+        )
+        if ttl > 0:
+            _set(
+                sock,
+                level,
+                socket.IPV6_MULTICAST_HOPS,
+                ttl,
+                f"IPPROTO_IPV6/IPV6_MULTICAST_HOPS option to: {ttl}",
+            )
         return
-    sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, interface.packed)
-    if options.multicast_ttl > 0:
-        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, options.multicast_ttl)
+    level, text = socket.IPPROTO_IP, f"IPPROTO_IP/IP_MULTICAST_IF option to: {interface.host}"
+    _set(sock, level, socket.IP_MULTICAST_IF, interface.packed, text)
+    if ttl > 0:
+        _set(sock, level, socket.IP_MULTICAST_TTL, ttl, f"IPPROTO_IP/IP_MULTICAST_TTL option to: {ttl}")
 
 
 def _join(sock: socket.socket, options: DatagramOptions) -> None:
     group = options.bind
     # Several sockets on this machine may join the group on the same port.
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    _set(sock, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1, "SOL_SOCKET/SO_REUSEADDR option to: 1")
+    _set(sock, socket.SOL_SOCKET, socket.SO_REUSEPORT, 1, "SOL_SOCKET/SO_REUSEPORT option to: 1")
     is_ipv6 = group.family == socket.AF_INET6
     _receive_joined_groups_only(sock, is_ipv6=is_ipv6)
     _bind(sock, SocketAddress.of("::" if is_ipv6 else "0.0.0.0", group.port))
-    try:
-        if is_ipv6:
-            member = group.packed + struct.pack("=i", options.interface_index)
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, member)
-        else:
-            by = bytes(4) if options.interface is None else options.interface.packed
-            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group.packed + by)
-    except OSError as error:
-        raise OSError(error.errno, f"cannot join {group} on {options.interface}: {_text(error)}") from None
+    if is_ipv6:
+        index = options.interface_index
+        text = (
+            f"IPPROTO_IPV6/IPV6_JOIN_GROUP option to: "
+            f"struct ipv6_mreq{{.ipv6mr_multiaddr={group.host}, .ipv6mr_interface={index}}}"
+        )
+        member = group.packed + struct.pack("=i", index)
+        _set(sock, socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, member, text)
+    else:
+        by = SocketAddress.of("0.0.0.0", 0) if options.interface is None else options.interface
+        text = (
+            f"IPPROTO_IP/IP_ADD_MEMBERSHIP option to: "
+            f"struct ip_mreq{{.imr_multiaddr={group.host}, .imr_interface={by.host}}}"
+        )
+        _set(sock, socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group.packed + by.packed, text)
 
 
 def _receive_joined_groups_only(sock: socket.socket, *, is_ipv6: bool) -> None:
     # By default Linux also delivers datagrams of groups that other sockets on this machine have joined.
-    level, option = (
-        (socket.IPPROTO_IPV6, IPV6_MULTICAST_ALL) if is_ipv6 else (socket.IPPROTO_IP, IP_MULTICAST_ALL)
+    level, option, name = (
+        (socket.IPPROTO_IPV6, IPV6_MULTICAST_ALL, "IPPROTO_IPV6/IPV6_MULTICAST_ALL")
+        if is_ipv6
+        else (socket.IPPROTO_IP, IP_MULTICAST_ALL, "IPPROTO_IP/IP_MULTICAST_ALL")
     )
     try:
-        sock.setsockopt(level, option, 0)
+        _set(sock, level, option, 0, f"{name} option to: 0")
     except OSError as error:
         if error.errno != errno.ENOPROTOOPT:
             raise
@@ -140,14 +167,19 @@ def _bind(sock: socket.socket, address: SocketAddress) -> None:
         sock.bind(address.as_tuple())
     except OSError as error:
         hint = ": another socket has it" if error.errno == errno.EADDRINUSE else ""
-        raise OSError(error.errno, f"cannot bind {address}: {_text(error)}{hint}") from None
+        raise OSError(error.errno, f"failed to bind to address {address}: {_text(error)}{hint}") from None
 
 
 def _connect(sock: socket.socket, address: SocketAddress) -> None:
+    # Python would report another family as a failed name lookup.
+    code = errno.EAFNOSUPPORT if address.family != sock.family else 0
     try:
-        sock.connect(address.as_tuple())
+        if code == 0:
+            sock.connect(address.as_tuple())
     except OSError as error:
-        raise OSError(error.errno, f"cannot connect to {address}: {_text(error)}") from None
+        code = error.errno or errno.EINVAL
+    if code:
+        raise OSError(code, f"failed to connect to address: {address}: {os.strerror(code)}")
 
 
 def _text(error: OSError) -> str:

@@ -71,7 +71,7 @@ def test_a_port_in_use_is_reported_with_the_whole_channel_of_the_client(lone, fi
         (f"{UDP}|control-mode=response|session-id=5", f"{UDP}|session-id=5", "isResponse=false"),
         (f"{UDP}|reliable=false", UDP, "reliable=true"),
         (UDP, f"{UDP}|rejoin=false", "rejoin=false"),
-        (UDP, f"{UDP}|media-rcv-ts-offset=8", "media-rcv-ts-offset=8"),
+        (UDP, f"{UDP}|media-rcv-ts-offset=8", "media-rcv-ts-offset=8 "),
         (f"{UDP}|channel-rcv-ts-offset=8", UDP, "channel-rcv-ts-offset=-1 (not specified)"),
         (UDP, f"{UDP}|channel-rcv-ts-offset=reserved", "channel-rcv-ts-offset=-8 (reserved)"),
     ],
@@ -82,6 +82,118 @@ def test_a_conflict_of_subscriptions_names_what_was_asked_and_both_channels(lone
     error = refusal(lone, lone.client.add_subscription_async(second, 1))
 
     assert f"{EXISTS}: {text} existingChannel={first} channel={second}" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ("", "so-sndbuf=64k", "so-sndbuf=65536 does not match existing value of OS default:"),
+        ("so-sndbuf=64k", "so-sndbuf=32k", "so-sndbuf=32768 does not match existing value of 65536:"),
+        ("", "so-rcvbuf=256k", "so-rcvbuf=262144 does not match existing value of 131072:"),
+        ("so-rcvbuf=256k", "", "so-rcvbuf=131072 does not match existing value of 262144:"),
+        (
+            "",
+            "so-rcvbuf=64k",
+            "Initial window greater than SO_RCVBUF for channel: rcv-wnd=131072 so-rcvbuf=65536",
+        ),
+        (
+            "so-rcvbuf=256k",
+            "rcv-wnd=256k",
+            "Initial window greater than SO_RCVBUF for channel: rcv-wnd=262144 so-rcvbuf=131072",
+        ),
+        ("", "rcv-wnd=1m|so-rcvbuf=64k|reliable=false", f"{EXISTS}: reliable=false"),
+        ("", "so-sndbuf=64k|rejoin=false", f"{EXISTS}: rejoin=false"),
+    ],
+)
+def test_a_subscription_with_other_socket_buffers_is_refused_with_both_channels(lone, first, second, text):
+    existing, channel = (f"{UDP}|{query}".rstrip("|") for query in (first, second))
+    lone.add_subscription(existing, 1)
+
+    error = refusal(lone, lone.client.add_subscription_async(channel, 1))
+
+    assert f"{text} existingChannel={existing} channel={channel}" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ("", "so-sndbuf=64k", "so-sndbuf=65536 does not match existing value of OS default:"),
+        ("", "so-rcvbuf=64k|so-sndbuf=64k", "so-rcvbuf=65536 does not match existing value of 131072:"),
+        ("so-sndbuf=4k", "mtu=8k|so-sndbuf=16k", "SO_SNDBUF for endpoint: mtu=8192 so-sndbuf=4096"),
+    ],
+)
+def test_a_publication_with_other_socket_buffers_is_refused_with_both_channels(lone, first, second, text):
+    existing, channel = (f"{UDP}|{query}".rstrip("|") for query in (first, second))
+    lone.add_publication(existing, 1)
+
+    error = refusal(lone, lone.client.add_publication_async(channel, 2))
+
+    assert f"{text} existingChannel={existing} channel={channel}" in str(error)
+
+
+def test_without_a_configured_receive_buffer_the_window_is_compared_with_the_system_default(start_driver):
+    lone = start_driver(socket_so_rcvbuf_length=0)
+    channel = f"{UDP}|rcv-wnd=1g"
+
+    error = refusal(lone, lone.client.add_subscription_async(channel, 1))
+
+    assert (
+        f"Initial window greater than SO_RCVBUF for channel: rcv-wnd=1073741824 so-rcvbuf=0 (OS default) "
+        f"channel={channel}" in str(error)
+    )
+
+
+@pytest.mark.parametrize(
+    ("fc", "text"),
+    [
+        ("nope,g:1", "Invalid flow control strategy name: nope from URI: {channel}"),
+        (",g:1", "No flow control strategy name specified, URI: {channel}"),
+        ("min,x:1", "Flow control options - unrecognised option, field: x:1, options: min,x:1"),
+        ("min,,", "Flow control options - unrecognised option, field: , options: min,,"),
+        ("min,g:", "Flow control options - unrecognised option, field: g:, options: min,g:"),
+        ("tagged,t:", "Flow control options - unrecognised option, field: t:, options: tagged,t:"),
+        ("max,g:1", "Flow control options - unrecognised option, field: g:1, options: max,g:1"),
+        ("min,g:1a", "Flow control options - invalid group, field: g:1a, options: min,g:1a"),
+        ("min,g:/", "Group count invalid, field: g:/, options: min,g:/"),
+        ("min,g:/a", "Group count invalid, field: g:/a, options: min,g:/a"),
+        ("min,g:1/99999999999", "Group count invalid, field: g:1/99999999999, options: min,g:1/9999"),
+        ("min,g:1/2147483648", "Group count invalid, field: g:1/2147483648, options: min,g:1/2147483648"),
+        ("min,t:5x", "Flow control options - invalid timeout, field: t:5x, options: min,t:5x"),
+        (
+            f"min,g:{'1' * 70}",
+            f"Flow control options - number field too long (found 70, max 63), field: {'1' * 70}, options: min,g:1",
+        ),
+        (
+            "max,rrwm:0",
+            "Flow control options - invalid flow control retransmit receiver window multiple, field: rrwm:0, "
+            "options: max,rrwm:0",
+        ),
+    ],
+)
+def test_an_invalid_flow_control_is_named_with_its_field_and_options(lone, fc, text):
+    channel = f"aeron:udp?control=127.0.0.1:20121|control-mode=dynamic|fc={fc}"
+
+    error = refusal(lone, lone.client.add_publication_async(channel, 1))
+
+    assert text.format(channel=channel) in str(error)
+    (record,) = lone.driver.errors()
+    assert record.text.startswith("(22) Invalid argument")
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("mtu=33", "mtuLength must be a multiple of FRAME_ALIGNMENT: mtuLength=33"),
+        ("mtu=32", "mtuLength must be a > HEADER_LENGTH and <= MAX_UDP_PAYLOAD_LENGTH: mtuLength=32"),
+        (
+            "session-id=99999999999",
+            "could not parse session-id=99999999999 as int32_t in URI: Numerical result out of range",
+        ),
+        ("init-term-id=1|term-id=2|term-offset=x", "could not parse term-offset=x in URI: "),
+    ],
+)
+def test_an_invalid_number_in_a_channel_is_named(lone, query, text):
+    assert text in str(refusal(lone, lone.client.add_publication_async(f"{UDP}|{query}", 1)))
 
 
 def test_a_bad_response_correlation_id_is_logged(lone):
@@ -108,6 +220,14 @@ def test_an_unknown_scheme_or_medium_is_an_invalid_channel(lone, add, channel):
     assert error.code is ErrorCode.INVALID_CHANNEL
     (record,) = lone.driver.errors()
     assert record.text.startswith("(-1) invalid channel")
+
+
+@pytest.mark.parametrize("channel", [f"aeron-spy:{UDP}", "aeron-spy:aeron:ipc"])
+def test_a_publication_to_a_spy_is_an_invalid_channel(lone, channel):
+    error = refusal(lone, lone.client.add_publication_async(channel, 1))
+
+    assert f"invalid URI scheme or transport: {channel}" in str(error)
+    assert error.code is ErrorCode.INVALID_CHANNEL
 
 
 @pytest.mark.parametrize(

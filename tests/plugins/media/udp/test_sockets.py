@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 import time
 
@@ -202,17 +203,42 @@ def test_a_failure_is_an_error_code_and_not_an_exception(opened):
 def test_a_port_in_use_is_named(opened):
     address = opened().channel.local_address()
 
-    with pytest.raises(OSError, match=f"cannot bind {address}: .*: another socket has it") as caught:
+    with pytest.raises(
+        OSError, match=f"failed to bind to address {address}: .*: another socket has it"
+    ) as caught:
         opened(address)
 
     assert caught.value.errno == errno.EADDRINUSE
 
 
 def test_an_address_of_another_machine_is_named(opened):
-    with pytest.raises(OSError, match=r"cannot bind 203\.0\.113\.9:0: ") as caught:
+    with pytest.raises(OSError, match=r"failed to bind to address 203\.0\.113\.9:0: ") as caught:
         opened(SocketAddress.of("203.0.113.9", 0))
 
     assert caught.value.errno == errno.EADDRNOTAVAIL
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("[::1]:20121", errno.EAFNOSUPPORT), ("255.255.255.255:20121", errno.EACCES)],
+)
+def test_an_address_that_cannot_be_connected_is_named(opened, address, code):
+    host, _, port = address.rpartition(":")
+
+    with pytest.raises(OSError, match=re.escape(f"failed to connect to address: {address}: ")) as caught:
+        opened(connect=SocketAddress.of(host.strip("[]"), int(port)))
+
+    assert caught.value.errno == code
+
+
+def test_a_buffer_length_that_is_refused_is_named_with_its_option(opened, monkeypatch):
+    # The kernel accepts any length: this socket option does not exist for it.
+    monkeypatch.setattr(socket, "SO_SNDBUF", 0x7FFF)
+
+    with pytest.raises(OSError, match="failed to set SOL_SOCKET/SO_SNDBUF option to: 4096: ") as caught:
+        opened(sndbuf_length=4096)
+
+    assert caught.value.errno == errno.ENOPROTOOPT
 
 
 def test_buffer_lengths_are_set(opened):

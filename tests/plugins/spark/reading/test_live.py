@@ -210,5 +210,7 @@ def test_an_address_in_use_is_reported(reader, driver):
     ):
         live = reader(channel=taken.resolved_channel())
 
-        with pytest.raises(RegistrationError, match=r"cannot bind 127\.0\.0\.1:.*: another socket has it"):
+        with pytest.raises(
+            RegistrationError, match=r"failed to bind to address 127\.0\.0\.1:.*: another socket has it"
+        ):
             live.initialOffset()
