@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.protocol.commands import AddSubscription
-    from aeron_core.settings import DriverSettings
+    from aeron_core.settings.driver import DriverFields
     from aeron_core.spi.media import Channel
     from aeron_core.uri.channel_uri import ChannelUri
     from aeron_core.uri.parameters import SubscriptionParameters
@@ -46,7 +46,7 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel, params: Subs
 def check_window(
     channel: Channel,
     params: SubscriptionParameters,
-    settings: DriverSettings,
+    settings: DriverFields,
     *,
     existing: ChannelUri | None = None,
 ) -> None:
