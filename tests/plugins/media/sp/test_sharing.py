@@ -131,7 +131,7 @@ def test_channels_that_share_a_socket_must_have_images_for_its_longest_messages(
 
 def test_subscriptions_to_a_socket_must_agree_on_its_keys(pairing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: is 8 for the channels"):
+    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: must be 8, as in the channels"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
 
 
@@ -140,7 +140,7 @@ def test_subscriptions_to_a_socket_must_agree_on_its_keys(pairing):
 )
 def test_subscriptions_to_a_socket_must_agree_on_its_images(pairing, key, existing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=rf"{key} in .*: is {existing} for the channels"):
+    with pytest.raises(RegistrationError, match=rf"{key} in .*: must be {existing}, as in the channels"):
         pair.result(pair.client.add_subscription_async(f"{LISTENING}|{key}", STREAM + 1))
 
 
