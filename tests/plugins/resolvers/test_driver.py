@@ -278,5 +278,5 @@ def test_bootstrap_names_are_resolved_by_the_fallback(simulation):
 
 
 def test_the_driver_resolver_cannot_be_its_own_fallback(simulation):
-    with pytest.raises(ConfigurationError, match="resolver_fallback=driver: must be another one"):
+    with pytest.raises(ConfigurationError, match="resolver_fallback=driver: must be another resolver"):
         start(simulation, "one", "10.0.0.1", resolver_fallback="driver")
