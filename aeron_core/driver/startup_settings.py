@@ -39,7 +39,7 @@ class PluginSections(Mapping[str, "SettingsModel"]):
         for name in given:
             if name not in self._names:
                 raise ConfigurationError(
-                    f"section {name!r}: installed plugins have {', '.join(self._names) or 'none'}"
+                    f"section {name!r}: must be one of the installed plugins: {', '.join(self._names) or 'none'}"
                 )
         for name in self._names:
             if name in given or is_section_set(name):
