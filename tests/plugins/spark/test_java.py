@@ -70,7 +70,7 @@ def test_an_invalid_java_home_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
     with pytest.raises(
-        ConfigurationError, match=r"JAVA_HOME=.*: has no bin/java: must be the folder of a Java"
+        ConfigurationError, match=r"JAVA_HOME=.*: has no bin/java: must be the folder of Java"
     ):
         find_java_home()
 
