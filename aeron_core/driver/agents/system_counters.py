@@ -32,7 +32,6 @@ class SystemCounterLabels:
 
 def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     """Yield the attribute name and the label of each system counter, in the order of their ids."""
-    mode = labels.threading_mode
     version = SOFTWARE_VERSION
     yield "bytes_sent", "Bytes sent"
     yield "bytes_received", "Bytes received"
@@ -64,18 +63,7 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "loss_gap_fills", "Loss gap fills"
     yield "client_timeouts", "Client liveness timeouts"
     yield "resolution_changes", f"Resolution changes: driverName={labels.driver_name}"
-    # As in the reference, labels show mode and threshold: a tool reads nothing but the counters.
-    for role, threshold_ns in (
-        ("Conductor", labels.conductor_threshold_ns),
-        ("Sender", labels.sender_threshold_ns),
-        ("Receiver", labels.receiver_threshold_ns),
-    ):
-        threshold = format_duration_ns(threshold_ns)
-        yield f"{role.lower()}_max_cycle_time", f"{role} max cycle time doing its work in ns: {mode}"
-        yield (
-            f"{role.lower()}_cycle_time_threshold_exceeded",
-            f"{role} work cycle exceeded threshold count: threshold={threshold} {mode}",
-        )
+    yield from _cycle_times(labels)
     threshold = format_duration_ns(labels.name_resolver_threshold_ns)
     yield "name_resolver_max_time", "NameResolver max time in ns"
     yield (
@@ -94,6 +82,24 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "control_protocol_version", "Control protocol version"
     yield "status_messages_rejected", "Status Messages rejected"
     yield "native_resource_agent_fails", "Failed offers to NativeResourceAgentProxy"
+
+
+def _cycle_times(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
+    # As in the reference, labels show mode and threshold: a tool reads nothing but the counters.
+    for role, threshold_ns in (
+        ("Conductor", labels.conductor_threshold_ns),
+        ("Sender", labels.sender_threshold_ns),
+        ("Receiver", labels.receiver_threshold_ns),
+    ):
+        threshold = format_duration_ns(threshold_ns)
+        yield (
+            f"{role.lower()}_max_cycle_time",
+            f"{role} max cycle time doing its work in ns: {labels.threading_mode}",
+        )
+        yield (
+            f"{role.lower()}_cycle_time_threshold_exceeded",
+            f"{role} work cycle exceeded threshold count: threshold={threshold} {labels.threading_mode}",
+        )
 
 
 def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter:

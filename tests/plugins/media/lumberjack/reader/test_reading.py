@@ -389,7 +389,11 @@ def test_windows_without_events_neither_extend_timeouts_nor_block(reading):
             "ack=consumed in .*: must be received, as in the channels that already share this address",
         ),
         ("", "|ack=received", "ack=received in .*: must be consumed, as in the channels"),
-        ("|max-connections=2", "|max-connections=3", "max-connections=3 in .*: must be 2, as in the channels"),
+        (
+            "|max-connections=2",
+            "|max-connections=3",
+            "max-connections=3 in .*: must be 2, as in the channels",
+        ),
         ("", "|idle-timeout=90s", "idle-timeout=90s in .*: must be 60s, as in the channels"),
         ("", "|rcv-wnd=64k", r"rcv-wnd=64k in .*: must be \(unset\), as in the channels"),
         ("|term-length=1m", "", "term-length=8m in .*: must be 1m, as in the channels"),
