@@ -72,8 +72,7 @@ def stat(  # noqa: PLR0913 - the options of the command
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
     elif output is CounterFormat.PROMETHEUS:
-        # Lazy: prometheus_client is needed for this format only.
-        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415
+        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415 - imports prometheus_client: only for this format
 
         print(prometheus_text(lambda: selection.of(files)), end="")
     else:
