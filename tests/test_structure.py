@@ -8,12 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = (ROOT / "aeron_core", *sorted(ROOT.glob("plugins/*/*_*/")))
 
 MAX_MODULES = 20
 MAX_FUNCTION_LINES = 60
 
+_REASON = re.compile(r"# noqa: (\w+, )*PLC0415 - \w")
 _NATIVE_CLASS = re.compile(r"^\s*(?:cdef |cpdef )?class (\w+)", re.M)
 _NATIVE_FUNCTION = re.compile(
     r"^( *)(?:def|cdef|cpdef)\s(?!class|struct|enum|extern|union).*?\b(\w+)\(", re.M
@@ -140,6 +143,57 @@ def test_no_modules_of_a_package_import_each_other_in_a_cycle():
         edges += sum(map(len, graph.values()))
         assert cycles(graph) == []
     assert edges > 0
+
+
+def imports_in_functions(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of the first line of each import statement within a function, once."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    numbers = {
+        node.lineno
+        for function in ast.walk(ast.parse(text))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    for number in sorted(numbers):
+        yield number, lines[number - 1]
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_reason"),
+    [
+        ("# noqa: PLC0415 - optional", True),
+        ("# noqa: F401, PLC0415 - optional", True),
+        ("# noqa: PLC0415", False),
+        ("# noqa: PLC0415 - ", False),
+        ("# noqa: F401 - optional", False),
+        ("# optional", False),
+    ],
+)
+def test_a_reason_follows_the_code_of_the_rule(comment, is_reason):
+    assert (_REASON.search(comment) is not None) == is_reason
+
+
+def test_imports_of_a_function_and_of_its_functions_are_found(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(
+        "import a\ndef f():\n    import b\n    def g():\n        from c import (\n            d,\n        )\n"
+    )
+
+    assert list(imports_in_functions(module)) == [(3, "    import b"), (5, "        from c import (")]
+
+
+def test_imports_within_functions_state_their_reason():
+    found = {
+        shown(path, number): line.strip()
+        for package in PACKAGES
+        for path in files(package, ".py")
+        for number, line in imports_in_functions(path)
+    }
+
+    assert len(found) > 10
+    assert {place: line for place, line in found.items() if not _REASON.search(line)} == {}
 
 
 def native_functions(text: str) -> Iterator[tuple[str, int, int]]:

@@ -71,8 +71,7 @@ def checked_channels(
     try:
         yield
     except RegistrationError as error:
-        # Lazy: imports all plugins, and only a refusal needs them.
-        from aeron_core.cli.channel_faults import is_wrong_channel  # noqa: PLC0415
+        from aeron_core.cli.channel_faults import is_wrong_channel  # noqa: PLC0415 - imports all plugins: only for a refusal
 
         if any(is_wrong_channel(channel, is_publication=True) for channel in publications) or any(
             is_wrong_channel(channel, is_publication=False) for channel in subscriptions

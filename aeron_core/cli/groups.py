@@ -118,8 +118,7 @@ class ProgramGroup(LazyGroup):
         if self._found is None:
             app = typer.Typer(rich_markup_mode=None, add_completion=False)
             app.callback()(_no_options)
-            # Lazy: imports pydantic, and then all plugins.
-            from aeron_core.registry import Registry  # noqa: PLC0415
+            from aeron_core.registry import Registry  # noqa: PLC0415 - imports pydantic, and then all plugins
 
             try:
                 Registry.load().add_commands(app)
@@ -171,8 +170,7 @@ def commands_of(app: typer.Typer) -> Mapping[str, Any]:
 
 def installed_plugins() -> list[EntryPoint]:
     """Return the entry points of all plugins, once each: an editable install may list its own twice."""
-    # Lazy: commands of the index need no metadata.
-    from importlib.metadata import entry_points  # noqa: PLC0415
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import: commands of the index need no metadata
 
     found = entry_points(group=ENTRY_POINTS)
     return list({(distribution_of(point), point.name): point for point in found}.values())

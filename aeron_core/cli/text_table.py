@@ -70,10 +70,9 @@ def print_table(
     if not sys.stdout.isatty():
         print("\n".join([*title.splitlines(), *table_lines(header, rows, right)]))
         return
-    # Lazy: see above.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415 - rich is slow to import: only for a table on a terminal
+    from rich.table import Table  # noqa: PLC0415 - rich is slow to import: only for a table on a terminal
+    from rich.text import Text  # noqa: PLC0415 - rich is slow to import: only for a table on a terminal
 
     table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
     for name in header:

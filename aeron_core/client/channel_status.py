@@ -10,9 +10,9 @@ import struct
 from enum import IntEnum
 from typing import Final
 
+from aeron_core.concurrent.counter_types import LOCAL_SOCKADDR
 from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
 
-LOCAL_SOCKET_ADDRESS_TYPE_ID: Final = 14
 # Fields of the key: the channel status counter, the length of the address, the address.
 _KEY: Final = struct.Struct("<ii")
 _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)")
@@ -43,7 +43,7 @@ def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
         return []
     addresses = []
     for record in counters:
-        if record.type_id != LOCAL_SOCKET_ADDRESS_TYPE_ID or record.value != ChannelStatus.ACTIVE:
+        if record.type_id != LOCAL_SOCKADDR or record.value != ChannelStatus.ACTIVE:
             continue
         channel_status_id, length = _KEY.unpack_from(record.key)
         if channel_status_id == status_id and length > 0:

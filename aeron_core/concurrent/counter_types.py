@@ -11,7 +11,7 @@
 
 A key that is too long for its field is cut; the label then has more of it.
 
-Not here: the counters of the driver itself (`driver.agents.system_counters`) and the allocation of counters.
+Not here: names and labels of the system counters (`driver.agents.system_counters`), and the allocation of counters.
 Source: aeron_position.c, aeron_counters.h.
 """
 
@@ -25,6 +25,8 @@ from aeron_core.frozen import frozen
 if TYPE_CHECKING:
     from aeron_core.concurrent.counters import CounterRecord
 
+#: Counters of the driver itself, whose ids are fixed.
+SYSTEM: Final = 0
 PUBLISHER_LIMIT: Final = 1
 SENDER_POSITION: Final = 2
 RECEIVER_HWM: Final = 3
@@ -64,6 +66,9 @@ STREAM_TYPES: Final = frozenset(
         RECEIVER_NAKS_SENT,
     }
 )
+
+#: Id of the system counter that holds the version of the control protocol. Source: aeron_system_counters.h.
+SYSTEM_CONTROL_PROTOCOL_VERSION: Final = 43
 
 #: Owner of the counters that the driver keeps.
 DRIVER_OWNER_ID: Final = -1

@@ -79,7 +79,7 @@ class Variable(ABC):
         return ""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        from pydantic_core import core_schema  # noqa: PLC0415 - only pydantic calls this
+        from pydantic_core import core_schema  # noqa: PLC0415 - imports pydantic: only pydantic calls this
 
         return core_schema.no_info_plain_validator_function(self.check)
 

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from aeron_core.concurrent import counter_types as types
 from aeron_core.concurrent.counter_types import owner_of
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID, SystemCounterLabels, labelled
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 
 #: System counters that may decrease, or that are not counts.
 _SYSTEM_GAUGES: Final = frozenset(
@@ -74,7 +74,7 @@ class DriverCollector(Collector):
 
     def _add(self, record: CounterRecord, families: dict[str, Metric]) -> Iterator[Metric]:
         owner = owner_of(record) if record.type_id in _STREAM_METRICS else None
-        if record.type_id == SYSTEM_COUNTER_TYPE_ID and record.id < len(_SYSTEM_NAMES):
+        if record.type_id == types.SYSTEM and record.id < len(_SYSTEM_NAMES):
             yield _system_metric(record)
         elif owner is not None:
             name, text, grows = _STREAM_METRICS[record.type_id]

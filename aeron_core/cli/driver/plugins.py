@@ -52,8 +52,7 @@ def _plugins() -> list[_Plugin]:
             )
             for point in points
         ]
-    # Lazy: imports pydantic, and then all plugins.
-    from aeron_core.registry import Registry  # noqa: PLC0415
+    from aeron_core.registry import Registry  # noqa: PLC0415 - imports pydantic, and then all plugins
 
     return [
         _Plugin(

@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
@@ -100,8 +101,6 @@ class _Receiver:
 
 def _sum_up(display: RateDisplay, *, json: bool, to_stdout: bool) -> None:
     if json:
-        import json as encoder  # noqa: PLC0415 - an option has the name of the module
-
-        print(encoder.dumps(display.summary()), file=sys.stdout if to_stdout else sys.stderr)
+        print(dumps(display.summary()), file=sys.stdout if to_stdout else sys.stderr)
     else:
         print_stderr(display.sentence("received"))

@@ -19,9 +19,8 @@ def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
     if once or not sys.stdout.isatty():
         print(page(), flush=True)
         return
-    # Lazy: rich takes longer to import than a tool takes that shows its page once.
-    from rich.live import Live  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.live import Live  # noqa: PLC0415 - rich is slow to import: only for a page that is updated
+    from rich.text import Text  # noqa: PLC0415 - rich is slow to import: only for a page that is updated
 
     with Interrupt() as interrupt, Live(screen=True, auto_refresh=False) as live:
         while not interrupt:

@@ -17,9 +17,8 @@ from aeron_core.cli.text_table import BOLD, CYAN, DIM, RED, painted
 from aeron_core.cli.tools.driver_files import DriverFiles, date_of
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
-from aeron_core.concurrent.counter_types import STREAM_TYPES, owner_of
+from aeron_core.concurrent.counter_types import STREAM_TYPES, SYSTEM, owner_of
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID
 from aeron_core.errors import ConfigurationError
 
 _RULE_WIDTH = 70  # as AeronStat
@@ -72,8 +71,7 @@ def stat(  # noqa: PLR0913 - the options of the command
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
     elif output is CounterFormat.PROMETHEUS:
-        # Lazy: prometheus_client is needed for this format only.
-        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415
+        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415 - imports prometheus_client: only for this format
 
         print(prometheus_text(lambda: selection.of(files)), end="")
     else:
@@ -92,8 +90,8 @@ class _Selection:
 
     def reason(self, files: DriverFiles) -> str:
         """Return why no counter matches: an unknown type, or the combination of all options."""
-        streams = {_begin(record) for record in files.counters if record.type_id != SYSTEM_COUNTER_TYPE_ID}
-        known = ", ".join([str(SYSTEM_COUNTER_TYPE_ID), *sorted(streams)])
+        streams = {_begin(record) for record in files.counters if record.type_id != SYSTEM}
+        known = ", ".join([str(SYSTEM), *sorted(streams)])
         strange = set(self.types) - {name for record in files.counters for name in _names(record)}
         if strange:
             return f"no counter has type {', '.join(sorted(strange))}; present: {known}"

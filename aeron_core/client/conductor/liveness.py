@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
+from aeron_core.concurrent.counter_types import CLIENT_HEARTBEAT
 from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
 from aeron_core.errors import ClientTimeoutError, DriverTimeoutError
 from aeron_core.version import SOFTWARE_VERSION
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from aeron_core.client.conductor.driver_proxy import DriverProxy
     from aeron_core.settings.client import ClientFields
 
-# Source: AERON_COUNTER_CLIENT_HEARTBEAT_TIMESTAMP_TYPE_ID.
-HEARTBEAT_TYPE_ID: Final = 11
 _NS_PER_MS: Final = 1_000_000
 
 
@@ -85,7 +84,7 @@ class Liveness:
 
     def _keep_alive(self, now_ms: int) -> None:
         if self._heartbeat is None:
-            counter_id = self._counters.find(HEARTBEAT_TYPE_ID, self._driver.client_id)
+            counter_id = self._counters.find(CLIENT_HEARTBEAT, self._driver.client_id)
             if counter_id == NULL_COUNTER_ID:
                 return
             self._heartbeat = self._counters.counter(counter_id)
@@ -99,7 +98,7 @@ class Liveness:
     def _is_own(self, counter_id: int) -> bool:
         return (
             self._counters.state(counter_id) == wire.COUNTER_STATE_ALLOCATED
-            and self._counters.type_id(counter_id) == HEARTBEAT_TYPE_ID
+            and self._counters.type_id(counter_id) == CLIENT_HEARTBEAT
             and self._counters.registration_id(counter_id) == self._driver.client_id
         )
 

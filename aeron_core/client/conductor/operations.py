@@ -23,6 +23,7 @@ from aeron_core.client.publications.exclusive_publication import ExclusivePublic
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.concurrent import counter_types
 from aeron_core.errors import ClosedError, NotConnectedError
 from aeron_core.protocol import commands
 
@@ -38,9 +39,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 _P = TypeVar("_P", Publication, ExclusivePublication)
 
-# Source: AERON_SYSTEM_COUNTER_TYPE_ID, AERON_SYSTEM_COUNTER_CONTROL_PROTOCOL_VERSION.
-_SYSTEM_COUNTER_TYPE_ID: Final = 0
-_CONTROL_PROTOCOL_COUNTER_ID: Final = 43
 _INT32: Final = 1 << 31
 # A field of AddSubscription that drivers ignore.
 _NO_CORRELATION_ID: Final = -1
@@ -134,10 +132,11 @@ class ClientOperations:
         """Request an unused session id of the stream; choose one at random if the driver is too old to answer."""
         stream_id = int32_of(stream_id, "stream_id")
         counters = self._conductor.counters
+        counter_id = counter_types.SYSTEM_CONTROL_PROTOCOL_VERSION
         is_known = (
-            counters.state(_CONTROL_PROTOCOL_COUNTER_ID) == wire.COUNTER_STATE_ALLOCATED
-            and counters.type_id(_CONTROL_PROTOCOL_COUNTER_ID) == _SYSTEM_COUNTER_TYPE_ID
-            and counters.value(_CONTROL_PROTOCOL_COUNTER_ID) >= wire.CONTROL_PROTOCOL_VERSION
+            counters.state(counter_id) == wire.COUNTER_STATE_ALLOCATED
+            and counters.type_id(counter_id) == counter_types.SYSTEM
+            and counters.value(counter_id) >= wire.CONTROL_PROTOCOL_VERSION
         )
         if not is_known:
             return random.randrange(-_INT32, _INT32)

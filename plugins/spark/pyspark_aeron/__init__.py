@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # Lazy: every driver imports this package for its plugin, and pyspark takes a quarter of a second.
     if name != "DefaultSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - see above
+        from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - pyspark is slow to import, and every driver imports this package
     except ImportError as error:
         raise AttributeError(f"{__name__}.{name} needs pyspark: {error}") from error
     return AeronDataSource

@@ -79,7 +79,7 @@ def selected_columns(options: SourceOptions, schema: StructType) -> tuple[str, .
 
 def arrow_schema(options: SourceOptions, names: tuple[str, ...]) -> pa.Schema:
     """Return the schema of all Arrow batches with these columns."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - slow to import: only for batches
 
     types = {
         "bigint": pa.int64(),

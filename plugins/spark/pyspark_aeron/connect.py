@@ -27,7 +27,7 @@ def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
     """
     _check_packages()
     from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
     _await_server(url)
     try:
@@ -41,10 +41,10 @@ def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
 
 def _check_packages() -> None:
     try:
-        import google.rpc  # noqa: F401, PLC0415
-        import grpc  # noqa: F401, PLC0415
-        import grpc_status  # noqa: F401, PLC0415
-        import zstandard  # noqa: F401, PLC0415
+        import google.rpc  # noqa: F401, PLC0415 - optional
+        import grpc  # noqa: F401, PLC0415 - optional
+        import grpc_status  # noqa: F401, PLC0415 - optional
+        import zstandard  # noqa: F401, PLC0415 - optional
     except ImportError as error:
         raise ConfigurationError(
             f"Spark Connect needs more packages ({error}): pip install 'aeron-core[spark-connect]'"
@@ -53,9 +53,9 @@ def _check_packages() -> None:
 
 def _await_server(url: str) -> None:
     """Wait until the server accepts connections: Spark's own client would retry silently for ten minutes."""
-    import grpc  # noqa: PLC0415
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-    from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415
+    import grpc  # noqa: PLC0415 - optional
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
+    from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - needs grpc
 
     try:
         channel = DefaultChannelBuilder(url).toChannel()

@@ -58,7 +58,7 @@ def decode_raw(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
 def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn the payload into `text`; invalid UTF-8 becomes replacement characters."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 
     _take_options("utf8", options, {})
     return frame.withColumn("text", F.col(PAYLOAD).cast("string")).drop(PAYLOAD)
@@ -69,7 +69,7 @@ def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
     A payload that is not valid JSON yields nulls, and its text in `_corrupt`.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 
     taken = _take_options("json", options, {"schema": ""})
     text = F.col(PAYLOAD).cast("string")
@@ -87,7 +87,7 @@ def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame
 
     A payload that is not valid JSON yields nulls, and its text in `_corrupt`.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 
     _take_options("lumberjack", options, {})
     text = F.col(PAYLOAD).cast("string")
@@ -107,8 +107,8 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     Of the other columns only `position` and `recording_id` stay. A payload that is not an Arrow IPC stream, or has
     columns that cannot be cast to `schema`, fails the query with its position.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
-    from pyspark.sql.types import StructType  # noqa: PLC0415
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - needs pyarrow
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second
 
     taken = _take_options("arrow-ipc", options, {"schema": None})
     kept = [name for name in ("recording_id", "position") if name in frame.columns]
@@ -130,7 +130,7 @@ class _ArrowRows:
         self._wanted = wanted
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415 - for executors only
 
         for batch in batches:
             kept = [batch.column(name).to_pylist() for name in self._kept]
@@ -152,7 +152,7 @@ class _ArrowRows:
 
     def _columns(self, row: pa.RecordBatch, where: Mapping[str, int]) -> list[pa.Array]:
         """Return the columns of the schema, cast to its types."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415 - for executors only
 
         try:
             return [row.column(field.name).cast(field.type) for field in self._wanted]

@@ -62,7 +62,7 @@ def session(
 def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
     """Return the session; raises ConfigurationError with Java's message, or a hint where to find it."""
     from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415 - of pyspark
-    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
 
     failure = f"Spark does not start with master {master}"
     try:

@@ -1,6 +1,7 @@
 """Data source of the format `aeron`.
 
-Imports are lazy throughout: Spark imports this module in every look-up of a format, which must stay fast.
+Spark imports this module in every look-up of a format, which must stay fast: whatever imports pydantic, numpy or
+pyarrow is imported by the method that needs it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
+
+from aeron_core.errors import ConfigurationError
+from pyspark_aeron.columns import ddl_of, selected_columns
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -28,33 +32,29 @@ class AeronDataSource(DataSource):
 
     def schema(self) -> StructType | str:
         """Return the columns that the options select, as DDL."""
-        from pyspark_aeron.columns import ddl_of  # noqa: PLC0415
-        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
+        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415 - imports pydantic
 
         return ddl_of(SourceOptions.parse(self.options))
 
     def reader(self, schema: StructType) -> BatchReader:
         """Return a batch reader of the columns of `schema`."""
-        from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
-        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
-        from pyspark_aeron.reading.batch_reader import BatchReader  # noqa: PLC0415
+        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415 - imports pydantic
+        from pyspark_aeron.reading.batch_reader import BatchReader  # noqa: PLC0415 - imports numpy
 
         options = SourceOptions.parse(self.options)
         return BatchReader(options, selected_columns(options, schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         """Return a streaming reader of the columns of `schema`."""
-        from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
-        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
-        from pyspark_aeron.reading.stream_reader import StreamReader  # noqa: PLC0415
+        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415 - imports pydantic
+        from pyspark_aeron.reading.stream_reader import StreamReader  # noqa: PLC0415 - imports numpy
 
         options = SourceOptions.parse(self.options)
         return StreamReader(options, selected_columns(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Return a writer for the rows of a job; raises ConfigurationError for overwrite."""
-        from aeron_core.errors import ConfigurationError  # noqa: PLC0415
-        from pyspark_aeron.writing.sink import BatchWriter  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import BatchWriter  # noqa: PLC0415 - imports pyarrow
 
         if overwrite:
             raise ConfigurationError(
@@ -64,14 +64,14 @@ class AeronDataSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
         """Return a writer for the batches of a streaming query."""
-        from pyspark_aeron.writing.sink import StreamWriter  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import StreamWriter  # noqa: PLC0415 - imports pyarrow
 
         return StreamWriter(self._sink_options(schema))
 
     def _sink_options(self, schema: StructType) -> SinkOptions:
-        from pyspark_aeron.writing.sink import check_target  # noqa: PLC0415
-        from pyspark_aeron.writing.sink_options import SinkOptions  # noqa: PLC0415
-        from pyspark_aeron.writing.staging import check_columns  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import check_target  # noqa: PLC0415 - imports pyarrow
+        from pyspark_aeron.writing.sink_options import SinkOptions  # noqa: PLC0415 - imports pydantic
+        from pyspark_aeron.writing.staging import check_columns  # noqa: PLC0415 - imports pyarrow
 
         check_columns(schema)
         options = SinkOptions.parse(self.options)

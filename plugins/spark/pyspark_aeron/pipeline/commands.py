@@ -40,8 +40,8 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a pipeline until its queries end, or until interrupted; a later run continues from there."""
-    from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - takes time to import
-    from pyspark_aeron.pipeline.display import ProgressDisplay  # noqa: PLC0415
+    from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
+    from pyspark_aeron.pipeline.display import ProgressDisplay  # noqa: PLC0415 - rich is slow to import
 
     pipeline = load_pipeline(file)
     if master is not None:
@@ -66,8 +66,8 @@ def run(
 @pipeline_app.command(cls=CoreCommand)
 def check(file: PipelineFile) -> None:
     """Report all problems of a pipeline: its file, archives, folders and decoders, without starting Spark."""
-    from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415
-    from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415
+    from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415 - imports pydantic and numpy
+    from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
 
     problems = check_file(file)
     for problem in problems:
@@ -87,7 +87,7 @@ def plot_progress(
     ),
 ) -> None:
     """Plot throughput, lag, and duration of batches."""
-    from pyspark_aeron.pipeline.plotting import plot, read_log  # noqa: PLC0415
+    from pyspark_aeron.pipeline.plotting import plot, read_log  # noqa: PLC0415 - imports pydantic and numpy
 
     plot(read_log(log), to, log.stem)
     print_stderr(f"wrote {to}")

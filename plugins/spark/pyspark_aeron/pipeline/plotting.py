@@ -59,7 +59,7 @@ def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
 
 
 def _draw(batches: Sequence[BatchProgress], title: str) -> Figure:
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 
     figure = Figure(figsize=(9, 8), layout="constrained")
     axes: Any = figure.subplots(3, 1, sharex=True)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.reading.planning import split
-from pyspark_aeron.reading.range_partition import RangePartition
+from pyspark_aeron.reading.planning import RangePartition, split
 from pyspark_aeron.reading.selection import Selection
 
 if TYPE_CHECKING:

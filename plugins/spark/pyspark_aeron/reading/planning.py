@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pyspark.sql.datasource import InputPartition
+
 from aeron_core.recording import Recording
 from pyspark_aeron.reading.offsets import Offset
 from pyspark_aeron.reading.selection import Range, Selection
+
+
+class RangePartition(InputPartition):
+    """Input partition of a task: a piece of a recording, pickled to an executor."""
+
+    def __init__(self, piece: Range) -> None:
+        super().__init__(piece)
+        self.piece = piece
 
 
 def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:

@@ -23,8 +23,7 @@ from pyspark.sql.streaming.datasource import (
 from aeron_core.recording.retention.leases import write_lease
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.reading.offsets import Offset
-from pyspark_aeron.reading.planning import share_out, split
-from pyspark_aeron.reading.range_partition import RangePartition
+from pyspark_aeron.reading.planning import RangePartition, share_out, split
 from pyspark_aeron.reading.selection import Selection
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.publications.publication import Publication
+from aeron_core.concurrent.counter_types import SENDER_POSITION
 from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 from aeron_core.recording.writing.batch_appender import MessageColumn
 from aeron_core.uri.builder import ChannelUriBuilder
@@ -27,7 +28,6 @@ from pyspark_aeron.writing.staging import Staged, staged_columns
 SEQUENCE_BITS: Final = 32
 #: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
 HEADER_LENGTH: Final = 24
-_SENDER_POSITION_TYPE_ID: Final = 2
 _PAUSE_S: Final = 0.001
 
 # Caches of this process, which commits one batch after the other.
@@ -133,7 +133,7 @@ def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float
         (
             record
             for record in counters
-            if record.type_id == _SENDER_POSITION_TYPE_ID
+            if record.type_id == SENDER_POSITION
             and record.registration_id == publication.original_registration_id
         ),
         None,
