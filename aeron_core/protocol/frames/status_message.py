@@ -46,7 +46,7 @@ class StatusMessage(Frame):
             return result
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
         # SEND_SETUP requests a SETUP: the receiver has no image yet, and position and window are 0. EOS: the image is
-        # draining, because the stream ended or the receiver leaves it.
+        # draining: the stream ended or timed out, or no subscriber is left.
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.SM_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.SM_STREAM_ID_OFFSET)
