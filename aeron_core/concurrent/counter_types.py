@@ -25,25 +25,24 @@ from aeron_core.frozen import frozen
 if TYPE_CHECKING:
     from aeron_core.concurrent.counters import CounterRecord
 
-#: Counters of the driver itself, whose ids are fixed.
-SYSTEM: Final = 0
-PUBLISHER_LIMIT: Final = 1
-SENDER_POSITION: Final = 2
-RECEIVER_HWM: Final = 3
-SUBSCRIBER_POSITION: Final = 4
-RECEIVER_POSITION: Final = 5
-SEND_CHANNEL_STATUS: Final = 6
-RECEIVE_CHANNEL_STATUS: Final = 7
-SENDER_LIMIT: Final = 9
-PER_IMAGE: Final = 10
-CLIENT_HEARTBEAT: Final = 11
-PUBLISHER_POSITION: Final = 12
-SENDER_BPE: Final = 13
-LOCAL_SOCKADDR: Final = 14
-FLOW_CONTROL_RECEIVERS: Final = 17
-MDC_DESTINATIONS: Final = 18
-SENDER_NAKS_RECEIVED: Final = 19
-RECEIVER_NAKS_SENT: Final = 20
+SYSTEM: Final = 0  # a counter of the driver itself, whose id is fixed
+PUBLISHER_LIMIT: Final = 1  # position up to which publishers may start a message
+SENDER_POSITION: Final = 2  # position up to which the sender has sent
+RECEIVER_HWM: Final = 3  # end of the highest packet received, gaps before it or not
+SUBSCRIBER_POSITION: Final = 4  # position up to which one subscriber has consumed
+RECEIVER_POSITION: Final = 5  # position up to which the receiver has everything
+SEND_CHANNEL_STATUS: Final = 6  # one of CHANNEL_STATUS_…
+RECEIVE_CHANNEL_STATUS: Final = 7  # one of CHANNEL_STATUS_…
+SENDER_LIMIT: Final = 9  # position up to which flow control allows sending
+PER_IMAGE: Final = 10  # any other counter of one image, named by its label
+CLIENT_HEARTBEAT: Final = 11  # last activity of a client in ms since the epoch
+PUBLISHER_POSITION: Final = 12  # position up to which publishers have claimed, as the driver last saw it
+SENDER_BPE: Final = 13  # how often the sender was stopped by its limit
+LOCAL_SOCKADDR: Final = 14  # status of a bound address, which is in the key
+FLOW_CONTROL_RECEIVERS: Final = 17  # receivers that flow control takes into account
+MDC_DESTINATIONS: Final = 18  # destinations of a channel with several
+SENDER_NAKS_RECEIVED: Final = 19  # NAKs of one publication
+RECEIVER_NAKS_SENT: Final = 20  # NAKs of one image
 #: Counters of a medium for one channel endpoint. Not of Aeron: above the ids of Aeron, its archive and its cluster.
 MEDIA: Final = 1020
 PEER: Final = peers.COUNTER_TYPE_PEER
@@ -73,11 +72,12 @@ SYSTEM_CONTROL_PROTOCOL_VERSION: Final = 43
 #: Owner of the counters that the driver keeps.
 DRIVER_OWNER_ID: Final = -1
 
+# The reference also has 0, initializing, and -1, errored.
 CHANNEL_STATUS_ACTIVE: Final = 1
 CHANNEL_STATUS_CLOSING: Final = 2
 
 _I32_LENGTH: Final = 4
-_STREAM_KEY_CHANNEL_OFFSET: Final = 20
+_STREAM_KEY_CHANNEL_OFFSET: Final = 20  # registration id, session id, stream id, channel length
 _STREAM_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - _STREAM_KEY_CHANNEL_OFFSET
 _CHANNEL_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - _I32_LENGTH
 # One byte shorter than its field, which the reference terminates with a zero.
@@ -144,6 +144,7 @@ def client_key(client_id: int) -> bytes:
 
 
 def _text(text: str, max_length: int) -> bytes:
+    # Cut after a number of bytes, perhaps within a character: readers replace what they cannot decode.
     data = text.encode()[:max_length]
     return _i32(len(data)) + data
 

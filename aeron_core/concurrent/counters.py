@@ -122,6 +122,7 @@ class CountersReader:
         at = self._metadata_at(counter_id)
         # Acquire: pairs with the release in `_put_label`, which stores the length after the text.
         length = self.metadata.get_i32_acquire(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
+        # Any process can write to the file: a wrong length must not lead outside the label.
         length = max(0, min(length, wire.COUNTER_LABEL_MAX_LENGTH))
         return self.metadata.get_bytes(at + wire.COUNTER_LABEL_OFFSET, length).decode(errors="replace")
 
@@ -164,6 +165,7 @@ class CountersReader:
 
     def _value_at(self, counter_id: int) -> int:
         self._check(counter_id)
+        # 128 bytes, two cache lines, for one value: threads that write neighbouring counters share no line.
         return counter_id * wire.COUNTER_VALUE_LENGTH
 
 
@@ -206,6 +208,7 @@ class CountersManager(CountersReader):
         """
         counter_id = self._next_id(label)
         value_at = self._value_at(counter_id)
+        # A reused record still has the values of its previous counter: readers skip it until its state changes below.
         self.values.put_i64(value_at + wire.COUNTER_OWNER_ID_OFFSET, owner_id)
         self.values.put_i64(value_at + wire.COUNTER_REFERENCE_ID_OFFSET, reference_id)
         self.values.put_i64_release(value_at + wire.COUNTER_REGISTRATION_ID_OFFSET, registration_id)
@@ -231,6 +234,7 @@ class CountersManager(CountersReader):
         deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
         # The state first: readers skip the counter before its key is cleared.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_RECLAIMED)
+        # Label and value remain until the id is reused.
         self.metadata.set_memory(at + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH, 0)
         self.metadata.put_i64(at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, deadline_ms)
         self._free.append((counter_id, deadline_ms))

@@ -79,6 +79,7 @@ class DistinctErrorLog:
         if length > self._buffer.capacity - offset:
             return None
         self._buffer.put_bytes(offset + wire.ERROR_LOG_HEADER_LENGTH, data)
+        # The observation count remains 0: `record` adds the first observation like every later one.
         self._buffer.put_i64(offset + wire.ERROR_LOG_FIRST_OBSERVATION_OFFSET, now_ms)
         # Set before the length as well: a reader that filters by time must not see a new entry dated 1970.
         self._buffer.put_i64(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
@@ -119,4 +120,5 @@ def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord
 
 
 def _align(length: int) -> int:
+    # Entries start at multiples of 8, so that their timestamps and counts are aligned for atomic access.
     return (length + wire.ERROR_LOG_ALIGNMENT - 1) & -wire.ERROR_LOG_ALIGNMENT

@@ -27,6 +27,7 @@ class Flag:
 
     def set(self) -> None:
         """Set the flag and wake the waiting threads."""
+        # Before the token: a thread that the token wakes must find the flag set.
         self._is_set = True
         self._tokens.put(None)
 

@@ -44,6 +44,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
     while offset + wire.LOSS_CHANNEL_OFFSET <= buffer.capacity:
         # Acquire: pairs with the release in `LossReport.append`.
         observation_count = buffer.get_i64_acquire(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET)
+        # 0 is memory that was never written; no writer stores a negative count.
         if observation_count <= 0:
             return
         channel = _read_text(buffer, offset + wire.LOSS_CHANNEL_OFFSET)
@@ -59,6 +60,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
             channel=channel.decode(errors="replace"),
             source=source.decode(errors="replace"),
         )
+        # The next entry starts at a multiple of 64, the length of a cache line.
         length = source_offset - offset + INT_LENGTH + len(source)
         offset += align(length, wire.LOSS_ENTRY_ALIGNMENT)
 

@@ -77,6 +77,7 @@ class StreamLosses:
         if self.offset >= 0:
             self._report.observe(self.offset, bytes_lost, now_ms)
         elif self.offset == _UNWRITTEN:
+            # Plain stores: the entry is private memory until `append` copies it.
             self._entry.put_i64(wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
             self._entry.put_i64(wire.LOSS_FIRST_OBSERVATION_OFFSET, now_ms)
             self._entry.put_i64(wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)

@@ -31,12 +31,14 @@ def create_mapped_file(
         raise ConfigurationError(f"length={length} for {path}: must be positive")
     try:
         # The umask of the process applies, as for any file.
+        # O_EXCL: of two processes that create the same file, one fails instead of sharing it by accident.
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise _storage_error("create", path, error) from error
     try:
         return map_new_file(fd, path, length, sparse=sparse, populate=populate)
     except BaseException:
+        # O_EXCL succeeded: this process created the file, so it may delete it.
         path.unlink(missing_ok=True)
         raise
     finally:

@@ -36,6 +36,7 @@ def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
     Raises ConfigurationError unless it is a power of two.
     """
     capacity = buffer.capacity - trailer_length
+    # Positions count bytes since the start and never wrap; `position & (capacity - 1)` is the index of a record.
     if not is_power_of_two(capacity) or capacity < wire.RECORD_HEADER_LENGTH:
         raise ConfigurationError(
             f"buffer of {buffer.capacity} bytes: must be a power of two, at least {wire.RECORD_HEADER_LENGTH}, "
@@ -50,6 +51,7 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
     Raises ProtocolError for a position that no correct process stores: an index computed from it could point into the
     trailer.
     """
+    # Acquire: a process that sees the position also sees what was stored before it.
     position = buffer.get_i64_acquire(offset)
     if not 0 <= position <= MAX_POSITION or position % wire.RECORD_ALIGNMENT:
         raise ProtocolError(

@@ -196,6 +196,7 @@ class ManyToOneRingBuffer:
 
     def next_correlation_id(self) -> int:
         """Return a number that is unique on this ring, across processes."""
+        # Atomic, in the trailer of the shared ring: client ids and correlation ids of all clients differ.
         return self.buffer.get_and_add_i64(self._correlation_offset, 1)
 
     @property

@@ -17,6 +17,7 @@ CONDUCTOR: Final = "conductor"
 
 def semaphore_name(aeron_dir: Path | str, agent: str) -> str:
     """Return the name shared by driver and clients of one directory, "/…", below 64 characters."""
+    # Driver and client may name the directory differently, for example through a symbolic link.
     directory = os.path.realpath(aeron_dir)
     return f"/aeron-core-{_fnv1a(os.fsencode(directory)):016x}-{agent}"
 
@@ -31,6 +32,7 @@ def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
 
 def _fnv1a(text: bytes) -> int:
     """Return the 64-bit FNV-1a hash of a text. Not from hashlib, which loads OpenSSL: 4 MiB for a name."""
+    # Offset basis and prime of the algorithm.
     digest = 0xCBF29CE484222325
     for byte in text:
         digest = (digest ^ byte) * 0x100000001B3 & 0xFFFF_FFFF_FFFF_FFFF

@@ -20,6 +20,7 @@ class BatchBuffer:
         if capacity <= 0 or data_capacity <= 0:
             raise ValueError(f"capacity={capacity}, data capacity={data_capacity}: must be positive")
         self.data = AtomicBuffer.allocate(data_capacity)
+        # Entry 0 is the zero of fresh memory; no method stores anything else there.
         self.boundaries = AtomicBuffer.allocate(capacity * 8 + 8)
         self.positions = AtomicBuffer.allocate(capacity * 8)
         self.reserved_values = AtomicBuffer.allocate(capacity * 8)

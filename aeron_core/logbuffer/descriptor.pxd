@@ -18,6 +18,8 @@ cdef class LogBuffer:
     cdef readonly int32_t max_payload_length     # bytes of the longest message in one frame
     cdef readonly int32_t max_message_length     # bytes of the longest message
 
+    # -1985229329 (0x89ABCDEF) signals a possible exception. Not -1, which is a legal value: a caller without the GIL
+    # acquires it whenever the signal is returned, to check for an exception.
     cpdef int64_t raw_tail_acquire(self, int32_t index) except? -1985229329 nogil
     cpdef int32_t active_term_count_acquire(self) except? -1985229329 nogil
     cpdef int64_t producer_position(self) except? -1985229329 nogil

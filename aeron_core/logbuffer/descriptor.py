@@ -27,6 +27,7 @@ class LogBuffer:
     def __init__(self, buffer: AtomicBuffer) -> None:
         _check_metadata(buffer)
         self.buffer = buffer
+        # From the end of the file: the gap between terms and metadata depends on the page size.
         self.metadata_offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
         self.term_length = buffer.get_i32(self.metadata_offset + wire.LOG_TERM_LENGTH_OFFSET)
         self.term_length_mask = self.term_length - 1
@@ -57,6 +58,7 @@ class LogBuffer:
 
     def raw_tail_acquire(self, index: int) -> int:
         """Return the tail of partition `index`: term id << 32 | offset, which may exceed the term length."""
+        # Term id and offset share one int64: one atomic operation reads or moves both.
         return self.buffer.get_i64_acquire(
             self.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8
         )
@@ -104,6 +106,7 @@ class LogBuffer:
 
     def is_connected(self) -> bool:
         """Return whether the driver reports the stream as connected: at least one receiver."""
+        # Written by the driver only. Appenders read it to distinguish NOT_CONNECTED from BACK_PRESSURED.
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET) == 1
 
     def set_is_connected(self, value: bool) -> int:
@@ -164,6 +167,7 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
     offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
     term_length = buffer.get_i32(offset + wire.LOG_TERM_LENGTH_OFFSET)
     page_size = buffer.get_i32(offset + wire.LOG_PAGE_SIZE_OFFSET)
+    # Offsets are computed from these lengths: check each of them before comparing them with the file.
     try:
         check_term_length(term_length)
         check_page_size(page_size)
@@ -186,9 +190,11 @@ def _write_tails(buffer: AtomicBuffer, metadata_offset: int, params: LogBufferPa
     term_id, term_count = params.first_term_id, params.term_count
     active_index = positions.index_by_term_count(term_count)
     for age in range(wire.PARTITION_COUNT):
+        # Add the partition count, so that the difference is never negative.
         index = positions.index_by_term_count(active_index + wire.PARTITION_COUNT - age)
         raw_tail = positions.pack_raw_tail(
             positions.subtract_wrap(term_id, age), params.term_offset if age == 0 else 0
         )
         buffer.put_i64(metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8, raw_tail)
+    # Release: as in `rotate`, a process that sees the count also sees the tails.
     buffer.put_i32_release(metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, term_count)

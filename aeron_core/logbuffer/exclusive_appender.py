@@ -38,6 +38,7 @@ class ExclusiveAppender(Appender):
         self.log = log
         self.session_id = session_id
         self.stream_id = stream_id
+        # No other publisher moves this tail: id and offset are kept here, and the tail in the log only reports them.
         self.term_id = positions.raw_tail_term_id(raw_tail)
         self.term_offset = positions.raw_tail_term_offset(raw_tail, log.term_length)
         self._writer = FrameWriter(log, session_id, stream_id)
@@ -152,6 +153,7 @@ class ExclusiveAppender(Appender):
         first is DATA, and all fit the rest of the term. Raises IndexError if they lie outside `source`.
         """
         source.check(source_offset, length)
+        # A message that does not fit rotates the log at once; a block that fills its term leaves that to the next call.
         if self.term_offset >= self._term_length:
             if self.position() >= self._max_possible_position:
                 return wire.RESULT_MAX_POSITION_EXCEEDED
@@ -162,6 +164,7 @@ class ExclusiveAppender(Appender):
         if not self._is_block(source, source_offset, length):
             return wire.RESULT_ERROR
         self._move_tail(length)
+        # `insert` stores the first length last: readers see the whole block or none of it.
         insert(self._buffer, self.log.frame_offset(position), source, source_offset, length)
         return position + length
 
@@ -234,6 +237,7 @@ class ExclusiveAppender(Appender):
             length <= self._max_payload_length
             and positions.align_frame(length + wire.DATA_HEADER_LENGTH)
             <= self._term_length - self.term_offset
+            # Only the start of a message must be below the limit, as in the reference: its end may exceed it.
             and self._term_begin_position + self.term_offset < self._limit.get_i64_acquire(0)
         )
 
@@ -298,6 +302,7 @@ class ExclusiveAppender(Appender):
         offset = 0
         while offset < length:
             frame = source_offset + offset
+            # A plain load: the block is the caller's memory, not a log that others write to.
             frame_length = source.get_i32(frame)
             if (
                 frame_length < wire.DATA_HEADER_LENGTH

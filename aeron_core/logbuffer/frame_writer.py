@@ -64,6 +64,7 @@ class FrameWriter:
     ) -> int:
         """Write one message in several frames: BEGIN is set on the first, END on the last."""
         frame = self.log.frame_offset(position)
+        # Bytes of the claim from the current frame on, headers and alignment included.
         remaining = positions.fragmented_length(length, self._max_payload_length)
         flags = wire.DATA_FLAG_BEGIN
         while remaining > 0:
@@ -77,8 +78,8 @@ class FrameWriter:
             aligned_length = positions.align_frame(payload_length + wire.DATA_HEADER_LENGTH)
             remaining -= aligned_length
             if remaining > 0:
-                self._buffer.put_i32_release(frame + aligned_length, -remaining)
                 # Mark the rest before this frame is complete; see the invariant above.
+                self._buffer.put_i32_release(frame + aligned_length, -remaining)
             self._buffer.put_i32_release(frame, payload_length + wire.DATA_HEADER_LENGTH)
             position += aligned_length
             frame += aligned_length

@@ -19,6 +19,7 @@ def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int)
     # Frames may start at any multiple of 32: the gap is open only if no length was stored at any of them.
     offset = begin + gap_length - wire.FRAME_ALIGNMENT
     while offset >= begin:
+        # A plain load: this thread also inserts, so it sees its own stores.
         if log.buffer.get_i32(offset) != 0:
             return False
         offset -= wire.FRAME_ALIGNMENT

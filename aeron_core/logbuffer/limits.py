@@ -8,6 +8,7 @@ from aeron_core.errors import ConfigurationError
 
 def check_term_length(term_length: int) -> int:
     """Return `term_length`, in bytes; raise ConfigurationError unless it is allowed."""
+    # A power of two, because positions are split into term count and term offset by shift and mask.
     return _check_power_of_two("term length", term_length, wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
@@ -28,6 +29,7 @@ def check_mtu_length(mtu_length: int) -> int:
 
 def check_term_offset(term_offset: int, term_length: int) -> int:
     """Return `term_offset`; raise ConfigurationError unless a frame may start or the term may end there."""
+    # The end is allowed: in a full term, the first offer rotates the log.
     if not 0 <= term_offset <= term_length or term_offset % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(
             f"term offset={term_offset}: must be a multiple of {wire.FRAME_ALIGNMENT} from 0 to {term_length}"

@@ -28,37 +28,37 @@ NO_END_OF_STREAM: Final = 2**63 - 1
 class StreamDescription:
     """The fixed fields of a log; 0 in those that older drivers do not write."""
 
-    initial_term_id: int
-    term_length: int
-    mtu_length: int
+    initial_term_id: int  # of position 0
+    term_length: int  # bytes, a power of two
+    mtu_length: int  # bytes of the longest frame, header included
     session_id: int
     stream_id: int
-    log_type: int = wire.LOG_TYPE_CONCURRENT_PUBLICATION
+    log_type: int = wire.LOG_TYPE_CONCURRENT_PUBLICATION  # one of wire.LOG_TYPE_…
     correlation_id: int = 0
-    page_size: int = wire.PAGE_MIN_SIZE
-    publication_window_length: int = 0
-    receiver_window_length: int = 0
-    socket_sndbuf_length: int = 0
+    page_size: int = wire.PAGE_MIN_SIZE  # bytes: the length of the file is a multiple of it
+    publication_window_length: int = 0  # bytes that publishers may be ahead of the slowest consumer
+    receiver_window_length: int = 0  # initial window of an image, in bytes
+    socket_sndbuf_length: int = 0  # SO_SNDBUF in bytes; 0 keeps the default of the system
     os_default_socket_sndbuf_length: int = 0
     os_max_socket_sndbuf_length: int = 0
-    socket_rcvbuf_length: int = 0
+    socket_rcvbuf_length: int = 0  # SO_RCVBUF in bytes; 0 keeps the default of the system
     os_default_socket_rcvbuf_length: int = 0
     os_max_socket_rcvbuf_length: int = 0
-    max_resend: int = 0
+    max_resend: int = 0  # gaps that the sender retransmits at the same time
     entity_tag: int = 0
     response_correlation_id: int = 0
-    linger_timeout_ns: int = 0
-    untethered_window_limit_timeout_ns: int = 0
+    linger_timeout_ns: int = 0  # how long a drained publication remains, for late NAKs
+    untethered_window_limit_timeout_ns: int = 0  # how long an untethered subscriber may hold the window back
     untethered_linger_timeout_ns: int = 0
-    untethered_resting_timeout_ns: int = 0
-    group: bool = False
+    untethered_resting_timeout_ns: int = 0  # how long it then rests before it may rejoin
+    group: bool = False  # several receivers, as with multicast
     is_response: bool = False
-    rejoin: bool = False
-    reliable: bool = False
-    sparse: bool = False
-    signal_eos: bool = False
-    spies_simulate_connection: bool = False
-    tether: bool = False
+    rejoin: bool = False  # join again after resting, or after the cool-down of a lost image
+    reliable: bool = False  # losses are retransmitted; otherwise they become padding
+    sparse: bool = False  # disk space of the file is allocated when it is written
+    signal_eos: bool = False  # the sender sets EOS in its heartbeats at the end
+    spies_simulate_connection: bool = False  # spies alone make the publication connected
+    tether: bool = False  # a slow subscriber holds back the stream and is never left behind
 
 
 @frozen(kw_only=True, slots=True)
@@ -101,6 +101,8 @@ class LogBufferParams(StreamDescription):
 class LogBufferMetadata(StreamDescription):
     """A copy of all fields of the metadata page, for tools; the changing ones are not read at one instant."""
 
+    # The page keeps the tails, the state of the stream and the fixed fields 128 bytes apart, two cache lines: moving
+    # a tail does not invalidate the line from which other threads read the rest.
     raw_tails: tuple[int, int, int]
     active_term_count: int
     end_of_stream_position: int
@@ -231,4 +233,5 @@ def _write_default_header(buffer: AtomicBuffer, offset: int, params: StreamDescr
     buffer.put_u16(header + wire.FRAME_TYPE_OFFSET, wire.TYPE_DATA)
     buffer.put_i32(header + wire.DATA_SESSION_ID_OFFSET, params.session_id)
     buffer.put_i32(header + wire.DATA_STREAM_ID_OFFSET, params.stream_id)
+    # Only an initial value: every frame stores its own term id and term offset.
     buffer.put_i32(header + wire.DATA_TERM_ID_OFFSET, params.initial_term_id)

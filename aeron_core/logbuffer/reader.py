@@ -52,6 +52,7 @@ class TermReader:
         while position < limit_position:
             offset = self._offset_of(position)
             left = self._left_in_term(position)
+            # Positive only for a complete frame that is not padding and fits the term; loads the length with acquire.
             frame_length = frames.data_frame_length(self._buffer, offset, left)
             if frame_length > 0:
                 self.frame_length = frame_length
@@ -146,6 +147,7 @@ class TermReader:
         )
         if taken == 0:
             return 0
+        # A whole message comes next: fragments kept so far will never be completed.
         self._drop()
         batch.count = first + taken
         batch.data_length = batch.boundaries.get_i64(batch.count * 8)
@@ -234,6 +236,7 @@ class TermReader:
     def _assemble(self, position: int, flags: int, batch: BatchBuffer) -> int:
         """Consume the fragment at `position`; return how many bytes, 0 if the message does not fit into `batch`."""
         offset = self._offset_of(position)
+        # A plain load: `_take_other` has loaded this length with acquire.
         frame_length = self._buffer.get_i32(offset)
         step = positions.align_frame(frame_length)
         length = frame_length - wire.DATA_HEADER_LENGTH
@@ -283,6 +286,7 @@ class TermReader:
         return 0
 
     def _grow_assembly(self, length: int) -> int:
+        # At least double: the total cost of copying stays proportional to the length of the message.
         larger = AtomicBuffer.allocate(max(length, 2 * self._assembly.capacity, MIN_ASSEMBLY_LENGTH))
         larger.copy_from(0, self._assembly, 0, self._assembled_length)
         self._assembly = larger
@@ -298,6 +302,7 @@ class TermReader:
 
     def _length_at(self, offset: int, left: int) -> int:
         """Return the length of the frame at `offset`, `left` bytes before the end of its term, or 0 for none."""
+        # Acquire: pairs with the release of the publisher, or of `rebuilder.insert` in an image.
         frame_length = self._buffer.get_i32_acquire(offset)
         if frame_length <= 0:
             return 0

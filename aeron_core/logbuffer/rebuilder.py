@@ -17,6 +17,7 @@ def insert(
     `length`: at least 32; the caller has checked that the packet lies within the term. One thread inserts into a
     term, any number read it.
     """
+    # A plain load: only this thread stores lengths here. Duplicates, as after a retransmission, end here.
     if buffer.get_i32(frame_offset) != 0:
         return False
     buffer.copy_from(
@@ -25,6 +26,7 @@ def insert(
         packet_offset + wire.DATA_HEADER_LENGTH,
         length - wire.DATA_HEADER_LENGTH,
     )
+    # The first header follows in words of 8 bytes, from its end to its start.
     buffer.put_i64(frame_offset + 24, packet.get_i64(packet_offset + 24))
     buffer.put_i64(frame_offset + 16, packet.get_i64(packet_offset + 16))
     buffer.put_i64(frame_offset + 8, packet.get_i64(packet_offset + 8))

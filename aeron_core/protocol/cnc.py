@@ -77,6 +77,7 @@ class CncLayout:
     @property
     def to_clients_offset(self) -> int:
         """Offset of the broadcast buffer for responses."""
+        # The lengths of the ring and of the broadcast buffer include their trailers.
         return self.to_driver_offset + self.to_driver_length
 
     @property
@@ -102,6 +103,7 @@ class CncLayout:
     @property
     def file_length(self) -> int:
         """Length of the file that a driver creates."""
+        # Whole pages, as any mapping has; the bytes after the last section are not used.
         return (self.end_of_sections + self.page_size - 1) & -self.page_size
 
     def problem(self) -> str | None:

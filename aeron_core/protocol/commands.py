@@ -30,14 +30,14 @@ from aeron_core.protocol.message import (
 class DriverCommand(ControlMessage):
     """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
-    client_id: I64
-    correlation_id: I64
+    client_id: I64  # taken once by each client: the driver groups its resources by it
+    correlation_id: I64  # repeated in the response; the registration id of what the command creates
 
 
 @frozen(slots=True)
 class _AddAnyPublication(DriverCommand):
-    stream_id: I32
-    channel: Text
+    stream_id: I32  # chosen by the application; any int32
+    channel: Text  # a URI, which carries all parameters of the publication
 
 
 @frozen(slots=True)
@@ -62,8 +62,8 @@ class RemovePublication(DriverCommand):
     """
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_PUBLICATION
-    registration_id: I64
-    flags: OptionalI64 = 0
+    registration_id: I64  # correlation id of the command that added it
+    flags: OptionalI64 = 0  # a bit set; only the lowest bit, REVOKE, is defined
 
     @property
     def revoke(self) -> bool:
@@ -78,8 +78,8 @@ class AddSubscription(DriverCommand):
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_SUBSCRIPTION
     registration_correlation_id: I64
     """Unused; clients send -1 or 0."""
-    stream_id: I32
-    channel: Text
+    stream_id: I32  # publications with the same id match
+    channel: Text  # a URI; the prefix aeron-spy: subscribes to publications of the same driver
 
 
 @frozen(slots=True)
@@ -87,13 +87,14 @@ class RemoveSubscription(DriverCommand):
     """Remove a subscription; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_SUBSCRIPTION
-    registration_id: I64
+    registration_id: I64  # correlation id of the AddSubscription
 
 
 @frozen(slots=True)
 class ClientKeepalive(DriverCommand):
     """Keep the client alive, as clients before 1.22 do; no response."""
 
+    # Later clients store the time in their heartbeat counter instead, which costs no command.
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_KEEPALIVE
 
 
@@ -101,7 +102,7 @@ class ClientKeepalive(DriverCommand):
 class _Destination(DriverCommand):
     registration_id: I64
     """Of the publication or subscription."""
-    channel: Text
+    channel: Text  # the URI of the destination, not of the publication or subscription
 
 
 @frozen(slots=True)
@@ -123,8 +124,8 @@ class RemoveDestinationById(DriverCommand):
     """Remove a destination from a publication by the correlation id of the command that added it."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_DESTINATION_BY_ID
-    resource_registration_id: I64
-    destination_registration_id: I64
+    resource_registration_id: I64  # of the publication
+    destination_registration_id: I64  # correlation id of the AddDestination
 
 
 @frozen(slots=True)
@@ -146,9 +147,9 @@ class AddCounter(DriverCommand):
     """Allocate a counter that is freed with the client; the response is OnCounterReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_COUNTER
-    counter_type_id: I32
-    key: PaddedBlob
-    label: Text
+    counter_type_id: I32  # chosen by the application, for tools: see concurrent.counter_types
+    key: PaddedBlob  # the driver keeps the first 112 bytes
+    label: Text  # the driver keeps the first 380 bytes
 
 
 @frozen(slots=True)
@@ -156,10 +157,10 @@ class AddStaticCounter(DriverCommand):
     """Allocate, or find, a counter that outlives the client; the response is OnStaticCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_STATIC_COUNTER
-    registration_id: I64
-    counter_type_id: I32
-    key: PaddedBlob
-    label: Text
+    registration_id: I64  # chosen by the client: with the type, it finds an existing static counter
+    counter_type_id: I32  # refused if a counter of a client has this type and registration id
+    key: PaddedBlob  # ignored if the counter exists
+    label: Text  # ignored if the counter exists
 
 
 @frozen(slots=True)
@@ -167,13 +168,14 @@ class RemoveCounter(DriverCommand):
     """Free a counter; the response is OnOperationSuccess, then OnUnavailableCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_COUNTER
-    registration_id: I64
+    registration_id: I64  # correlation id of the AddCounter
 
 
 @frozen(slots=True)
 class ClientClose(DriverCommand):
     """Release all resources of the client; no response."""
 
+    # The driver only marks the client as closed; its next timer releases the resources.
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_CLOSE
 
 
@@ -182,7 +184,7 @@ class TerminateDriver(DriverCommand):
     """Shut the driver down if its termination validator accepts the token; no response."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_TERMINATE_DRIVER
-    token: Blob
+    token: Blob  # opaque here; each validator defines its own format
 
 
 @frozen(slots=True)
@@ -196,9 +198,9 @@ class RejectImage(DriverCommand):
     TYPE_ID: ClassVar[int] = wire.COMMAND_REJECT_IMAGE
     MINIMUM_LENGTH: ClassVar[int] = wire.COMMAND_REJECT_IMAGE_MIN_LENGTH
     TAIL_LENGTH: ClassVar[int] = wire.COMMAND_REJECT_IMAGE_TAIL_LENGTH
-    image_correlation_id: I64
-    position: I64
-    reason: Text
+    image_correlation_id: I64  # of OnAvailableImage
+    position: I64  # not used by this driver: it rejects the image at once
+    reason: Text  # at most 1023 bytes, the limit of an ERR frame; a longer one is refused
 
 
 @frozen(slots=True)
@@ -206,7 +208,7 @@ class GetNextAvailableSessionId(DriverCommand):
     """Request a session id that no publication of the stream uses; the response is OnNextAvailableSessionId."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_GET_NEXT_AVAILABLE_SESSION_ID
-    stream_id: I32
+    stream_id: I32  # session ids are compared within this stream only
 
 
 _TYPES: tuple[type[DriverCommand], ...] = (

@@ -121,6 +121,7 @@ class _Text(Kind[str]):
         return self._blob.packed(value.encode("utf-8", "surrogateescape"))
 
 
+# Padded kinds precede another field, whose length must start at a multiple of 4.
 I16 = Annotated[int, _Integer(2, AtomicBuffer.get_i16)]
 U16 = Annotated[int, _Integer(2, AtomicBuffer.get_u16, signed=False)]
 I32 = Annotated[int, _Integer(4, AtomicBuffer.get_i32)]
@@ -146,6 +147,7 @@ class ControlMessage:
     @classmethod
     def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
         """Return the message of `length` bytes at `offset`; raise ProtocolError that names an incomplete field."""
+        # `position` counts from the start of the message: the record may be anywhere in its buffer.
         values: list[object] = []
         position = 0
         for name, kind in _layout(cls):

@@ -41,7 +41,7 @@ class OnError(Response):
     offending_correlation_id: I64
     """Of the command; with CHANNEL_ENDPOINT_ERROR, the id of the channel status counter."""
     error_code: I32
-    error_message: Text
+    error_message: Text  # for people; programs use `error_code`
 
 
 @frozen(slots=True)
@@ -49,13 +49,13 @@ class OnAvailableImage(Response):
     """An image can be mapped by one subscription; `correlation_id` is the image's."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_AVAILABLE_IMAGE
-    correlation_id: I64
-    session_id: I32
-    stream_id: I32
-    subscriber_registration_id: I64
+    correlation_id: I64  # the same for all subscriptions of one image
+    session_id: I32  # of the publication
+    stream_id: I32  # of the publication and the subscription
+    subscriber_registration_id: I64  # the subscription: there is one event for each
     subscriber_position_id: I32
     """The counter that the subscription stores its position in."""
-    log_file: PaddedText
+    log_file: PaddedText  # path to map; padded, so that the length after it is aligned to 4
     source_identity: Text
     """`address:port`, or `aeron:ipc`."""
 
@@ -65,23 +65,23 @@ class OnUnavailableImage(Response):
     """An image is about to be unmapped for one subscription; `correlation_id` is the image's."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_IMAGE
-    correlation_id: I64
-    subscription_registration_id: I64
+    correlation_id: I64  # as in OnAvailableImage
+    subscription_registration_id: I64  # other subscriptions of the image get their own events
     stream_id: I32
-    channel: Text
+    channel: Text  # of the subscription
 
 
 @frozen(slots=True)
 class _OnAnyPublicationReady(Response):
-    correlation_id: I64
+    correlation_id: I64  # of the command
     registration_id: I64
     """Of the command that created the publication: an earlier one if it is shared."""
-    session_id: I32
+    session_id: I32  # chosen by the driver, unless the URI sets it
     stream_id: I32
-    position_limit_counter_id: I32
+    position_limit_counter_id: I32  # the publisher limit: appenders start no message at or after it
     channel_status_indicator_id: I32
     """A counter, or -1 for IPC."""
-    log_file: Text
+    log_file: Text  # path to map; the last field, hence without padding
 
 
 @frozen(slots=True)
@@ -103,7 +103,7 @@ class OnSubscriptionReady(Response):
     """A subscription was added; images follow."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_SUBSCRIPTION_READY
-    correlation_id: I64
+    correlation_id: I64  # of the command: the registration id of the subscription
     channel_status_indicator_id: I32
     """A counter, or -1 for IPC and spies."""
 
@@ -113,7 +113,7 @@ class OnOperationSuccess(Response):
     """A command without a response of its own succeeded."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_OPERATION_SUCCESS
-    correlation_id: I64
+    correlation_id: I64  # of the command
 
 
 @frozen(slots=True)
@@ -121,8 +121,8 @@ class OnCounterReady(Response):
     """A counter was allocated; a client's heartbeat counter has the client id as its correlation id."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_COUNTER_READY
-    correlation_id: I64
-    counter_id: I32
+    correlation_id: I64  # of the AddCounter, or a client id
+    counter_id: I32  # index of its records in the counter sections of cnc.dat
 
 
 @frozen(slots=True)
@@ -130,7 +130,7 @@ class OnStaticCounter(Response):
     """A static counter was allocated or found."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_STATIC_COUNTER
-    correlation_id: I64
+    correlation_id: I64  # of the command; not the registration id of the counter
     counter_id: I32
 
 
@@ -139,8 +139,8 @@ class OnUnavailableCounter(Response):
     """A counter is about to be freed."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_COUNTER
-    registration_id: I64
-    counter_id: I32
+    registration_id: I64  # of the AddCounter, or a client id for a heartbeat
+    counter_id: I32  # not reused before AERON_COUNTERS_FREE_TO_REUSE_TIMEOUT has passed
 
 
 @frozen(slots=True)
@@ -148,7 +148,7 @@ class OnClientTimeout(Response):
     """The driver timed a client out."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_CLIENT_TIMEOUT
-    client_id: I64
+    client_id: I64  # the driver releases its resources: that client must stop using them
 
 
 @frozen(slots=True)
@@ -160,12 +160,12 @@ class OnPublicationError(Response):
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_ERROR
     MINIMUM_LENGTH: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_ERROR_MIN_LENGTH
-    registration_id: I64
+    registration_id: I64  # of the publication
     destination_registration_id: I64
     """-1 for none."""
     session_id: I32
     stream_id: I32
-    receiver_id: I64
+    receiver_id: I64  # -1 for IPC, which has no receivers
     group_tag: I64
     """-1 for none."""
     address_type: I16
@@ -173,7 +173,7 @@ class OnPublicationError(Response):
     source_port: U16
     source_address: Bytes16
     """In network byte order; for IPv4, four bytes and zeros."""
-    error_code: I32
+    error_code: I32  # one of errors.ErrorCode
     error_message: Text
 
     @property
@@ -192,7 +192,7 @@ class OnNextAvailableSessionId(Response):
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_NEXT_AVAILABLE_SESSION_ID
     correlation_id: I64
-    next_session_id: I32
+    next_session_id: I32  # not reserved: another client may take it first
 
 
 _TYPES: tuple[type[Response], ...] = (

@@ -46,11 +46,14 @@ class DataHeader(Frame):
         if result not in (wire.TYPE_DATA, wire.TYPE_PAD):
             return wire.FRAME_BAD_TYPE
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
+        # BEGIN and END mark the first and last fragment of a message. EOS and REVOKED are set by the sender, in
+        # heartbeats only: the stream ends at their position, normally or because the publication was revoked.
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.frame_type = result
         self.term_offset = buffer.get_i32(offset + wire.DATA_TERM_OFFSET_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.DATA_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET)
+        # Term ids wrap in 32 bits: compare two of them by subtraction, never with `<`.
         self.term_id = buffer.get_i32(offset + wire.DATA_TERM_ID_OFFSET)
         self.reserved_value = buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
         return wire.FRAME_ACCEPTED
@@ -68,6 +71,7 @@ class DataHeader(Frame):
 
 def is_heartbeat(buffer: AtomicBuffer, offset: int, length: int) -> bool:
     """Return whether a packet of `length` bytes is a heartbeat: it announces the sender's position without data."""
+    # Both conditions: a frame of length 0 inside a longer packet is invalid, not a heartbeat.
     return length == wire.DATA_HEADER_LENGTH and buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET) == 0
 
 
@@ -81,6 +85,7 @@ def validate_data_packet(
     Source: aeron_publication_image.c, aeron_publication_image_validate_packet. Unlike it, rejects a frame shorter than
     its header, which no reader could skip.
     """
+    # Frames start at multiples of 32: a reader finds the next one by rounding up the length of the one before.
     if term_offset < 0 or term_offset >= term_length or term_offset & (wire.FRAME_ALIGNMENT - 1):
         return wire.FRAME_BAD_FIELD
     if length < wire.DATA_HEADER_LENGTH:
@@ -89,6 +94,7 @@ def validate_data_packet(
         return 0
     last = 0
     end = 0
+    # A header is read only if the packet has all of its 32 bytes.
     while end <= length - wire.DATA_HEADER_LENGTH:
         last = end
         aligned_length = _aligned_length(buffer, offset + last, term_offset + last, term_length)

@@ -8,11 +8,11 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 
 @cython.final
 cdef class ErrorFrame(Frame):
-    cdef public int32_t session_id
+    cdef public int32_t session_id  # with the stream id: the publication that is rejected
     cdef public int32_t stream_id
-    cdef public int64_t receiver_id
+    cdef public int64_t receiver_id  # of the receiver that rejects it
     cdef public int64_t group_tag           # valid only with wire.ERR_FLAG_HAS_GROUP_TAG
-    cdef public int32_t error_code
+    cdef public int32_t error_code  # one of errors.ErrorCode; IMAGE_REJECTED from an Aeron driver
     cdef public int32_t error_length        # bytes of text, as stated by the frame
     cdef readonly int32_t text_length       # bytes of text that were kept
     cdef AtomicBuffer _text                 # wire.ERR_MAX_TEXT_LENGTH bytes

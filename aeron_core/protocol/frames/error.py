@@ -64,9 +64,11 @@ class ErrorFrame(Frame):
         self.session_id = buffer.get_i32(offset + wire.ERR_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.ERR_STREAM_ID_OFFSET)
         self.receiver_id = buffer.get_i64(offset + wire.ERR_RECEIVER_ID_OFFSET)
+        # Unlike in a status message, the field is always present; ERR_FLAG_HAS_GROUP_TAG states whether it is set.
         self.group_tag = buffer.get_i64(offset + wire.ERR_GROUP_TAG_OFFSET)
         self.error_code = buffer.get_i32(offset + wire.ERR_ERROR_CODE_OFFSET)
         self.error_length = buffer.get_i32(offset + wire.ERR_ERROR_LENGTH_OFFSET)
+        # A frame whose text is not all there is accepted with an empty text; callers check `is_valid`.
         self.text_length = self.error_length if self.is_valid() else 0
         _copy(self._text, 0, buffer, offset + wire.ERR_TEXT_OFFSET, self.text_length)
         return wire.FRAME_ACCEPTED
@@ -78,6 +80,7 @@ class ErrorFrame(Frame):
         buffer.put_i64(offset + wire.ERR_RECEIVER_ID_OFFSET, self.receiver_id)
         buffer.put_i64(offset + wire.ERR_GROUP_TAG_OFFSET, self.group_tag)
         buffer.put_i32(offset + wire.ERR_ERROR_CODE_OFFSET, self.error_code)
+        # Not `error_length`: after decoding an invalid frame, it is not the length of the text that was kept.
         buffer.put_i32(offset + wire.ERR_ERROR_LENGTH_OFFSET, self.text_length)
         _copy(buffer, offset + wire.ERR_TEXT_OFFSET, self._text, 0, self.text_length)
         frame_length = wire.ERR_HEADER_LENGTH + self.text_length
@@ -89,6 +92,7 @@ class ErrorFrame(Frame):
         Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_is_valid_error.
         """
         return (
+            # The peer chose the length: the bound comes first, so that the sum below cannot overflow.
             0 <= self.error_length <= wire.ERR_MAX_TEXT_LENGTH
             and self.error_length + wire.ERR_HEADER_LENGTH <= self.frame_length
         )

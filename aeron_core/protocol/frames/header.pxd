@@ -12,8 +12,8 @@ cdef class Frame:
 
 @cython.final
 cdef class FrameHeader(Frame):
-    cdef public uint8_t version
-    cdef public uint16_t frame_type
+    cdef public uint8_t version  # as stated by the frame: `decode` does not check it
+    cdef public uint16_t frame_type  # one of wire.TYPE_…, or a type that is unknown here
 
     cpdef int32_t decode(self, AtomicBuffer buffer, int64_t offset, int32_t length) except? -1 nogil
     cpdef int32_t encode(self, AtomicBuffer buffer, int64_t offset) except? -1 nogil

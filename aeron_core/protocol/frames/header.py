@@ -54,9 +54,11 @@ class FrameHeader(Frame):
         """Read the header at `offset` of a packet with `length` bytes left; return a `wire.FRAME_…`."""
         if length < wire.FRAME_HEADER_LENGTH:
             return wire.FRAME_TOO_SHORT
+        # Integers on the wire are little-endian. A frame length includes the header.
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
         self.version = buffer.get_u8(offset + wire.FRAME_VERSION_OFFSET)
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
+        # Unsigned here; the reference declares a signed int16, so that EXT is -1 there and 0xFFFF here.
         self.frame_type = buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
         return wire.FRAME_ACCEPTED
 
@@ -102,6 +104,7 @@ def validate(buffer: AtomicBuffer, offset: int, length: int) -> int:
     """
     if length < wire.FRAME_HEADER_LENGTH:
         return wire.FRAME_TOO_SHORT
+    # Another version may have another layout: nothing else of the packet is interpreted.
     if buffer.get_u8(offset + wire.FRAME_VERSION_OFFSET) != wire.FRAME_VERSION:
         return wire.FRAME_BAD_VERSION
     frame_type = buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
@@ -117,6 +120,7 @@ def validate(buffer: AtomicBuffer, offset: int, length: int) -> int:
         fits = length & (wire.FRAME_ALIGNMENT - 1) == 0
     else:
         fits = frame_length <= length
+    # Negative lengths exist only in a log, where they mark a frame that is being written.
     return frame_type if fits and frame_length >= 0 else wire.FRAME_BAD_LENGTH
 
 
@@ -130,6 +134,8 @@ def expect(buffer: AtomicBuffer, offset: int, length: int, frame_type: int) -> i
 
 def put_header(buffer: AtomicBuffer, offset: int, frame_length: int, flags: int, frame_type: int) -> int:
     """Write the common header with the current version and return `frame_length`."""
+    # Plain stores in any order: no other thread reads a packet while it is encoded. Frames of a log, which are read
+    # concurrently, are written by `_native.frames` instead, with the length last.
     buffer.put_i32(offset + wire.FRAME_LENGTH_OFFSET, frame_length)
     buffer.put_u8(offset + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
     buffer.put_u8(offset + wire.FRAME_FLAGS_OFFSET, flags)

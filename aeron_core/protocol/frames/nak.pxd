@@ -8,7 +8,7 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 
 @cython.final
 cdef class Nak(Frame):
-    cdef public int32_t session_id
+    cdef public int32_t session_id  # with the stream id: the publication that retransmits
     cdef public int32_t stream_id
     cdef public int32_t term_id         # a gap across two terms takes two NAKs
     cdef public int32_t term_offset     # start of the gap

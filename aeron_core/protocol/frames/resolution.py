@@ -27,6 +27,7 @@ class _Layout:
     name_offset: int
 
 
+# The entries of both families differ only in the address: name length and name follow it, 12 bytes later for IPv6.
 _LAYOUTS = (
     _Layout(
         wire.RES_TYPE_NAME_TO_IP4_MD,
@@ -79,6 +80,7 @@ class ResolutionEntry:
         buffer.put_bytes(offset + wire.RES_ADDRESS_OFFSET, self.address)
         buffer.put_i16(offset + layout.name_length_offset, len(name))
         end = offset + layout.name_offset + buffer.put_bytes(offset + layout.name_offset, name)
+        # Zeros up to the next multiple of 8: the buffer may still hold bytes of an earlier packet.
         buffer.set_memory(end, offset + length - end, 0)
         return length
 
@@ -116,12 +118,14 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
 
     Entries before the wrong one are valid: later drivers may add types of entries after those known today.
     """
+    # Unlike `validate`, which demands RES_MIN_LENGTH, accept a frame without entries.
     header = FrameHeader()
     if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:
         raise ProtocolError(f"packet of {length} bytes: too short for the header of a frame")
     if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
         raise ProtocolError(f"{header!r} is not a resolution frame of version {wire.FRAME_VERSION}")
     position = wire.RES_ENTRIES_OFFSET
+    # Up to the end of the packet, whatever the frame length is.
     while position < length:
         entry, entry_length = _decode_entry(buffer, offset + position, length - position)
         yield entry
@@ -135,6 +139,7 @@ def _decode_entry(buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[Re
         raise ProtocolError(f"resolution entry of type {res_type}: must be one of {sorted(_BY_TYPE)}")
     if remaining < layout.name_offset:
         raise ProtocolError(f"resolution entry of {remaining} bytes: must have at least {layout.name_offset}")
+    # Signed in the reference as well: a negative length is refused below.
     name_length = buffer.get_i16(offset + layout.name_length_offset)
     entry_length = _aligned(layout.name_offset + name_length)
     if name_length < 0 or entry_length > remaining:

@@ -28,6 +28,8 @@ class ResponseSetup(Frame):
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.RSP_SETUP_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.RSP_SETUP_STREAM_ID_OFFSET)
+        # The requester's driver binds the waiting response subscription to this session, so that it receives only the
+        # responses to its own requests.
         self.response_session_id = buffer.get_i32(offset + wire.RSP_SETUP_RESPONSE_SESSION_ID_OFFSET)
         return wire.FRAME_ACCEPTED
 

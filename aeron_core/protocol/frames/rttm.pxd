@@ -8,7 +8,7 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 
 @cython.final
 cdef class Rttm(Frame):
-    cdef public int32_t session_id
+    cdef public int32_t session_id  # with the stream id: the stream whose path is measured
     cdef public int32_t stream_id
     cdef public int64_t echo_timestamp      # ns, of the requester's clock
     cdef public int64_t reception_delta     # ns between reception of the request and this reply

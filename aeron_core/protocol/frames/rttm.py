@@ -38,6 +38,8 @@ class Rttm(Frame):
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.RTTM_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.RTTM_STREAM_ID_OFFSET)
+        # The reply returns the timestamp unchanged, so the clocks of both sides need not agree. The requester subtracts
+        # `reception_delta` from the round trip; it is 0 in the replies of the reference.
         self.echo_timestamp = buffer.get_i64(offset + wire.RTTM_ECHO_TIMESTAMP_OFFSET)
         self.reception_delta = buffer.get_i64(offset + wire.RTTM_RECEPTION_DELTA_OFFSET)
         self.receiver_id = buffer.get_i64(offset + wire.RTTM_RECEIVER_ID_OFFSET)

@@ -41,6 +41,8 @@ class Setup(Frame):
         if result < 0:
             return result
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
+        # SEND_RESPONSE: the publication expects responses. GROUP: the sender has group semantics; unless `group` is set
+        # on the subscription, the receiver then treats the image like a multicast one.
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.term_offset = buffer.get_i32(offset + wire.SETUP_TERM_OFFSET_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.SETUP_SESSION_ID_OFFSET)
@@ -75,6 +77,7 @@ class Setup(Frame):
             and self.term_length & (self.term_length - 1) == 0
             and 0 <= self.term_offset < self.term_length
             and self.term_offset & (wire.FRAME_ALIGNMENT - 1) == 0
+            # From a header alone to the longest UDP payload, 65507 bytes, rounded down to the alignment.
             and wire.DATA_HEADER_LENGTH <= self.mtu <= wire.MAX_UDP_PAYLOAD_LENGTH
             and self.mtu & (wire.FRAME_ALIGNMENT - 1) == 0
         )

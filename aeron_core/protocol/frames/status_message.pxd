@@ -8,7 +8,7 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 
 @cython.final
 cdef class StatusMessage(Frame):
-    cdef public int32_t session_id
+    cdef public int32_t session_id  # with the stream id: the publication to which the message is sent
     cdef public int32_t stream_id
     cdef public int32_t consumption_term_id  # with the offset: the position that all subscribers have consumed
     cdef public int32_t consumption_term_offset

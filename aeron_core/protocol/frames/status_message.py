@@ -45,12 +45,15 @@ class StatusMessage(Frame):
         if result < 0:
             return result
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
+        # SEND_SETUP requests a SETUP: the receiver has no image yet, and position and window are 0. EOS: the image is
+        # draining: the stream ended or timed out, or no subscriber is left.
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.SM_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.SM_STREAM_ID_OFFSET)
         self.consumption_term_id = buffer.get_i32(offset + wire.SM_CONSUMPTION_TERM_ID_OFFSET)
         self.consumption_term_offset = buffer.get_i32(offset + wire.SM_CONSUMPTION_TERM_OFFSET_OFFSET)
         self.receiver_window = buffer.get_i32(offset + wire.SM_RECEIVER_WINDOW_OFFSET)
+        # At offset 28: the structs of the reference are packed to 4 bytes, so this int64 is not aligned to 8.
         self.receiver_id = buffer.get_i64(offset + wire.SM_RECEIVER_ID_OFFSET)
         self.has_group_tag = self.frame_length == wire.SM_TAGGED_HEADER_LENGTH
         self.group_tag = buffer.get_i64(offset + wire.SM_GROUP_TAG_OFFSET) if self.has_group_tag else 0
