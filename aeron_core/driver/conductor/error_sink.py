@@ -55,7 +55,7 @@ class CommandRefusedError(AeronError):
 
 def code_of(error: BaseException) -> ErrorCode:
     """Return the error code that is sent to a client for an exception."""
-    # Clients raise a registration error with this code: applications decide by it, not by the text.
+    # Clients raise a registration error with this code, by which applications decide whether to retry.
     code = getattr(error, "code", None)
     if isinstance(code, ErrorCode):
         return code

@@ -182,7 +182,7 @@ class NameResolution:
             self._measure(self._clock.nano_time() - started_ns)
 
     def _measure(self, duration_ns: int) -> None:
-        # Slow lookups do not delay the driver, but they delay the client that waits for the channel.
+        # A slow lookup on a helper thread delays only the client that waits for the channel.
         self._counters.name_resolver_max_time.propose_max_release(duration_ns)
         if duration_ns > self._threshold_ns:
             self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)

@@ -59,7 +59,8 @@ class IpcPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
         elif not self._joining:
-            # The furthest subscriber stands at the first gap; the others may only be slow.
+            # The furthest subscriber reaches a gap first. If the frame at its position is complete, it is
+            # only slow, and nothing is done.
             self._skip_dead_claim(max(self.reader_positions()))
 
     def _has_lingered(self, now_ns: int) -> bool:

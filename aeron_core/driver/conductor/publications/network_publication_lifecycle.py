@@ -119,8 +119,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self.reference_count <= 0 and (
-            # The only receiver has left the stream, so no NAK can arrive. In a group others may still
-            # need frames.
+            # The only receiver has left and needs no retransmission. In a group others may still need
+            # frames.
             self.publication.has_unicast_eos.get_acquire() != 0
             or now_ns > self._state_change_ns + self.params.linger_timeout_ns
         )

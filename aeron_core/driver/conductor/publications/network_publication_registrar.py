@@ -68,7 +68,8 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             self._find_tagged,
             compares_sockets=False,
         )
-        # All checks come before the first socket or file: a refused command changes nothing.
+        # These checks come before the first socket or file: a command that contradicts an existing
+        # channel changes nothing.
         endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
             check_original(channel)

@@ -182,8 +182,8 @@ class ImageLifecycle(StreamLifecycle):
         )
 
     def _has_ended(self, now_ns: int) -> bool:
-        # Acquire: the receiver stores the time of each frame and of the end of the stream. Heartbeats
-        # count, so only a sender that stopped or cannot be reached is silent.
+        # Acquire: the receiver stores the time of each frame. Heartbeats count, so only a sender that
+        # stopped or cannot be reached is silent.
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
         if not self.has_readers or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
             return True

@@ -64,8 +64,8 @@ class ImageRegistrar:
                 operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
             )
             return
-        # The receiver drops the frames of the session until the image arrives; the sender repeats SETUP
-        # and data.
+        # The receiver drops the frames of the session until the image exists; a reliable image then
+        # requests them as a gap.
         self._check_ttl(endpoint.channel_of(command.target), command.values[0])
         request = ImageRequest(
             self.context.next_correlation_id(), endpoint, linked[0], setup, str(command.source)
@@ -112,7 +112,8 @@ class ImageRegistrar:
             lifecycle.close()
 
     def _on_removed(self, endpoint: ReceiveEndpointEntry) -> None:
-        # Called at the transition to LINGER: the image no longer needs the sockets, only its log.
+        # Called when the receiver has released the image: it lingers with its log, but no longer needs
+        # the sockets.
         endpoint.image_count -= 1
         self.subscriptions.close_if_unused(endpoint)
 

@@ -117,8 +117,8 @@ class ReceiveDestinations:
             raise _unknown(command)
         owner.local_destinations.remove(local)
         self._context.clients.on_success(command.correlation_id)
-        # Unlike the removal of a subscription, the client keeps the subscription itself, so it needs
-        # unavailable images.
+        # The client keeps the subscription, so it must be notified of the images that go with the
+        # destination.
         self._registrars.subscriptions.remove(local, self._registrars.lifecycles(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParameters:

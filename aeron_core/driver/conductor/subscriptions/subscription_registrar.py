@@ -218,7 +218,8 @@ class SubscriptionRegistrar:
     ) -> None:
         """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
         lifecycles = list(lifecycles)
-        # They have no commands of their own and end with their owner.
+        # Destinations end with their subscription; their clients are notified of nothing, as for the
+        # subscription itself.
         for each in subscription.local_destinations:
             self.remove(each, lifecycles)
         # From here on no new stream is linked to it; the existing links go below.
