@@ -66,6 +66,7 @@ class Assembly:
     ) -> None:
         self._settings = settings
         self._clock = clock
+        # Replaced sockets, as in a simulation, have no kernel buffers to check.
         if open_datagrams is None:
             for text in cut_lengths(settings):
                 warnings.warn(text, stacklevel=5)
@@ -79,6 +80,8 @@ class Assembly:
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
+        # One ring for each agent and direction: it has one producer and one consumer, so it needs no
+        # lock. Commands that do not fit wait in `AgentProxy`.
         from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
         self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
         self.context = DriverContext(
@@ -97,6 +100,7 @@ class Assembly:
             from_sender=from_sender,
             from_receiver=from_receiver,
             logs=LogStorage(settings, system, errors),
+            # All publications share one batch: only the sender uses it, for one publication at a time.
             send_batch=SendBatch(),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
             open_datagrams=open_datagrams,
@@ -104,10 +108,12 @@ class Assembly:
             uses_gso=settings.udp_gso is not Offload.OFF,
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
+        # The files that exist as long as the driver. Each log adds its own length.
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
         self._resolution = NameResolution(
             resolver, start_lookup, clock, system, events, settings.name_resolver_threshold_ns
         )
+        # The resolver may open sockets and allocate counters, so it starts before any agent runs.
         self._resolution.begin(self._resolver_context(open_datagrams, start_lookup))
         self._create_agents(from_sender, from_receiver, terminate)
 
@@ -146,6 +152,8 @@ class Assembly:
         return CncFile.create(
             settings.aeron_dir / CNC_FILE,
             layout,
+            # Clients read it: one whose own conductor has not run for this long must assume that the
+            # driver has timed it out.
             client_liveness_timeout_ns=settings.client_liveness_timeout_ns,
             start_timestamp_ms=self._clock.epoch_ms(),
             pid=os.getpid(),
@@ -180,19 +188,25 @@ class Assembly:
         """Mark cnc.dat as ready for clients; call once everything else is initialized."""
         # Use up id 0: in the protocol 0 means "no id", so no client may get it.
         self.context.next_correlation_id()
+        # The heartbeat comes before the version: a client that opens the file takes an old heartbeat for
+        # that of a dead driver.
         self.context.to_driver.consumer_heartbeat_ms = self._clock.epoch_ms()
         self.cnc.publish()
 
     def close(self) -> None:
         """Delete the logs, close the sockets and free what the agents shared; call after all agents stopped."""
+        # The heartbeat first: clients detect the end while the rest is still being closed.
         self.conductor.on_close()
         self.context.logs.delete_all()
         self._resolution.close()
+        # No agent is left to confirm a removal: run the pending callbacks, which close sockets and free
+        # counters.
         for proxy in (self.context.sender, self.context.receiver):
             proxy.release_all()
         for endpoint in self.conductor.registrars.endpoints():
             endpoint.close_sockets()
         self.context.events.close()
+        # Last, because the steps above use the tables that this clears.
         self.conductor.dispose()
 
     def on_error(self, error: BaseException) -> None:
@@ -202,6 +216,7 @@ class Assembly:
 
 def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> EventLog:
     wanted, faults = choose_events(settings.event_log, settings.event_log_disable)
+    # A misspelt event is not worth a driver that does not start.
     for fault in faults:
         warnings.warn(f"event log: {fault}", stacklevel=2)
     return EventLog(

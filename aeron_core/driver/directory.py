@@ -38,6 +38,8 @@ def prepare_directory(settings: DriverFields) -> None:
         if settings.dir_warn_if_exists:
             print(f"WARNING: {path} exists", file=sys.stderr)
         _check_is_ours(path)
+        # The setting overrides the check: it deletes the directory of a live driver too. Clients of that
+        # driver keep their mappings, but new clients cannot find it.
         if not settings.dir_delete_on_start:
             _check_no_active_driver(path, settings.driver_timeout_ms, prints_age=settings.dir_warn_if_exists)
             _save_errors(path)
@@ -76,12 +78,17 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             cnc = CncFile.open(path / CNC_FILE, read_only=True)
             break
         except CncNotReadyError:
+            # No file, or one that was not completed within the timeout: its driver died during its start.
             if not (path / CNC_FILE).exists() or time.monotonic() >= deadline:
                 return
             # Another driver may be starting in this directory.
             time.sleep(0.01)
         except CncIncompatibleError:
+            # The heartbeat cannot be read. At the start of a driver this counts as dead;
+            # `delete_dead_directory` opens the file again and refuses.
             return
+    # The heartbeat is in epoch time: a step of the system clock can make a live driver look dead, or a
+    # dead one alive.
     age_ms = int(time.time() * 1000) - ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
     if prints_age:
         print(f"INFO: Aeron driver heartbeat is {age_ms} ms old", file=sys.stderr)
@@ -104,9 +111,11 @@ def _advice(pid: int, left_ms: int) -> str:
 
 def has_exited(pid: int) -> bool:
     """Return whether no process of this pid namespace has that id; False for an invalid id."""
+    # `kill` takes 0 and negative numbers for process groups.
     if pid <= 0:
         return False
     try:
+        # Signal 0 sends nothing: it only checks that the process exists and may be signalled.
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
@@ -146,6 +155,7 @@ def delete_directory(path: Path) -> None:
             with suppress(OSError):
                 entry.unlink()
     with suppress(OSError):
+        # Fails if the directory still has files of others, which stay.
         path.rmdir()
 
 

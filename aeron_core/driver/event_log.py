@@ -77,6 +77,7 @@ class EventLog:
         self._clock = clock
         self._wanted = wanted
         self._dropped = 0
+        # Unbounded, so that `put` never blocks an agent; `_write` limits its length.
         self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -86,6 +87,7 @@ class EventLog:
     def note(self, event: str, /, **details: object) -> None:
         """Log an event if it is enabled."""
         if event in self._wanted:
+            # Formatted only here: most events are off, and their callers must not pay for text.
             self._write(event, " ".join(f"{name}={value}" for name, value in details.items()))
 
     def on_message(self, message: ControlMessage) -> None:
@@ -102,6 +104,7 @@ class EventLog:
 
     def watch(self) -> Callable[[DatagramChannel], DatagramChannel] | None:
         """Return a function that wraps a channel so that its datagrams are logged; None if those events are off."""
+        # A wrapped channel takes the GIL for each batch of datagrams: wrap only on request.
         if self._wanted.isdisjoint({events.FRAME_IN, events.FRAME_OUT, events.NAK_SENT, events.NAK_RECEIVED}):
             return None
         return lambda channel: LoggedDatagrams(channel, self._on_received, self._on_sent)
@@ -119,6 +122,8 @@ class EventLog:
 
     def _write(self, event: str, text: str) -> None:
         if self._lines.qsize() >= MAX_WAITING:
+            # Two threads may count at the same time and lose one. A lock would make agents wait for each
+            # other.
             self._dropped += 1
             return
         if self._dropped:
@@ -132,7 +137,10 @@ class EventLog:
     def _start(self) -> None:
         # Start with the first event: a failed construction of a driver leaves no thread behind.
         with self._starting:
+            # Checked again under the lock: two threads may log the first event at the same time.
             if self._thread is None and self._output is not None:
+                # A daemon: standard output may be a pipe that is never read, and must not keep the
+                # process alive.
                 self._thread = threading.Thread(
                     target=self._output.write_all,
                     args=(self._lines.get,),
@@ -146,12 +154,14 @@ class EventLog:
 
         A reader of standard output that does not read would block this for ever: then the lines are lost.
         """
+        # From now on events are dropped, so the queue stops growing.
         self.is_on = False
         self._wanted = frozenset()
         with self._starting:
             thread, output = self._thread, self._output
             self._output = None
         if thread is not None:
+            # The thread writes the lines before this one, then ends.
             self._lines.put(None)
             thread.join(CLOSE_TIMEOUT_S)
             if thread.is_alive():
@@ -180,6 +190,7 @@ class _Output:
     def write_all(self, take: Callable[[], str | None]) -> None:
         """Write the lines that `take` returns until it returns None."""
         while (line := take()) is not None:
+            # Keep taking lines: otherwise the queue grows to its limit and holds that memory.
             if self._has_failed:
                 continue
             try:
@@ -190,8 +201,10 @@ class _Output:
                     self._on_fault(error, f"event log {self._path or 'on standard output'}")
 
     def _write(self, line: str) -> None:
+        # Looked up for each line: the program may replace `sys.stdout` at any time.
         file = self._file or sys.stdout
         file.write(line)
+        # A killed process loses what it has not flushed.
         file.flush()
         if self._file is not None and self._max_length is not None and self._file.tell() >= self._max_length:
             self._begin_next()
@@ -208,6 +221,7 @@ class _Output:
         assert self._path is not None
         self._file.close()
         path = self._path
+        # Skip the files of earlier runs: nothing is overwritten.
         while path.exists():
             self._number += 1
             path = self._path.with_name(f"{self._path.name}.{self._number}")

@@ -100,10 +100,12 @@ NEVER_LOGGED: Final = frozenset(
 )
 
 _ALL: Final = frozenset(EVENTS.values())
+# All but the events of single frames. NAKs are included: they are rare on a healthy network.
 _ADMIN: Final = _ALL - {FRAME_IN, FRAME_OUT, "ADD_DYNAMIC_DISSECTOR", "DYNAMIC_DISSECTOR_EVENT"}
 _GROUPS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({"all": _ALL, "admin": _ADMIN})
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"SEND_NAK_MESSAGE": NAK_SENT})
 _WHOLE_MASK: Final = 0xFFFF
+# Older form of the setting, a bit mask. Its bits do not correspond to the event numbers above.
 _MASKS: Final[Mapping[int, frozenset[str]]] = MappingProxyType(
     {
         0x1: frozenset(name for name in _ALL if name.startswith("CMD_IN_")),

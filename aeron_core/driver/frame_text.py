@@ -35,6 +35,7 @@ _KINDS: Final[dict[int, tuple[str, Callable[[], _Frame]]]] = {
 
 
 def _type_of(datagram: bytes) -> int:
+    # All fields of a frame are little-endian on the wire, independent of the host.
     at = wire.FRAME_TYPE_OFFSET
     return int.from_bytes(datagram[at : at + 2], "little")
 
@@ -49,8 +50,10 @@ def describe_frame(datagram: bytes) -> str:
     kind = _KINDS.get(_type_of(datagram))
     if kind is None:
         return f"unknown frame of {len(datagram)} bytes"
+    # Classes, not objects: several threads may describe frames at the same time.
     name, frame_class = kind
     frame = frame_class()
+    # The log shows datagrams before any check: these bytes may come from any program.
     if frame.decode(AtomicBuffer(datagram), 0, len(datagram)) < 0:
         return f"{name} unreadable, {len(datagram)} bytes"
     return " ".join((name, *(f"{field}={getattr(frame, field)}" for field in frame.names())))

@@ -25,6 +25,7 @@ class LoggedDatagrams(DatagramChannel):
 
     def receive(self, batch: ReceiveBatch) -> int:
         """See `DatagramChannel`."""
+        # Without the GIL: an idle poll must not compete with Python threads for it.
         count = self._channel.receive(batch)
         self._take_error()
         if count > 0:
@@ -46,6 +47,7 @@ class LoggedDatagrams(DatagramChannel):
         return self._channel.descriptor()
 
     def _take_error(self) -> int:
+        # The agent knows only this channel, so the error must be read and cleared here.
         self.error_code = self._channel.error_code
         self._channel.error_code = 0
         return 0
@@ -56,6 +58,8 @@ class LoggedDatagrams(DatagramChannel):
             batch.copy_source(index, source)
             length = batch.length_of(index)
             data = batch.buffer.get_bytes(batch.offset_of(index), length)
+            # With GRO one entry holds several datagrams of equal length; only the last may be shorter.
+            # `max`, because `range` refuses a step of 0.
             step = max(batch.segment_length_of(index), 1)
             for start in range(0, length, step):
                 self._on_received(data[start : start + step], source)
@@ -64,6 +68,7 @@ class LoggedDatagrams(DatagramChannel):
     def _report_sent(self, batch: SendBatch, taken: int, destination: SocketAddress) -> int:
         to = destination.copy()
         for index in range(taken):
+            # With GSO one entry is sent as several datagrams.
             for datagram in batch.datagrams(index):
                 self._on_sent(datagram, to)
         return 0

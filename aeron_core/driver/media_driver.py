@@ -97,6 +97,8 @@ class MediaDriver:
         start_lookup: StartLookup,
     ) -> Assembly:
         if self._settings.storage is Storage.POSIX:
+            # Only after the directory was taken: its former owner has ended, so its shared memory is
+            # garbage.
             sweep_shared_memory(self._settings.aeron_dir)
         assembly = Assembly(
             self._settings,
@@ -111,6 +113,8 @@ class MediaDriver:
         )
         if self._mode is ThreadingMode.INVOKER:
             self._invoker = AgentInvoker(_all_agents(assembly), assembly.on_error)
+        # From now on clients find the driver. Their commands wait in the ring until the threads start or
+        # the owner calls `do_work`.
         assembly.publish()
         return assembly
 
@@ -148,6 +152,8 @@ class MediaDriver:
             return cls.launch(settings, registry=registry, sections=sections)
         arguments = dict(settings or {})
         if "aeron_dir" not in arguments:
+            # Clients of other processes are not expected: a directory of its own never conflicts with
+            # another driver.
             arguments["aeron_dir"] = new_private_directory(default_aeron_dir())
             arguments.setdefault("storage", "posix")
             arguments.setdefault("dir_delete_on_shutdown", True)
@@ -182,6 +188,7 @@ class MediaDriver:
             raise ConfigurationError(
                 "do_work is for MediaDriver(settings, invoker=True): this driver has threads"
             )
+        # Read once: another thread may close the driver meanwhile.
         invoker = self._invoker
         return 0 if invoker is None else invoker.do_work()
 
@@ -198,6 +205,7 @@ class MediaDriver:
 
         After `close` the error goes to `logging` instead.
         """
+        # Read once: another thread may close the driver meanwhile.
         assembly = self._assembly
         if assembly is None:
             logging.getLogger(__name__).error("%s", error)
@@ -205,6 +213,8 @@ class MediaDriver:
             assembly.context.errors.record_exception(error)
 
     def _on_terminate(self, token: bytes) -> None:
+        # Runs on the conductor's thread, for which `close` would wait: only wake the owner, which closes
+        # the driver. Any process that can map cnc.dat can send the request.
         if self._settings.termination_validator == "allow":
             self._terminated.set()
 
@@ -213,6 +223,8 @@ class MediaDriver:
         assembly, context = self._assembly, self._assembly.context
         conductor = PythonAgent(assembly.conductor)
         if self._mode is ThreadingMode.SHARED:
+            # A single thread polls all rings itself: only clients have to wake it, and they signal the
+            # conductor.
             self._run(_all_agents(assembly), "shared", waits_as=CONDUCTOR)
         elif self._mode is ThreadingMode.SHARED_NETWORK:
             network = CompositeAgent([assembly.sender, assembly.receiver])
@@ -226,6 +238,7 @@ class MediaDriver:
 
     def _run(self, agent: Agent, role: str, *rings: CommandRing, waits_as: str | None = None) -> None:
         strategy = self._idle_strategy(role, waits_as or role)
+        # Only this strategy sleeps until it is woken. The others poll the rings at intervals.
         if isinstance(strategy, SignalIdleStrategy):
             for ring in rings:
                 ring.wake_with(strategy.semaphore)
@@ -247,10 +260,12 @@ class MediaDriver:
 
         Waits at most one idle period of each agent. A `memoryview` of shared memory that a program kept stays valid.
         """
+        # A signal handler and the end of a `with` block may both close: the first one does the work.
         with self._closing:
             if self._is_closed:
                 return
             self._is_closed = True
+        # All threads end before the assembly frees the sockets and the memory that they use.
         for runner in self._runners:
             runner.close()
         if self._invoker is not None:

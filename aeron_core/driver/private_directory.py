@@ -14,11 +14,13 @@ from aeron_core.driver.directory import delete_dead_directory, has_exited
 from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
+# Process id and random bytes: ids are reused, and one process may run several drivers.
 _SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
 
 
 def new_private_directory(default: Path) -> Path:
     """Return an unused path beside `default`; the directory does not exist yet."""
+    # Not created here: the driver takes the directory as it takes any other.
     return default.with_name(f"{default.name}-{os.getpid()}-{os.urandom(4).hex()}")
 
 
@@ -36,6 +38,7 @@ def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:
 
 
 def _is_orphaned(path: Path, prefix: str) -> bool:
+    # A process id that was reused hides a dead directory only until that process ends too.
     match = _SUFFIX.fullmatch(path.name, len(prefix))
     if match is None or not has_exited(int(match[1])):
         return False

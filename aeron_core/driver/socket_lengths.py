@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from aeron_core.settings.driver import DriverFields
 
 
+# Cached: the log of each publication and image records the defaults, and a probe costs a socket. A later
+# change of the system's limits is not detected.
 @cache
 def _length(option: int, asked: int = 0) -> int:
     """Return the buffer length of a new UDP socket, after requesting `asked` bytes if that is not 0."""
@@ -46,6 +48,8 @@ def cut_lengths(settings: DriverFields, length: Callable[[int, int], int] = _len
         (socket.SO_SNDBUF, "SO_SNDBUF", settings.socket_so_sndbuf_length, "net.core.wmem_max"),
     ):
         given = length(option, asked)
+        # A short receive buffer drops datagrams while the receiver is busy, which looks like loss on the
+        # network.
         if asked > given:
             yield (
                 f"AERON_SOCKET_{name}={asked}: the operating system gives {given} bytes only: raise {limit}, "

@@ -42,6 +42,8 @@ class PluginSections(Mapping[str, "SettingsModel"]):
                     f"section {name!r}: must be one of the installed plugins: {', '.join(self._names) or 'none'}"
                 )
         for name in self._names:
+            # A wrong value must stop the start, so whatever a source sets is loaded now. All other
+            # sections have only defaults.
             if name in given or is_section_set(name):
                 settings = given.get(name, {})
                 self._loaded[name] = self._load(name, settings) if isinstance(settings, Mapping) else settings
@@ -96,9 +98,11 @@ def check_strategies(registry: Registry, settings: DriverFields) -> None:
 
 def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
     """Return the name resolver of the settings, with its fallback."""
+    # A fallback has no fallback of its own, but the resolver with gossip depends on one.
     if settings.resolver_fallback == _GOSSIP:
         raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another resolver, one without gossip")
     options = settings.resolver_fallback_init_args or ""
+    # First the fallback, because the resolver is created with it.
     fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
     params = replace(_resolver_params(settings), fallback=fallback)
     return registry.name_resolver(settings.name_resolver, params)

@@ -25,7 +25,11 @@ class AgentProxy:
         self._ring = ring
         self._fails = fails
         self._waiting: deque[tuple[Any, ...]] = deque()
+        # The ring carries bare pointers, and the agent does not count references: an object that is
+        # dropped here too early is freed under the agent.
         self._held: dict[int, object] = {}
+        # By operation and the ids of target and subject, which are unambiguous while the objects are
+        # held.
         self._on_release: dict[tuple[int, int, int], Released] = {}
         self._on_link: dict[tuple[int, int, int], Linked] = {}
 
@@ -35,7 +39,10 @@ class AgentProxy:
         """Send a command; `target` and `subject` are kept alive until the agent confirms their removal."""
         for item in (target, subject):
             if item is not None:
+                # Also for a removal: both must live until its confirmation comes back with their
+                # addresses.
                 self._held[id(item)] = item
+        # Through the queue even if the ring has space: an ADD must not overtake an earlier REMOVE.
         self._waiting.append((operation, target, subject, numbers))
         self.flush()
 
@@ -58,6 +65,7 @@ class AgentProxy:
         while self._waiting:
             operation, target, subject, numbers = self._waiting[0]
             if not self._ring.send(operation, target, subject, numbers):
+                # The ring is full, because the agent is behind. A later duty cycle sends the rest.
                 self._fails.get_and_add(1)
                 break
             self._waiting.popleft()
@@ -68,6 +76,7 @@ class AgentProxy:
         """Drop the reference that the agent has released, and call its `then`."""
         target, subject = command.target, command.subject
         operation = command.numbers[0]
+        # The agent releases the subject, such as one spy, and continues to use the target.
         freed = subject if subject is not None else target
         self._held.pop(id(freed), None)
         key = (operation, id(target), id(subject) if subject is not None else 0)
@@ -87,6 +96,7 @@ class AgentProxy:
     def release_all(self) -> None:
         """Call the `then` of pending removals and drop all references; only after the agent has stopped."""
         while self._on_release:
+            # A callback may request further removals, such as that of an endpoint without publications.
             _, then = self._on_release.popitem()
             then()
         # Callbacks refer to registrars, which refer to this proxy.

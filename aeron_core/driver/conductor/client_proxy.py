@@ -26,11 +26,14 @@ class ClientProxy:
     def send(self, response: Response) -> None:
         """Broadcast any response."""
         self._events.on_message(response)
+        # Never blocks. Clients find their responses by the correlation id, which is unique among all
+        # clients; one that reads too slowly is lapped and detects that.
         self._transmitter.transmit(response.TYPE_ID, response.encode())
 
     def on_error(self, correlation_id: int, code: int, text: str) -> None:
         """Send an error response to a command; a text that is too long for the buffer is truncated."""
         limit = self._transmitter.max_message_length - _ERROR_FIELDS_LENGTH
+        # The cut may fall inside a character: `ignore` drops its incomplete bytes.
         message = text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
         self.send(responses.OnError(correlation_id, code, message))
 

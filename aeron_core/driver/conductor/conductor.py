@@ -71,11 +71,14 @@ class Conductor:
         """Run one duty cycle; return 0 if there was nothing to do."""
         now_ns = self._context.clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
+        # Events before commands: a release may free what the next command needs, such as a port.
         work = self._drain(self._context.from_sender, self._context.sender)
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
         work += self._context.logs.free_ended()
+        # All timeouts are checked here only, so a state may last one timer interval longer than its
+        # timeout.
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1
@@ -90,6 +93,7 @@ class Conductor:
             return 0
 
     def _drain(self, ring: CommandRing, proxy: AgentProxy) -> int:
+        # The ring may have space now for commands that are queued.
         work = proxy.flush()
         for _ in range(EVENT_DRAIN_LIMIT):
             if not ring.receive(self._event):
@@ -105,6 +109,7 @@ class Conductor:
         elif code == operations.LINKED:
             proxy.on_linked(self._event)
         elif code == operations.CREATE_IMAGE:
+            # The receiver creates no files: it drops the frames of the session until it gets ADD_IMAGE.
             self.registrars.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:
             self._context.errors.record(
@@ -123,6 +128,7 @@ class Conductor:
 
     def _on_publication_error(self) -> None:
         event = self._event
+        # An ERR frame of a receiver. Agents create no Python objects, so its fields arrive as numbers.
         publication = cast("NetworkPublication", event.target)
         source = event.source
         error_code, has_group_tag = event.numbers[:2]
@@ -138,6 +144,8 @@ class Conductor:
                 group_tag if has_group_tag else _NO_GROUP_TAG,
                 _ADDRESS_TYPES.get(len(packed), wire.RESPONSE_ADDRESS_TYPE_NONE),
                 source.port,
+                # The field has a fixed length, that of an IPv6 address; the type tells clients how much
+                # of it counts.
                 packed.ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0"),
                 error_code,
                 event.text.decode("utf-8", "replace"),
@@ -154,7 +162,10 @@ class Conductor:
 
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
+        # Clients compare it with their own clock. When it is older than their driver timeout, they take
+        # the driver for dead and stop.
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
+        # Clients first: the streams of one that has gone begin to drain in the same turn.
         self._clients.on_timer()
         self._resources.on_timer(now_ns)
         self._unblock_commands(now_ns)
@@ -167,6 +178,8 @@ class Conductor:
             self._blocked_position = position
             self._blocked_since_ns = now_ns
         elif (
+            # Every live client stores a heartbeat within this time, so nothing will complete the record:
+            # it becomes padding.
             now_ns > self._blocked_since_ns + self._context.settings.client_liveness_timeout_ns
             and ring.unblock()
         ):
@@ -174,6 +187,7 @@ class Conductor:
 
     def on_close(self) -> None:
         """Clear the heartbeat, by which clients detect that the driver has stopped."""
+        # Not 0, which tells a client that connects to wait for a driver that is starting.
         self._context.to_driver.consumer_heartbeat_ms = -1
 
     def dispose(self) -> None:
@@ -182,6 +196,7 @@ class Conductor:
         Call after everything is closed. Without it, the memory would stay until the cycle collector runs.
         """
         registrars = self.registrars
+        # Callbacks and registrars refer to each other, and so to the buffers of all logs.
         for part in (
             registrars.subscriptions,
             registrars.ipc,

@@ -38,16 +38,21 @@ class DriverContext:
     system_counters: SystemCounters
     errors: ErrorSink
     events: EventLog
+    # The conductor prepares the entry of each image; the receiver writes it.
     loss_report: LossReport
     to_driver: ManyToOneRingBuffer
     clients: ClientProxy
+    # Commands to the agents, queued while a ring is full.
     sender: AgentProxy
     receiver: AgentProxy
+    # Events of the agents: each ring has one producer, its agent, and one consumer, the conductor.
     from_sender: CommandRing
     from_receiver: CommandRing
     logs: LogStorage
+    # Created here for the streams and endpoints that get them; only the agents use them.
     send_batch: SendBatch
     receive_batch: ReceiveBatch
+    # Replacements for the sockets of the operating system, in simulations.
     open_datagrams: OpenDatagrams | None
     connections: ConnectionNetwork | None
     uses_gso: bool
@@ -79,4 +84,5 @@ class DriverContext:
 
     def next_correlation_id(self) -> int:
         """Return an id that is unique among clients and resources."""
+        # Clients take their ids from the same counter, which is in the trailer of the ring.
         return self.to_driver.next_correlation_id()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aeron_core.concurrent.error_log import DistinctErrorLog
     from aeron_core.driver.agents.system_counters import SystemCounters
 
+# The device is full, or the quota of its user is used up.
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 #: Source: aeron_error.c, aeron_error_code_str.
 _DESCRIPTIONS: Final = {
@@ -54,6 +55,7 @@ class CommandRefusedError(AeronError):
 
 def code_of(error: BaseException) -> ErrorCode:
     """Return the error code that is sent to a client for an exception."""
+    # Clients raise a registration error with this code, by which applications decide whether to retry.
     code = getattr(error, "code", None)
     if isinstance(code, ErrorCode):
         return code
@@ -71,6 +73,7 @@ def text_of(error: BaseException, channel: str = "") -> str:
         text = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
     else:
         text = f"{type(error).__name__}: {error}"
+    # A URI beyond the limit was refused for that reason, and could exceed the length of a response.
     if len(channel) > MAX_URI_LENGTH or channel in text:
         return text
     return f"{text}: channel={channel}"
@@ -99,6 +102,8 @@ class ErrorSink:
     def record(self, code: int, text: str) -> None:
         """Count an error and log its text."""
         self._counters.errors.get_and_add(1)
+        # The log is a fixed buffer with one entry for each distinct text. Repetitions only update its
+        # count and its time, so a text should not contain numbers that always differ.
         self._log.record(code, text)
 
     def record_exception(self, error: BaseException, context: str = "", channel: str = "") -> None:

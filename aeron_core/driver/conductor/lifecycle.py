@@ -115,6 +115,7 @@ class StreamLifecycle(ABC):
 
     def reserve(self, subscription: SubscriptionEntry) -> SubscriberPosition:
         """Allocate the position of a subscription before it is linked. Raises StorageError if no counter is free."""
+        # Clients find the counter in the available image; tools find it by this key and label.
         owner = CounterOwner(
             subscription.registration_id,
             self.session_id,
@@ -135,8 +136,12 @@ class StreamLifecycle(ABC):
         """Add a subscription to the stream; its client gets the available image when the agent follows it."""
         self.links[subscription] = position
         self._joining.add(subscription)
+        # A tethered subscriber, the default, may hold back its publisher without limit. An untethered one
+        # is dropped when it does so for too long.
         if not subscription.params.is_tether:
             self._tethers[subscription] = Tether(self.context.clock.nano_time())
+        # Until LINKED returns, the counter holds no valid position, and the stream does not count as
+        # drained.
         self._attach(position, partial(self._on_linked, subscription, position))
 
     def _on_linked(
@@ -144,12 +149,14 @@ class StreamLifecycle(ABC):
     ) -> None:
         if subscription not in self._joining:
             return
+        # As in the reference, the label shows the position at which the subscriber joined first.
         self.context.counters.append_to_label(position.counter.id, f" @{join_position}")
         self._on_rejoined(subscription, position, join_position)
 
     def _on_rejoined(self, subscription: SubscriptionEntry, position: SubscriberPosition, _: int) -> None:
         if subscription not in self._joining:
             return
+        # Only now: the client starts to read at the value of the counter, which the agent has just set.
         self._joining.remove(subscription)
         self.context.clients.send(
             responses.OnAvailableImage(
@@ -166,6 +173,7 @@ class StreamLifecycle(ABC):
     def unlink(self, subscription: SubscriptionEntry) -> None:
         """Remove a subscription from the stream; its client, which asked for that, is not notified."""
         is_detached = self._is_detached(subscription)
+        # `is_detached` was taken before the tether, which holds the state, is removed.
         self._joining.discard(subscription)
         self._tethers.pop(subscription, None)
         position = self.links.pop(subscription, None)
@@ -189,6 +197,7 @@ class StreamLifecycle(ABC):
         """Send an unavailable image to the client of each subscription that got an available image."""
         for subscription in self.links:
             self.notify_unavailable_to(subscription)
+        # Joining subscriptions were not announced, so they get neither of the two messages.
         self._joining = set()
 
     def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:
@@ -207,6 +216,7 @@ class StreamLifecycle(ABC):
     @property
     def has_readers(self) -> bool:
         """Whether there are subscribers besides untethered ones that linger or rest."""
+        # A detached subscriber neither limits the publisher nor keeps an image alive.
         return any(not self._is_detached(subscription) for subscription in self.links)
 
     def reader_positions(self) -> list[int]:
@@ -230,6 +240,8 @@ class StreamLifecycle(ABC):
             elif tether.state is TetherState.LINGER:
                 if not tether.has_lasted(timeouts.linger_timeout_ns, now_ns):
                     continue
+                # The client has had the linger timeout to finish with the image that it was told is
+                # unavailable.
                 if subscription.params.is_rejoin:
                     self._move(subscription, tether, TetherState.RESTING, now_ns)
                 else:
@@ -240,10 +252,12 @@ class StreamLifecycle(ABC):
     def _check_active(self, subscription: SubscriptionEntry, tether: Tether, limit: int, now_ns: int) -> None:
         position = self.links[subscription]
         if subscription in self._joining or position.counter.get_acquire() > limit:
+            # Fast enough, or without a position that could be judged yet: the timeout starts again.
             tether.since_ns = now_ns
         elif tether.has_lasted(self.untethered_timeouts.window_limit_timeout_ns, now_ns):
             self.notify_unavailable_to(subscription)
             self._move(subscription, tether, TetherState.LINGER, now_ns)
+            # The agent releases the position, but the counter stays allocated: a rejoin uses it again.
             self._leaving.add(position)
             self._detach(position)
 
@@ -262,12 +276,15 @@ class StreamLifecycle(ABC):
         if position in self._leaving:
             # The agent has not released it yet.
             return
+        # Active at once, but joining: it counts as a reader, and its client gets an available image when
+        # the agent follows it.
         self._move(subscription, tether, TetherState.ACTIVE, now_ns)
         self._joining.add(subscription)
         self._attach(position, partial(self._on_rejoined, subscription, position))
 
     def _is_read_by_all(self, position: int) -> bool:
         """Return whether every subscriber has read up to `position`."""
+        # A joining subscriber may still need data: the agent may have chosen its position already.
         return not self._joining and all(reader >= position for reader in self.reader_positions())
 
     def free_counter_of(self, position: SubscriberPosition) -> None:

@@ -49,6 +49,7 @@ class LogStorage:
         self._errors = errors
         self._ended: deque[Path] = deque()
         self._undeleted: list[Path] = []
+        # Logs whose file exists and is not queued for removal.
         self._live: dict[Path, StoredLog] = {}
         self._shared_memory_prefix = _shared_memory_prefix(settings.aeron_dir)
 
@@ -59,6 +60,7 @@ class LogStorage:
             path = SHARED_MEMORY_ROOT / f"{self._shared_memory_prefix}{folder}-{log_id}.logbuffer"
         else:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
+        # The client gets a storage error in its response, and no stream is left half made.
         self._check_space(path, length)
         buffer = (
             self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)
@@ -76,6 +78,7 @@ class LogStorage:
 
     def _create_shared_memory(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         try:
+            # Exclusive: an existing object belongs to another log, which must not be overwritten.
             memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX)
         except posix_ipc.ExistentialError as error:
             raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
@@ -87,6 +90,7 @@ class LogStorage:
             memory.unlink()
             raise
         finally:
+            # The mapping stays valid without the descriptor.
             memory.close_fd()
 
     def _check_space(self, path: Path, length: int) -> None:
@@ -115,6 +119,7 @@ class LogStorage:
         if self._live.pop(stored.path, None) is None:
             return
         self._counters.bytes_currently_mapped.get_and_add(-stored.length)
+        # Unlinking does not disturb clients: their mappings stay valid until they unmap the file.
         self._ended.append(stored.path)
 
     def free_ended(self) -> int:
@@ -146,11 +151,14 @@ class LogStorage:
         except OSError as error:
             self._counters.free_fails.get_and_add(1)
             self._errors.record_exception(error, f"cannot delete {path}")
+            # The timer tries again, because a log that stays would occupy memory as long as the driver
+            # runs.
             self._undeleted.append(path)
 
 
 def _shared_memory_prefix(aeron_dir: Path) -> str:
     # One process may run several drivers, which use the same log ids.
+    # The process id lets another driver detect that the owner has ended.
     return f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{zlib.crc32(str(aeron_dir).encode()):08x}-"
 
 
@@ -164,6 +172,8 @@ def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> lis
     swept = []
     for path in root.glob(f"{SHARED_MEMORY_PREFIX}*-*.logbuffer"):
         pid = path.name.removeprefix(SHARED_MEMORY_PREFIX).partition("-")[0]
+        # The process id of another container may be in use here: such an object stays until that process
+        # ends.
         if path.name.startswith(own) or (pid.isdigit() and not _is_alive(int(pid))):
             path.unlink(missing_ok=True)
             swept.append(path)
@@ -182,5 +192,6 @@ def _is_alive(pid: int) -> bool:
 
 def _megabytes_of(folder: Path, more: int) -> int:
     status = os.statvfs(folder)
+    # `f_bavail` leaves out what is reserved for root, so it counts as used.
     used = (status.f_blocks - status.f_bavail) * status.f_frsize
     return -(-(used + more) // (1024 * 1024)) + 1

@@ -24,8 +24,10 @@ class Registrars:
     """All registrars, created together. Used by the conductor only."""
 
     def __init__(self, context: DriverContext) -> None:
+        # Created first: subscriptions look up tags in it, and its registrar links subscriptions.
         publications = NetworkPublications()
         self.subscriptions = SubscriptionRegistrar(context, publications.find_tagged)
+        # One sequence for both registrars, so that automatic session ids of one driver do not repeat.
         session_ids = SessionIds.from_settings(context.settings)
         self.ipc = IpcPublicationRegistrar(context, self.subscriptions, session_ids, publications.find_tagged)
         self.network = NetworkPublicationRegistrar(context, self.subscriptions, session_ids, publications)

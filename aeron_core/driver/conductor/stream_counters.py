@@ -60,6 +60,8 @@ def allocate_local_address(
         registration_id=registration_id,
     )
     counter = AtomicCounter(manager.values, counter_id)
+    # Release: a client that sees the active status also sees the address, which contains the port if
+    # the operating system chose it.
     counter.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
     return counter
 
@@ -68,6 +70,7 @@ def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> Atomi
     """Return a new heartbeat of a client."""
     counter_id = manager.allocate(
         counter_types.CLIENT_HEARTBEAT,
+        # The client finds the counter by its type and registration id, and stores the time in it.
         f"client-heartbeat: id={client_id}",
         counter_types.client_key(client_id),
         registration_id=client_id,

@@ -59,7 +59,10 @@ class StreamStorage:
 
     def release(self) -> None:
         """Free the counters and delete the log; no agent may use the stream any more."""
+        # Freed ids are not reused before a timeout, so a client that still has one does not read the
+        # counter of another stream.
         for counter in self._counters:
             self._context.counters.free(counter.id)
+        # The log goes last: clients that have mapped it may finish reading.
         self._counters.clear()
         self._context.logs.delete(self._stored)

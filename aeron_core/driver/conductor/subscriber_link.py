@@ -26,6 +26,8 @@ class SubscriberLink(NamedTuple):
 
 def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
     """Return a link for each pair, or raise and reserve none: a command succeeds or fails as a whole."""
+    # To allocate a counter is the only step that can fail. After it the response can be sent, and links
+    # follow it.
     links: list[SubscriberLink] = []
     try:
         for lifecycle, subscription in pairs:

@@ -62,10 +62,12 @@ class ClientResources:
             )
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:
+            # Shared memory has no names to resolve: the response follows at once.
             self._registrars.ipc.add(client, command, uri, is_exclusive=is_exclusive)
             return None
 
         def resolved(channel: Channel) -> None:
+            # Before anything is created, so that a refused command leaves nothing behind.
             image = self.response_channels.check(channel)
             self._registrars.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
             if image is not None:
@@ -75,12 +77,15 @@ class ClientResources:
 
     def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
         """Release a client's publication; raises CommandRefusedError if the client has no such publication."""
+        # Only the owner may remove a resource. A client that timed out owns nothing any more, so its late
+        # command is refused too.
         lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
         if lifecycle is None:
             raise CommandRefusedError(
                 f"unknown publication client_id={command.client_id} registration_id={command.registration_id}",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
+        # The response does not wait for the end of the stream, which still has to drain and to linger.
         lifecycle.release(revoke=command.revoke)
         self.context.clients.on_success(command.correlation_id)
 
@@ -119,6 +124,8 @@ class ClientResources:
 
     def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
         """Remove a subscription; raises CommandRefusedError if the client has no such subscription."""
+        # The client closes its images itself when it removes the subscription: it gets no unavailable
+        # images.
         subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
@@ -137,6 +144,7 @@ class ClientResources:
             registration_id=command.correlation_id,
             owner_id=client.client_id,
         )
+        # The client owns the counter: it is freed with the client at the latest.
         client.counters[command.correlation_id] = counter_id
         self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
 
@@ -145,6 +153,8 @@ class ClientResources:
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
         if counter_id is None:
+            # A counter that a client owns disappears with that client, which breaks the promise of a
+            # static one.
             existing_id = self.context.counters.find(*key)
             if existing_id >= 0:
                 raise CommandRefusedError(
@@ -157,6 +167,7 @@ class ClientResources:
                 command.label,
                 command.key,
                 registration_id=command.registration_id,
+                # No client owns it, so the end of a client does not free it.
                 owner_id=DRIVER_OWNER_ID,
             )
             self._static_counters[key] = counter_id
@@ -171,14 +182,18 @@ class ClientResources:
                 ErrorCode.UNKNOWN_COUNTER,
             )
         self.context.clients.on_success(command.correlation_id)
+        # After the response, in the order of the reference: first the response, then the event for all
+        # clients.
         self._free_counter(command.registration_id, counter_id)
 
     def _free_counter(self, registration_id: int, counter_id: int) -> None:
         self.context.clients.send(responses.OnUnavailableCounter(registration_id, counter_id))
+        # After the event, so that clients drop their views before the id can be reused.
         self.context.counters.free(counter_id)
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
         """Send a session id that no publication with the stream id uses."""
+        # The command names no channel, so the id must be free in all of them.
         lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
         session_id = self._registrars.network.next_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
@@ -186,6 +201,7 @@ class ClientResources:
     def release(self, client: Client) -> None:
         """Release all resources of a client."""
         for lifecycle in client.publications.values():
+            # The end of a client is no revocation: what it published is still delivered.
             lifecycle.release(revoke=False)
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)

@@ -29,6 +29,7 @@ class Client:
 
     def keep_alive(self, now_ms: int) -> None:
         """Set the heartbeat."""
+        # Epoch time, because the client stores its own clock here; both processes are on one host.
         self.heartbeat.set_release(now_ms)
 
     def has_timed_out(self, now_ms: int, timeout_ms: int) -> bool:
@@ -72,7 +73,9 @@ class Clients:
         """Mark a client as closed; the next timer releases its resources."""
         client = self._all.get(client_id)
         if client is not None:
+            # Its resources are released by the timer, as in the reference.
             client.has_closed = True
+            # As in the reference: older than any timeout, also for a tool that reads the counter.
             client.heartbeat.set_release(0)
 
     def on_timer(self) -> None:
@@ -83,10 +86,13 @@ class Clients:
                 self._remove(client)
             elif client.has_timed_out(now_ms, self._timeout_ms):
                 self._context.system_counters.client_timeouts.get_and_add(1)
+                # The client that finds its own id here closes itself, because its streams are gone. A
+                # process that was only suspended detects that by this event.
                 self._context.clients.send(responses.OnClientTimeout(client.client_id))
                 self._remove(client)
 
     def _remove(self, client: Client) -> None:
+        # From here on, a command with this id adds a new client, which owns nothing.
         del self._all[client.client_id]
         self._context.clients.send(responses.OnUnavailableCounter(client.client_id, client.heartbeat.id))
         self._context.counters.free(client.heartbeat.id)

@@ -44,6 +44,7 @@ class CommandHandler:
         self._resources = resources
         self._terminate = terminate
         # Unfinished and queued commands by client id.
+        # The reference executes no command of any client while it resolves a name.
         self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
         self._waiting: dict[int, deque[commands.DriverCommand]] = {}
         self._waiting_count = 0
@@ -54,6 +55,8 @@ class CommandHandler:
         if self._waiting_count >= MAX_WAITING:
             return work
         try:
+            # One command per duty cycle, as in the reference (AERON_COMMAND_DRAIN_LIMIT): the creation of
+            # a log takes long, and events and timers must not wait for several.
             return work + self._context.to_driver.controlled_read(self._on_command, 1)
         except ProtocolError as error:
             self._context.errors.record_exception(error, "to-driver ring buffer")
@@ -68,6 +71,7 @@ class CommandHandler:
         try:
             command = commands.decode_command(type_id, buffer, offset, length)
         except ProtocolError as error:
+            # Consumed all the same: if it stayed in the ring, it would block all clients.
             self._on_malformed(error, buffer, offset, length)
             return ReadAction.CONTINUE
         self._context.events.on_message(command)
@@ -82,6 +86,8 @@ class CommandHandler:
 
     def _begin(self, command: commands.DriverCommand) -> None:
         try:
+            # Any exception becomes an error response: the client waits for a response, and a plugin may raise
+            # anything.
             unfinished = self._execute(command)
         except Exception as error:
             self._refuse(command, error)
@@ -126,6 +132,7 @@ class CommandHandler:
             case commands.AddSubscription():
                 return self._resources.add_subscription(self._client(command), command)
             case commands.RemovePublication():
+                # Removals do not add their sender to the clients: an unknown client owns nothing.
                 self._resources.remove_publication(self._clients.get(command.client_id), command)
             case commands.RemoveSubscription():
                 self._resources.remove_subscription(self._clients.get(command.client_id), command)
@@ -174,6 +181,8 @@ class CommandHandler:
     def _refuse(self, command: commands.DriverCommand, error: BaseException) -> None:
         code = code_of(error)
         channel = getattr(command, "channel", "")
+        # This code asks the client to try again, so it is not an error of the driver. The reference does
+        # not log it either.
         if code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
             self._context.errors.record_exception(error, type(command).__name__, channel)
         self._context.clients.on_error(command.correlation_id, int(code), text_of(error, channel))
@@ -184,5 +193,6 @@ class CommandHandler:
         try:
             correlation_id = commands.DriverCommand.decode(buffer, offset, length).correlation_id
         except ProtocolError:
+            # Too short even for its header. No client waits for the id 0.
             correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))

@@ -50,6 +50,7 @@ class Rejections:
         """Reject the image that a command names, and confirm the command."""
         # Surrogates stand for bytes that are not UTF-8.
         length = len(command.reason.encode("utf-8", "surrogateescape"))
+        # An ERR frame carries the reason to the publisher's driver.
         if length > wire.ERR_MAX_TEXT_LENGTH:
             raise CommandRefusedError(
                 f"Invalidation reason_text must be {wire.ERR_MAX_TEXT_LENGTH} bytes or less: it has {length} bytes"
@@ -64,6 +65,8 @@ class Rejections:
                     f"Unable to resolve image for correlationId={command.image_correlation_id}"
                 )
             self._reject_ipc(lifecycle, command.reason)
+        # The response confirms the rejection by this driver. A remote publisher gets the reason with the
+        # next ERR frame.
         self._context.system_counters.images_rejected.get_and_add(1)
         self._context.clients.on_success(command.correlation_id)
 
@@ -71,6 +74,7 @@ class Rejections:
         self._context.report_publication_error(
             responses.OnPublicationError(
                 registration_id=lifecycle.registration_id,
+                # IPC has no destinations, receivers or groups: -1 stands for none.
                 destination_registration_id=-1,
                 session_id=lifecycle.session_id,
                 stream_id=lifecycle.stream_id,
@@ -83,6 +87,8 @@ class Rejections:
                 error_message=reason,
             )
         )
+        # Without a cool-down the subscribers would get the same image again at once, and would reject it
+        # again.
         lifecycle.is_cooling_down = True
         lifecycle.unlink_all(notify=True)
         now_ns = self._context.clock.nano_time()
@@ -94,6 +100,7 @@ class Rejections:
         for lifecycle in over:
             del self._cool_downs[lifecycle]
             lifecycle.is_cooling_down = False
+            # The stream may have ended during its cool-down.
             if lifecycle.accepts_subscriptions:
                 self._link(lifecycle)
 

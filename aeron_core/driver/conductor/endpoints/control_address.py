@@ -34,6 +34,7 @@ class ControlAddress:
     def is_silent(self, now_ns: int) -> bool:
         """Return whether nothing was received, and no lookup started, for the connection timeout."""
         received_ns = self.native.last_received_ns()
+        # At most one lookup per timeout while nothing arrives.
         return received_ns is not None and now_ns > max(received_ns, self._lookup_ns) + CONNECTION_TIMEOUT_NS
 
     def on_look_up(self, now_ns: int) -> None:

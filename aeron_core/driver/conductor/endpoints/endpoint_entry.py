@@ -72,6 +72,7 @@ class EndpointEntry:
         counter = stream_counters.allocate_peer_counter(
             self.context.counters, name, str(self.channel.uri), self.registration_id
         )
+        # Owned by the endpoint: `free_counters` frees them after the agent has released it.
         self._media_counters.append(counter.counter)
         return counter
 
@@ -90,6 +91,7 @@ class EndpointEntry:
 
     def publish_addresses(self, status: AtomicCounter, name: str) -> None:
         """Publish the bound addresses and set the status to active; on failure, close the endpoint and raise."""
+        # The label without addresses, to which the current ones are appended after each change.
         self._label = self.context.counters.label(status.id)
         try:
             self._state_addresses(status, name)
@@ -97,10 +99,12 @@ class EndpointEntry:
             self.transport.close_endpoint(self.native)
             self.free_counters(status)
             raise
+        # Release: a client that sees the active status also finds the bound addresses.
         status.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
 
     def update_addresses(self, status: AtomicCounter, name: str) -> None:
         """Publish the bound addresses again if they have changed."""
+        # The operating system chooses a local address when a socket is connected.
         if self.transport.local_addresses(self.native) != self._addresses:
             self._free_addresses()
             self._state_addresses(status, name)
@@ -123,6 +127,7 @@ class EndpointEntry:
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
         """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
+        # The endpoint writes a timestamp into each frame at one offset, the same for all its streams.
         requested, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
             offset = requested.timestamp_offset(key)
@@ -146,6 +151,8 @@ class EndpointEntry:
 
     def record_fault(self) -> None:
         """Log the last malformed datagram, one entry per reason and source."""
+        # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
+        # not fill the log.
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault

@@ -56,9 +56,11 @@ class ReceiveDestination:
                     )
                 )
         except BaseException:
+            # The receiver does not have the socket yet, so it can be closed at once.
             self._closed()
             raise
         self.control = ControlAddress(params.channel, self.native)
+        # From here on the receiver polls the socket: it stays open until the removal is confirmed.
         self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, dispatcher)
 
     def is_at(self, channel: Channel) -> bool:
@@ -78,6 +80,7 @@ class ReceiveDestination:
 
     def close(self) -> None:
         """Remove the socket from the receiver, then close it."""
+        # Its counters and its socket are freed by the callback, after the receiver has dropped it.
         self._context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def close_socket(self) -> None:

@@ -41,15 +41,18 @@ class ReceiveEndpointEntry(EndpointEntry):
         group_tag: int | None,
     ) -> None:
         super().__init__(context, transport, channel, registration_id)
+        # Images that the receiver has not released; they keep the endpoint open.
         self.image_count = 0
         #: Whether the receiver has released it and its sockets are closed.
         self.is_closed = False
         self._elicitation_ns = 0
+        # Subscriptions that do not know their session yet, and so request no stream.
         self._awaited_count = 0
         self.group_tag = group_tag
         self._interests: dict[int, StreamInterest] = {}
         # (stream id, session id or None for all sessions) -> number of subscriptions
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
+        # Created here, but used by the receiver alone: the conductor only sends it commands.
         self.dispatcher = Dispatcher(
             context.from_receiver, context.system_counters, context.settings.stream_session_limit
         )
@@ -61,6 +64,8 @@ class ReceiveEndpointEntry(EndpointEntry):
                 # Sockets belong to the destinations only.
                 self.native = NativeReceiveEndpoint()
             else:
+                # Opened on the conductor's thread: an error, such as a used port, becomes the response to
+                # the command.
                 self.native = transport.open_receive_endpoint(self.params_for(channel))
         except BaseException:
             self.free_counters(self.status)
@@ -153,8 +158,10 @@ class ReceiveEndpointEntry(EndpointEntry):
         if interest is None:
             interest = self._interests[stream_id] = StreamInterest(stream_id)
             self.context.receiver.send(operations.ADD_INTEREST, self.dispatcher, interest)
+        # Before the count: the first subscription of the endpoint requests a SETUP of any session.
         self._elicit_setup_for(session_id, stream_id)
         self._wanted[stream_id, session_id] += 1
+        # The receiver does not count subscriptions: it gets only the first and the removal of the last.
         if self._wanted[stream_id, session_id] > 1:
             return
         if session_id is None:
@@ -164,6 +171,8 @@ class ReceiveEndpointEntry(EndpointEntry):
 
     def _elicit_setup_for(self, session_id: int | None, stream_id: int) -> None:
         for control in self.controls:
+            # Ids of 0 stand for any session: the sender adds this receiver to its destinations and
+            # answers with its SETUP.
             if not self._wanted:
                 self._elicit_setup(control, 0, 0)
             if session_id is not None:
@@ -175,6 +184,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             self._elicit_setup(control, session_id, stream_id)
 
     def _elicit_setup(self, control: ControlAddress, session_id: int, stream_id: int) -> None:
+        # Any request restarts the interval of the periodic one.
         self._elicitation_ns = self.context.clock.nano_time()
         self.context.receiver.send(
             operations.ELICIT_SETUP, self.dispatcher, control.native, (session_id, stream_id)
@@ -206,6 +216,7 @@ class ReceiveEndpointEntry(EndpointEntry):
                 operations.UNSUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,)
             )
         if not any(wanted_stream == stream_id for wanted_stream, _ in self._wanted):
+            # The proxy keeps the object alive until the receiver confirms its removal.
             del self._interests[stream_id]
             self.context.receiver.remove(operations.REMOVE_INTEREST, self.dispatcher, interest)
 
@@ -238,14 +249,19 @@ class ReceiveEndpointEntry(EndpointEntry):
     def close(self) -> None:
         """Remove the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):
+            # Before the endpoint itself: the ring keeps the order, and destinations deliver to its
+            # dispatcher.
             self.remove_destination(destination)
         self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
+        # Clients that read the status see that the channel no longer works.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:
+        # The receiver has released the endpoint: no thread reads from its sockets any more.
         self.is_closed = True
         self.transport.close_endpoint(self.native)
         self.record_fault()
+        # The dispatcher was passed with its endpoints and has no removal of its own.
         self.context.receiver.forget(self.dispatcher)
         self.free_counters(self.status)

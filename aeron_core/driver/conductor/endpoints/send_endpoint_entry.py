@@ -48,11 +48,13 @@ class SendEndpointEntry(EndpointEntry):
         try:
             if channel.is_multi_destination:
                 self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
+            # Opened on the conductor's thread: an error becomes the response to the command.
             self.native = transport.open_send_endpoint(self._params())
         except BaseException:
             self.free_counters(self.status)
             raise
         self.publish_addresses(self.status, "snd-local-sockaddr")
+        # From here on the sender polls the sockets: they stay open until it confirms the removal.
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
         context.events.note(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
@@ -94,8 +96,11 @@ class SendEndpointEntry(EndpointEntry):
 
     def change_remote(self, address: SocketAddress) -> bool:
         """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""
+        # The address is recorded only if the endpoint has accepted it; otherwise the next lookup tries
+        # again.
         if address == self.remote or not self.native.change_remote(address):
             return False
+        # Only the conductor's record; the endpoint passes the address to the sender itself.
         self.remote = address
         # A socket that was connected again may have another local address.
         self.update_addresses(self.status, "snd-local-sockaddr")
@@ -110,6 +115,7 @@ class SendEndpointEntry(EndpointEntry):
             or not self.native.change_destination(registration_id, address)
         ):
             return False
+        # The sender takes the change from its own queue; this record serves later commands and lookups.
         destination.address = address
         return True
 
@@ -122,6 +128,7 @@ class SendEndpointEntry(EndpointEntry):
     def close(self) -> None:
         """Remove the endpoint from the sender, then close it."""
         self.context.events.note(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
+        # No publication uses the endpoint any more, but the sender may be polling its sockets.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 

@@ -31,6 +31,8 @@ _Entry = TypeVar("_Entry", bound="EndpointEntry")
 def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry | None:
     """Return the endpoint that `channel` shares, if any. Raises ChannelUriError if it contradicts its tag."""
     tag = channel.uri.channel_tag
+    # A tag is enough: a URI such as aeron:udp?tags=1 shares the endpoint of another channel without its
+    # addresses.
     if tag != INVALID_TAG:
         for endpoint in endpoints.values():
             if endpoint.tag == tag:
@@ -46,6 +48,7 @@ def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry |
 
 def key_of(endpoints: Mapping[str, object], channel: Channel) -> str:
     """Return the key for a new endpoint: its canonical form, plus its tag if another endpoint has that form."""
+    # Two endpoints have one form if their tags differ, so the form alone is not a key.
     form = channel.canonical_form
     return f"{form}#{channel.uri.channel_tag}" if form in endpoints else form
 
@@ -58,6 +61,7 @@ class ClosingEndpoints:
 
     def add(self, endpoint: ReceiveEndpointEntry) -> None:
         """Add an endpoint that is being closed."""
+        # The list stays short without a timer: each addition drops the closed ones.
         self._endpoints = [each for each in self._endpoints if not each.is_closed]
         self._endpoints.append(endpoint)
 
@@ -71,6 +75,8 @@ class ClosingEndpoints:
         try:
             yield
         except OSError as error:
+            # Only if this driver itself holds the address. A port of another process does not become free
+            # by waiting.
             if error.errno == errno.EADDRINUSE and any(
                 not each.is_closed and each.channel.canonical_form == channel.canonical_form
                 for each in self._endpoints
@@ -120,6 +126,7 @@ def check_socket_lengths(
 
 def _check_tagged(channel: Channel, existing: EndpointEntry) -> None:
     mode = ControlMode.of(channel.uri)
+    # A URI that leaves the mode out accepts that of the endpoint.
     if mode not in (ControlMode.NONE, ControlMode.of(existing.channel.uri)):
         raise _mismatch(channel.uri, existing.channel.uri, "control-mode")
     if _is_open(channel.remote) and _is_open(channel.local):
@@ -132,6 +139,7 @@ def _check_tagged(channel: Channel, existing: EndpointEntry) -> None:
 
 
 def _is_open(address: SocketAddress | None) -> bool:
+    # Port 0 and a wildcard host: the URI leaves the address open.
     return address is None or (address.port == 0 and not any(address.packed))
 
 

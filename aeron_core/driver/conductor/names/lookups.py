@@ -26,6 +26,8 @@ class LookupThreads:
     def __call__(self, lookup: Callable[[], None]) -> None:
         """Start or queue a lookup; see `StartLookup`."""
         with self._lock:
+            # Decided under the lock, as in `_run`: a lookup is either queued while a thread still takes
+            # from the queue, or gets its own thread.
             if self._running >= self._limit:
                 self._waiting.append(lookup)
                 return
@@ -40,6 +42,7 @@ class LookupThreads:
 
     def _run(self, lookup: Callable[[], None]) -> None:
         while True:
+            # Must not raise: the thread would end without lowering the count.
             lookup()
             with self._lock:
                 if not self._waiting:

@@ -84,6 +84,8 @@ class NameResolution:
         """Return a future of the resolved channel; it is done already if no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
+            # Most channels have literal addresses: they need no thread, and their response follows in the
+            # same turn.
             done.set_result(
                 transport.resolve_channel(uri, self._resolve_at_once, is_publication=is_publication)
             )
@@ -92,6 +94,7 @@ class NameResolution:
                 lambda: transport.resolve_channel(uri, self._resolve_name, is_publication=is_publication)
             )
         except ChannelUriError as error:
+            # Not raised here, so that all errors of a channel take the same path to the client.
             done.set_exception(error)
         return done
 
@@ -110,6 +113,7 @@ class NameResolution:
             try:
                 future.set_result(work())
             except BaseException as error:
+                # Any exception, or the future would never be done, and its client would wait for ever.
                 future.set_exception(error)
 
         self._start_lookup(run)
@@ -136,6 +140,7 @@ class NameResolution:
         except ValueError:
             # The helper reports it.
             raise _NameNeedsHelperError from None
+        # On the conductor's thread: the resolver promises not to use a network.
         host = self._prompt.resolve_promptly(address.host)
         if host is None:
             raise _NameNeedsHelperError
@@ -149,9 +154,12 @@ class NameResolution:
     def _resolve_name(self, text: str, uri_key: str, *, again: bool = False) -> SocketAddress:
         started_ns = self._clock.nano_time()
         try:
+            # Two steps: `lookup` maps a name to host:port, as a service directory does; `resolve` maps a
+            # host to an address.
             found = self._resolver.lookup(text, uri_key, again)
             self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
             address = _parsed(found, text, uri_key)
+            # The result of the first step may be an address already.
             literal = literal_address(address)
             if literal is not None:
                 return literal
@@ -174,6 +182,7 @@ class NameResolution:
             self._measure(self._clock.nano_time() - started_ns)
 
     def _measure(self, duration_ns: int) -> None:
+        # A slow lookup on a helper thread delays only the client that waits for the channel.
         self._counters.name_resolver_max_time.propose_max_release(duration_ns)
         if duration_ns > self._threshold_ns:
             self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)

@@ -59,6 +59,7 @@ class ReResolution:
             LostPeers(registrars.network),
             SilentControls(registrars.subscriptions),
         )
+        # 0 disables the feature: addresses stay as they were resolved first.
         self._interval_ns = context.settings.reresolution_check_interval_ns
         self._deadline_ns = context.clock.nano_time() + self._interval_ns
         self._pending: dict[Hashable, tuple[Search, Future[SocketAddress]]] = {}
@@ -75,6 +76,7 @@ class ReResolution:
         return work + 1
 
     def _start(self, search: Search) -> None:
+        # A lookup may take longer than the interval: do not start a second one for the same peer.
         if search.key in self._pending:
             return
         future = self._resolution.start_again(search.name, search.uri_key)
@@ -86,6 +88,8 @@ class ReResolution:
         for key in found:
             search, future = self._pending.pop(key)
             try:
+                # On the conductor's thread. The old address stays in use until a lookup succeeds with
+                # another one.
                 if search.change(future.result()):
                     self._context.system_counters.resolution_changes.get_and_add(1)
             except Exception as error:
@@ -110,6 +114,8 @@ class SilentPublications:
             if lifecycle.publication.has_receivers.get_acquire()
         }
         for endpoint in connected:
+            # None: a receiver has responded before. If it is lost, the next check looks the name up
+            # without a further wait.
             endpoint.silent_since_ns = None
         for endpoint in self._publications.endpoints.values():
             if endpoint not in connected and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):
@@ -121,6 +127,7 @@ class SilentPublications:
 
     def _search(self, endpoint: SendEndpointEntry) -> Search:
         def change(address: SocketAddress) -> bool:
+            # The endpoint may have been closed during the lookup.
             return _is_open(self._publications, endpoint) and endpoint.change_remote(address)
 
         return Search(endpoint, endpoint.channel.uri.params["endpoint"], "endpoint", change)
@@ -136,7 +143,9 @@ class SilentDestinations:
         """Yield the searches to start."""
         for endpoint in self._publications.endpoints.values():
             if endpoint.channel.is_manual:
+                # Reported by the sender: status messages arrive there, for each destination.
                 for registration_id in endpoint.native.take_silent_destinations():
+                    # The sender may report a destination that a command has just removed.
                     if registration_id in endpoint.destinations:
                         yield self._search(endpoint, registration_id)
 
@@ -159,6 +168,7 @@ class LostPeers:
     def searches(self, now_ns: int) -> Iterator[Search]:
         """Yield the searches to start."""
         for endpoint in self._publications.endpoints.values():
+            # Other names of the endpoint are not looked up: their connections work.
             for name in endpoint.native.take_lost_names():
                 yield self._search(endpoint, name)
 
@@ -180,6 +190,7 @@ class SilentControls:
         for endpoint in self._subscriptions.endpoints.values():
             for control in endpoint.controls:
                 if control.is_silent(now_ns):
+                    # Recorded even if the lookup fails: the next one waits for the timeout again.
                     control.on_look_up(now_ns)
                     yield self._search(endpoint, control)
 
@@ -194,6 +205,7 @@ class SilentControls:
 def _has_one_remote(endpoint: SendEndpointEntry) -> bool:
     uri = endpoint.channel.uri
     return (
+        # A group has no single peer whose silence means that it has moved.
         endpoint.remote is not None
         and not endpoint.channel.is_group
         and not endpoint.channel.is_multicast

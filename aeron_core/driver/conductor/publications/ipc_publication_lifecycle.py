@@ -48,6 +48,7 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         )
 
     def _consumer_position(self) -> int:
+        # Written by the sender, which takes it from the furthest subscriber.
         return self.publication.consumer_position.get_acquire()
 
     def _has_unread_data(self) -> bool:
@@ -58,12 +59,17 @@ class IpcPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
         elif not self._joining:
+            # The furthest subscriber reaches a gap first. If the frame at its position is complete, it is
+            # only slow, and nothing is done.
             self._skip_dead_claim(max(self.reader_positions()))
 
     def _has_lingered(self, now_ns: int) -> bool:
+        # No linger timeout: subscribers map the log itself, so nothing is retransmitted. Their mappings
+        # stay valid when the file is deleted.
         return self.reference_count <= 0
 
     def stop(self) -> None:
         """Remove the publication from the sender, then release its log and counters."""
+        # Subscribers first: the ring keeps the order, so the sender drops them before the stream.
         self.unlink_all(notify=False)
         self.context.sender.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)

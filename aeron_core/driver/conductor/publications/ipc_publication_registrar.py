@@ -56,6 +56,8 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             uri, self.context.settings.publication_defaults, self._find_tagged
         )
         lifecycle = (
+            # An exclusive publication has one writer, which appends without the atomic claims that
+            # sharing needs.
             None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
         )
         if lifecycle is None:
@@ -69,6 +71,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             self.context, "publications", request.owner, publication_log_params(self.context, request)
         )
         with ExitStack() as undo:
+            # Until `pop_all` a failure releases the log and the counters; after it nothing can fail.
             undo.callback(storage.release)
             lifecycle = IpcPublicationLifecycle(
                 self.context, _new_publication(request, storage), request, storage
@@ -80,7 +83,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             links = reserve_links((lifecycle, each) for each in waiting)
             undo.pop_all()
         if response_subscription is not None:
+            # The response subscription had no session until now: it accepts this one only.
             response_subscription.take_responses_of(request.session_id)
+        # Listed before the response: a subscription that the next command adds finds the stream.
         self.lifecycles.append(lifecycle)
         # Before the sender gets the stream: subscriptions that waited for it join at its start.
         for link in links:
@@ -95,6 +100,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """
+        # In IPC the publication stands for the image of the request too, so both have one id.
         for requests in self.lifecycles:
             if requests.registration_id == params.response_correlation_id:
                 return self._subscriptions.of_responses(requests.params.response_correlation_id, stream_id)
@@ -115,6 +121,7 @@ def _new_publication(request: PublicationRequest, storage: StreamStorage) -> Ipc
             session_id=request.session_id,
             stream_id=request.command.stream_id,
             log=storage.log,
+            # All positions start here. Publishers cannot append before the sender has raised the limit.
             position=start_position(storage.log, request.params),
             publisher_window_length=request.params.publication_window_length,
             publisher_position=storage[counter_types.PUBLISHER_POSITION],

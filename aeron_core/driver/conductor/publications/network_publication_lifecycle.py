@@ -56,6 +56,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         )
 
     def _consumer_position(self) -> int:
+        # Written by the sender: the part of the log before it has been sent.
         return self.publication.sender_position.get_acquire()
 
     def _blocked_position(self) -> int:
@@ -68,10 +69,13 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         return self._gap_position
 
     def _on_released(self) -> None:
+        # From now on heartbeats have the EOS flag, unless the URI disables it. With data left to send,
+        # the drain sets the flag later.
         if self.publication.sender_position.get_acquire() >= self.producer_position:
             self.publication.is_end_of_stream.set_release(1)
 
     def _has_unread_data(self) -> bool:
+        # Only spies: they may still read what the sender has not sent.
         return self.has_readers and self.producer_position > self._consumer_position()
 
     def _drain(self, now_ns: int) -> None:
@@ -79,6 +83,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         if self.producer_position > sender_position:
             if self._skip_dead_claim(self._blocked_position()):
                 return
+            # Receivers are connected: flow control lets the rest through. Without any, nothing could be
+            # delivered, so the stream does not wait.
             if self.publication.has_receivers.get_acquire():
                 return
             if self._awaits_peer(now_ns):
@@ -87,6 +93,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self.publication.is_end_of_stream.set_release(1)
         if self._is_read_by_all(self.producer_position):
             self.unlink_all(notify=True)
+            # The sender keeps the stream: while it lingers it answers NAKs for the last frames, and sends
+            # heartbeats.
             self._enter(operations.PUBLICATION_LINGER)
 
     def _awaits_peer(self, now_ns: int) -> bool:
@@ -95,6 +103,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             return False
         if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:
             return True
+        # The reference has no such medium: over UDP, data without a receiver is dropped at once.
         lost = self.producer_position - self.publication.sender_position.get_acquire()
         self.context.errors.record(
             ErrorCode.UNUSED,
@@ -104,21 +113,27 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         return False
 
     def _revoke(self) -> None:
+        # Before the state changes, as in the reference: receivers get EOS with the next heartbeat.
         self.publication.is_end_of_stream.set_release(1)
         super()._revoke()
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self.reference_count <= 0 and (
+            # The only receiver has left and needs no retransmission. In a group others may still need
+            # frames.
             self.publication.has_unicast_eos.get_acquire() != 0
             or now_ns > self._state_change_ns + self.params.linger_timeout_ns
         )
 
     def stop(self, then: Callable[[], None]) -> None:
         """Remove the publication from the sender, release its log and counters, then call `then`."""
+        # Spies got unavailable images at the transition to LINGER; this releases what is left.
         self.unlink_all(notify=False)
 
         def released() -> None:
+            # The sender has confirmed the removal: no thread of the driver touches the log any more.
             self.close()
+            # The endpoint last: it may be closed now.
             then()
 
         self.context.sender.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)
@@ -133,6 +148,7 @@ class NetworkPublications:
     def find_tagged(self, tag: int) -> TaggedPublication | None:
         """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
         for lifecycle in self.lifecycles:
+            # Without the second comparison every publication without a tag would match the invalid one.
             if lifecycle.params.entity_tag == tag != INVALID_TAG:
                 return TaggedPublication(
                     lifecycle.session_id, lifecycle.params.mtu, lifecycle.params.term_length

@@ -68,6 +68,8 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             self._find_tagged,
             compares_sockets=False,
         )
+        # These checks come before the first socket or file: a command that contradicts an existing
+        # channel changes nothing.
         endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
             check_original(channel)
@@ -75,12 +77,15 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "channel-snd-ts-offset")
         self._check_sockets(transport, endpoint, channel, params)
+        # Receivers identify a stream by its session id and stream id on a channel: ids of other channels
+        # do not matter.
         siblings = [lifecycle for lifecycle in self.lifecycles if lifecycle.endpoint is endpoint]
         lifecycle = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
         new = None
         if lifecycle is None:
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
             if endpoint is None:
+                # Registered before the publication exists, so that a failure finds and closes it.
                 endpoint = SendEndpointEntry(self.context, transport, channel, command.correlation_id)
                 endpoint.key = key_of(self.endpoints, channel)
                 self.endpoints[endpoint.key] = endpoint
@@ -108,6 +113,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
                 params,
                 settings.publication_defaults,
                 existing=None if endpoint is None else endpoint.channel.uri,
+                # A frame that exceeds the send buffer of the socket could never be sent.
                 os_default_length=os_default_sndbuf_length(),
             )
         if endpoint is not None:
@@ -134,6 +140,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             lifecycle = NetworkPublicationLifecycle(self.context, publication, request, storage, endpoint)
             spies = reserve_links((lifecycle, each) for each in self._subscriptions.of_spies(lifecycle))
             undo.pop_all()
+        # From here on the endpoint stays open until the sender has released this publication.
         endpoint.user_count += 1
         self.lifecycles.append(lifecycle)
         # Before the sender gets the stream: spies that waited for it join at its start.
@@ -143,11 +150,13 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         return lifecycle
 
     def _close_if_unused(self, endpoint: SendEndpointEntry) -> None:
+        # A new endpoint may have taken the key meanwhile: close each endpoint once.
         if endpoint.user_count == 0 and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
             endpoint.close()
 
     def _on_stopped(self, endpoint: SendEndpointEntry) -> None:
+        # Called after the release: the sender may use the sockets of the endpoint until then.
         endpoint.user_count -= 1
         self._close_if_unused(endpoint)
 
@@ -156,5 +165,6 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         for lifecycle in take_ended(self.lifecycles, now_ns):
             lifecycle.stop(partial(self._on_stopped, lifecycle.endpoint))
         for endpoint in self.endpoints.values():
+            # The sender only stores a fault; the conductor logs it, and updates counters that no agent writes.
             endpoint.record_fault()
             endpoint.native.update_counters()

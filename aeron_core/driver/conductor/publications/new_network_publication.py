@@ -48,6 +48,7 @@ def new_network_publication(
     if not endpoint.transport.draws_from_log:
         return NetworkPublication(params)
     publication = AcknowledgedPublication(params)
+    # State that the medium keeps for each stream; only the sender uses it once the stream has started.
     publication.medium_state = endpoint.native.new_stream_state()
     return publication
 
@@ -111,6 +112,8 @@ def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> N
     storage.allocate(counter_types.SENDER_BPE, "snd-bpe")
     storage.allocate(counter_types.SENDER_NAKS_RECEIVED, "snd-naks-received")
     position = start_position(storage.log, request.params)
+    # Before any thread or client sees them. The publisher limit equals the position, so publishers are
+    # held back until a receiver is connected.
     for type_id in _POSITIONS:
         storage[type_id].set_release(position)
 
@@ -140,6 +143,7 @@ def _params(
         flow_control=flow_control,
         system_counters=context.system_counters,
         batch=context.send_batch,
+        # Events of the publication, such as an ERR frame of a receiver, go to the conductor by this ring.
         conductor=context.from_sender,
         mtu=params.mtu,
         ttl=params.endpoint.ttl or settings.socket_multicast_ttl,

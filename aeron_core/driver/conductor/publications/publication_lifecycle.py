@@ -46,6 +46,7 @@ class PublicationLifecycle(StreamLifecycle):
         self.params = request.params
         self.channel = owner.channel
         self.is_exclusive = request.is_exclusive
+        # Number of publications of clients that share the stream.
         self.reference_count = 0
         #: Whether a subscriber rejected the stream: no subscription is linked until its cool-down is over.
         self.is_cooling_down = False
@@ -76,6 +77,7 @@ class PublicationLifecycle(StreamLifecycle):
     @property
     def state(self) -> int:
         """State of the publication, an `operations.PUBLICATION_…`."""
+        # Written by the conductor only; the sender reads it to stop raising the publisher limit.
         return self._publication.state.get_acquire()
 
     @property
@@ -114,10 +116,13 @@ class PublicationLifecycle(StreamLifecycle):
         """Remove one client from the users; when the last has gone, the stream drains, or lingers if it is revoked."""
         self.reference_count -= 1
         if revoke:
+            # One client revokes the stream for all that share it. The timer acts on the flag, which
+            # clients also see in the log.
             self.log.set_is_revoked(True)
         if self.reference_count > 0:
             return
         self.log.set_end_of_stream_position(self.producer_position)
+        # A revoked stream does not drain: it stays ACTIVE until the timer moves it to LINGER.
         if not self.log.is_revoked():
             self._on_released()
             self._enter(operations.PUBLICATION_DRAINING)
@@ -133,13 +138,19 @@ class PublicationLifecycle(StreamLifecycle):
                 self._revoke()
             else:
                 # Source: aeron_network_publication_check_untethered_subscriptions, and that of IPC.
+                # A subscriber at this limit or below leaves publishers at most a quarter of their window
+                # beyond what the others have consumed.
                 window = self.params.publication_window_length
                 self.check_untethered(self._consumer_position() - window + window // 4, now_ns)
+                # If the only publisher of an exclusive stream died, its client times out and the stream
+                # drains.
                 if not self.is_exclusive:
                     self._unblock_if_stuck(now_ns)
         elif state == operations.PUBLICATION_DRAINING:
+            # Publishers have gone; subscribers and receivers may still need what they left.
             self._drain(now_ns)
         elif state == operations.PUBLICATION_LINGER and self._has_lingered(now_ns):
+            # The registrar stops the stream: it is removed from the sender, then its log is released.
             self._enter(operations.PUBLICATION_DONE)
             return True
         return False
@@ -154,6 +165,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     def _revoke(self) -> None:
         self.log.set_end_of_stream_position(self.producer_position)
+        # Publishers see a stream without subscribers.
         self.log.set_is_connected(False)
         self.context.system_counters.publications_revoked.get_and_add(1)
         self.context.events.note(
@@ -167,10 +179,13 @@ class PublicationLifecycle(StreamLifecycle):
 
     def _enter(self, state: int) -> None:
         self._state_change_ns = self.context.clock.nano_time()
+        # Release: pairs with the acquire of the sender, which does not move the limit of a stream that is
+        # not ACTIVE.
         self._publication.state.set_release(state)
 
     def _unblock_if_stuck(self, now_ns: int) -> None:
         # A publisher that died between claim and commit would block all other publishers of the stream.
+        # Progress of the consumers, or a stream that is read to its end, restarts the timeout.
         position = self._blocked_position()
         if position != self._last_blocked_position or self.producer_position <= position:
             self._last_blocked_position = position
@@ -187,8 +202,10 @@ class PublicationLifecycle(StreamLifecycle):
         Unlike the reference, this also passes the last claim if its publisher moved only the tail: readers would
         never reach the end of the stream.
         """
+        # Nothing was claimed beyond the position: it is the end, not a gap.
         if position >= self.producer_position:
             return False
+        # First without assumptions about the last claim, as for a live stream; then up to the tail.
         return self._unblock(position) or self._count_unblocked(unblock_for_good(self.log, position))
 
     def _count_unblocked(self, is_unblocked: bool) -> bool:
@@ -204,4 +221,5 @@ class PublicationLifecycle(StreamLifecycle):
             session_id=self.session_id,
             stream_id=self.stream_id,
         )
+        # Clients may still have the file mapped: its memory is freed with the last mapping.
         self._storage.release()

@@ -28,6 +28,8 @@ def publication_log_params(
     params = request.params
     # As in the reference, the lengths are those of the URI that opened the socket, 0 if it sets none.
     sockets = EndpointParameters() if channel is None else EndpointParameters.parse(channel.uri)
+    # A URI with init-term-id, term-id and term-offset continues an earlier stream, such as a recording of
+    # the archive.
     start = params.start
     return LogBufferParams(
         initial_term_id=start.initial_term_id if start else random.getrandbits(32) - 0x8000_0000,
@@ -66,6 +68,7 @@ def start_position(log: LogBuffer, params: PublicationParameters) -> int:
     """Return the stream position at which a publication starts."""
     if params.start is None:
         return 0
+    # Terms are counted from the initial one, and each has 2 ** `position_bits_to_shift` bytes.
     return positions.compute_position(
         params.start.term_id,
         params.start.term_offset,

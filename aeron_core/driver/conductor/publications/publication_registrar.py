@@ -45,6 +45,8 @@ class PublicationRegistrar:
         uri: ChannelUri,
     ) -> int:
         """Return the session id in the URI, or a new one. Raises CommandRefusedError if it is in use."""
+        # Two streams with both ids equal would be one stream to their receivers, and its frames would
+        # mix.
         used = {lifecycle.session_id for lifecycle in lifecycles if lifecycle.stream_id == stream_id}
         if params.session_id is None:
             return self._session_ids.take(used)
@@ -67,6 +69,8 @@ class PublicationRegistrar:
         """Return the publication that a client can share. Raises CommandRefusedError if the URI contradicts it."""
         for lifecycle in lifecycles:
             if (
+                # A draining stream is not shared: its end position is already in the log. The client gets
+                # a new stream.
                 lifecycle.is_shareable
                 and lifecycle.stream_id == stream_id
                 and lifecycle.params.response_correlation_id == params.response_correlation_id
@@ -83,6 +87,7 @@ class PublicationRegistrar:
         channel_status_id: int,
     ) -> None:
         """Add a client to the users of a publication, and send it the ready response."""
+        # Each add counts, also several of one client: each has its own registration id to remove it by.
         lifecycle.reference_count += 1
         client.publications[command.correlation_id] = lifecycle
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
@@ -108,6 +113,7 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
     wanted: list[tuple[str, object, object]] = []
     if params.session_id is not None:
         wanted.append(("session-id", params.session_id, lifecycle.session_id))
+    # Only what the URI sets is compared: a client without a preference accepts any existing stream.
     if params.has_mtu:
         wanted.append(("mtu", params.mtu, lifecycle.params.mtu))
     if params.has_term_length:
@@ -152,6 +158,7 @@ class SessionIds:
 
     def __init__(self, start: int, reserved_low: int, reserved_high: int) -> None:
         self._next = _wrap(start)
+        # Applications may choose session ids of this range in their URIs without a clash.
         self._low = reserved_low
         self._high = reserved_high
 
@@ -167,6 +174,7 @@ class SessionIds:
     def peek(self, used: Container[int]) -> int:
         """Return the id that `take` would return."""
         candidate = self._skip_reserved(self._next)
+        # Ends, because a driver has far fewer streams than there are ids.
         while candidate in used:
             candidate = self._skip_reserved(_wrap(candidate + 1))
         return candidate
@@ -174,6 +182,8 @@ class SessionIds:
     def take(self, used: Container[int]) -> int:
         """Return an int32 that is neither reserved nor in `used`; the next call continues after it."""
         session_id = self.peek(used)
+        # A released id is not used again before the sequence wraps: receivers may still have an image or
+        # a cool-down of the old stream, and would take the new one for it.
         self._next = _wrap(session_id + 1)
         return session_id
 
@@ -182,4 +192,5 @@ class SessionIds:
 
 
 def _wrap(value: int) -> int:
+    # The protocol has int32 session ids: after the highest one follows the lowest.
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000

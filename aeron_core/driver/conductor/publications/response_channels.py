@@ -72,6 +72,8 @@ class ResponseChannels:
                 f"control-mode=response was specified, but no response-correlation-id set: {channel.uri} must "
                 f"name the correlation id of an image, or prototype"
             )
+        # A prototype keeps the channel endpoint open before the first request arrives; it responds to no
+        # image.
         if correlation_id == PROTOTYPE_CORRELATION_ID:
             return None
         for lifecycle in self._images.lifecycles:
@@ -85,6 +87,7 @@ class ResponseChannels:
         raise CommandRefusedError(f"image.correlationId={correlation_id} not found, for {channel.uri}")
 
     def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:
+        # Destinations in shared memory have the same registration id, but no endpoint.
         for subscription in self._subscriptions.all:
             if subscription.registration_id == registration_id and subscription.endpoint is not None:
                 return subscription
@@ -103,6 +106,7 @@ class ResponseChannels:
 
     def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
         """Return the active response streams, oldest first, by the correlation id of the image they respond to."""
+        # Streams that drain are left out: they bring no new responses.
         answers: dict[int, list[NetworkPublicationLifecycle]] = {}
         for lifecycle in self._publications.lifecycles:
             if lifecycle.params.is_response and lifecycle.state == operations.PUBLICATION_ACTIVE:
@@ -111,6 +115,7 @@ class ResponseChannels:
 
     @staticmethod
     def _announce(image: ImageLifecycle, answers: list[NetworkPublicationLifecycle]) -> None:
+        # Acquire: pairs with the release of the sender when the first receiver connects.
         is_connected = any(lifecycle.publication.has_receivers.get_acquire() for lifecycle in answers)
         if not answers or is_connected or image.image.is_end_of_stream.get_acquire():
             image.image.announce_no_responses()
@@ -120,6 +125,7 @@ class ResponseChannels:
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
         """Set the session of the subscription to responses to a request publication."""
         lifecycle = next((s for s in self._publications.lifecycles if s.publication is publication), None)
+        # The publication may have ended while the event was in the ring.
         if lifecycle is None:
             return
         subscription = self._subscription_of(lifecycle.params.response_correlation_id)
@@ -131,4 +137,5 @@ class ResponseChannels:
                 return
             subscription.take_responses_of(session_id)
         elif subscription.params.session_id is not None:
+            # RSP_SETUP is repeated until the responses have a receiver: request the SETUP each time.
             subscription.endpoint.elicit_setup_of(subscription.params.session_id, subscription.stream_id)

@@ -38,6 +38,7 @@ class SendDestinations:
 
     def add(self, command: commands.AddDestination) -> Unfinished:
         """Add a destination; one with an unknown name is used as soon as the name can be resolved."""
+        # Refuse at once what cannot succeed, before a lookup that may take seconds.
         self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)
 
@@ -80,6 +81,8 @@ class SendDestinations:
         self._remove(command.correlation_id, endpoint, command.destination_registration_id)
 
     def _remove(self, correlation_id: int, endpoint: SendEndpointEntry, registration_id: int) -> None:
+        # The sender owns the list of destinations. If its queue is full, nothing has changed and the
+        # client may retry.
         is_given = endpoint.native.remove_destination_by_id(registration_id)
         self._answer(correlation_id, is_given=is_given)
         endpoint.destinations.pop(registration_id, None)
@@ -120,6 +123,7 @@ class SendDestinations:
 
 def _checked(uri: ChannelUri) -> ChannelUri:
     check_destination(uri, is_send=True)
+    # Port 0 lets the operating system choose when a socket is bound; a frame cannot be sent to it.
     if uri.params["endpoint"].endswith(":0"):
         raise uri.error(
             f"endpoint has port=0 for send destination: channel={uri}", "must be a port from 1 to 65535"
@@ -129,6 +133,7 @@ def _checked(uri: ChannelUri) -> ChannelUri:
 
 def _or_unresolved(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
     """Return a future of the channel; it has no address if the name is unknown."""
+    # The callback runs on the thread of the lookup, so it only fills a future, which the conductor polls.
     settled: Future[Channel] = Future()
 
     def settle(done: Future[Channel]) -> None:

@@ -60,6 +60,7 @@ class ImageLifecycle(StreamLifecycle):
         self.image = image
         self.endpoint = request.endpoint
         self.channel = request.subscription.channel
+        # A plain field: unlike that of a publication, no agent reads the state.
         self.state = ImageState.ACTIVE
         self.requests_response = request.requests_response
         self._storage = storage
@@ -101,12 +102,14 @@ class ImageLifecycle(StreamLifecycle):
 
     def start(self) -> None:
         """Pass the image to the receiver."""
+        # The receiver routes frames of the session to the image from now on.
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
         self.context.receiver.link(operations.ADD_IMAGE_SUBSCRIBER, self.image, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
+        # The receiver released the image with all its subscribers: no confirmation would come.
         if self._is_removed:
             self.free_counter_of(position)
             return
@@ -126,6 +129,8 @@ class ImageLifecycle(StreamLifecycle):
     def remove_connection(self, native: ReceiveChannelEndpoint) -> None:
         """Remove the connection of an endpoint that is about to be closed."""
         for connection in list(self._connections):
+            # The command precedes the removal of the endpoint in the ring, so the image never uses a
+            # closed socket.
             if connection.endpoint is native:
                 self._connections.remove(connection)
                 if not self._is_removed:
@@ -140,6 +145,8 @@ class ImageLifecycle(StreamLifecycle):
         if self.state is ImageState.ACTIVE:
             if not is_revoked:
                 # Source: aeron_publication_image_check_untethered_subscriptions.
+                # A subscriber three quarters of the window behind the furthest one soon holds back the
+                # sender. For images the limit depends on the subscribers alone.
                 window = self.image.window_length
                 self.check_untethered(max(self.reader_positions(), default=0) - window + window // 4, now_ns)
             if is_revoked:
@@ -156,7 +163,10 @@ class ImageLifecycle(StreamLifecycle):
                 if not is_revoked:
                     self.image.is_draining.set_release(1)
         elif self.state is ImageState.DRAINING:
+            # Status messages may be lost, so the one with EOS is repeated: the sender then forgets this
+            # receiver at once.
             settled_ns = EOS_STATUS_MESSAGES * self.context.settings.rcv_status_message_timeout_ns
+            # A revoked stream ends without its unread data.
             if is_revoked or (self._is_drained() and now_ns > self._state_change_ns + settled_ns):
                 self._linger()
         elif self._has_lingered(now_ns):
@@ -165,16 +175,20 @@ class ImageLifecycle(StreamLifecycle):
         return False
 
     def _has_lingered(self, now_ns: int) -> bool:
+        # The confirmation of the receiver comes first: until then it may write to the log.
         return self._is_removed and (
             not self.has_readers
             or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
         )
 
     def _has_ended(self, now_ns: int) -> bool:
+        # Acquire: the receiver stores the time of each frame. Heartbeats count, so only a sender that
+        # stopped or cannot be reached is silent.
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
         if not self.has_readers or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
             return True
         return bool(self.image.is_end_of_stream.get_acquire()) and (
+            # The end alone is not enough: frames below it may still be missing and be retransmitted.
             self.image.rebuild_position.get_acquire() >= self.image.hwm_position.get_acquire()
         )
 
@@ -183,10 +197,14 @@ class ImageLifecycle(StreamLifecycle):
         self.context.receiver.remove(
             operations.REMOVE_IMAGE, self.endpoint.dispatcher, self.image, then=self._on_removed
         )
+        # Otherwise the session stays in its cool-down, and its frames create no new image: a subscriber that
+        # does not want to rejoin must not see the stream again.
         if self._is_rejoin:
             self.context.receiver.send(
                 operations.REMOVE_COOL_DOWN, self.endpoint.dispatcher, None, (self.session_id, self.stream_id)
             )
+        # Clients stop reading, but the log stays for the liveness timeout: one may be in the middle of a
+        # poll.
         self.notify_unavailable()
 
     def _on_removed(self) -> None:
@@ -207,4 +225,6 @@ class ImageLifecycle(StreamLifecycle):
             channel=self.channel,
         )
         self.unlink_all(notify=False)
+        # No agent and no timeout needs the log any more; its memory is freed with the last client's
+        # mapping.
         self._storage.release()

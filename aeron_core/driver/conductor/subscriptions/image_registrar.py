@@ -39,12 +39,14 @@ class ImageRegistrar:
         endpoint = next(
             (e for e in self.subscriptions.endpoints.values() if e.dispatcher is command.subject), None
         )
+        # The endpoint was closed while the event was in the ring.
         if endpoint is None:
             return
         setup = _setup_of(command)
         try:
             self._create(endpoint, setup, command)
         except (AeronError, OSError) as error:
+            # No command caused the image, so there is no client to send an error to.
             self.context.errors.record_exception(
                 error,
                 f"cannot create an image of session {setup.session_id}, stream {setup.stream_id} of "
@@ -56,11 +58,14 @@ class ImageRegistrar:
 
     def _create(self, endpoint: ReceiveEndpointEntry, setup: Setup, command: Command) -> None:
         linked = self.subscriptions.of_image(endpoint, setup.stream_id, setup.session_id)
+        # The last subscription was removed after the receiver had passed the SETUP on.
         if not linked:
             self.context.receiver.send(
                 operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
             )
             return
+        # The receiver drops the frames of the session until the image exists; a reliable image then
+        # requests them as a gap.
         self._check_ttl(endpoint.channel_of(command.target), command.values[0])
         request = ImageRequest(
             self.context.next_correlation_id(), endpoint, linked[0], setup, str(command.source)
@@ -70,6 +75,7 @@ class ImageRegistrar:
             self.context, "images", request.owner, image_log_params(self.context.settings, request)
         )
         with ExitStack() as undo:
+            # Until `pop_all` a failure releases the log and the counters.
             undo.callback(storage.release)
             image = new_image(self.context, request, storage, connections)
             lifecycle = ImageLifecycle(
@@ -78,8 +84,10 @@ class ImageRegistrar:
             links = reserve_links((lifecycle, each) for each in linked)
             undo.pop_all()
         self.lifecycles.append(lifecycle)
+        # Keeps the endpoint open until the receiver has released the image.
         endpoint.image_count += 1
         for link in links:
+            # Subscribers precede the image in the ring, so no frame arrives that they would miss.
             link.establish()
         lifecycle.start()
 
@@ -92,6 +100,8 @@ class ImageRegistrar:
     def _connections(self, endpoint: ReceiveEndpointEntry, command: Command) -> list[ImageConnection]:
         connections = [ImageConnection(native) for native in endpoint.natives]
         for connection in connections:
+            # The SETUP arrived here, so its source is known. Other destinations get theirs with their
+            # first frame.
             if connection.endpoint is command.target:
                 connection.begin(command.control, self.context.clock.nano_time())
         return connections
@@ -102,6 +112,8 @@ class ImageRegistrar:
             lifecycle.close()
 
     def _on_removed(self, endpoint: ReceiveEndpointEntry) -> None:
+        # Called when the receiver has released the image: it lingers with its log, but no longer needs
+        # the sockets.
         endpoint.image_count -= 1
         self.subscriptions.close_if_unused(endpoint)
 

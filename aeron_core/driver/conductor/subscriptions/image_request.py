@@ -42,6 +42,9 @@ class ImageRequest:
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_treat_image_as_multicast.
         """
+        # A group delays its NAKs at random, so that one loss does not make every receiver send one. A
+        # unicast sender can ask for that with a flag, because multi-destination streams also have several
+        # receivers.
         if self.subscription.params.group is Inferable.INFER:
             return self.endpoint.channel.is_multicast or bool(self.setup.flags & wire.SETUP_FLAG_GROUP)
         return self.subscription.params.group is Inferable.TRUE

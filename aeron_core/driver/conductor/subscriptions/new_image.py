@@ -86,6 +86,8 @@ def new_image(
             stream_id=setup.stream_id,
             endpoint=request.endpoint.native,
             log=storage.log,
+            # The position of the SETUP: a receiver that joins late starts there, not at the start of the
+            # stream.
             position=positions.compute_position(
                 setup.active_term_id,
                 setup.term_offset,
@@ -96,6 +98,7 @@ def new_image(
             hwm_position=storage[counter_types.RECEIVER_HWM],
             rebuild_position=storage[counter_types.RECEIVER_POSITION],
             naks_sent=storage[counter_types.RECEIVER_NAKS_SENT],
+            # Prepared here, because the receiver cannot build text without the GIL.
             losses=context.loss_report.prepare(
                 session_id=setup.session_id,
                 stream_id=setup.stream_id,
@@ -171,9 +174,12 @@ def _nak_delay(settings: DriverFields, request: ImageRequest) -> NakDelay:
         return MulticastNakDelay(
             settings.nak_multicast_group_size,
             settings.nak_multicast_max_backoff_ns,
+            # A seed for each image: receivers of a group must not choose the same delays.
             random.getrandbits(64),
         )
     first_ns = params.nak_delay_ns
     if first_ns is None:
         first_ns = settings.nak_unicast_delay_ns
+    # One receiver cannot multiply NAKs, so it asks without random delay, then repeats at a fixed
+    # interval.
     return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)

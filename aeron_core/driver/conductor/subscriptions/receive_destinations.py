@@ -53,6 +53,7 @@ class ReceiveDestinations:
 
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
         endpoint = self._endpoint(command)
+        # Images of the endpoint get the new socket too: a sender may use several paths to one image.
         endpoint.add_destination(transport, channel, command.registration_id)
         for image in self._registrars.images.lifecycles:
             if image.endpoint is endpoint:
@@ -78,10 +79,13 @@ class ReceiveDestinations:
         )
         subscriptions = self._registrars.subscriptions
         lifecycles = self._registrars.network.lifecycles if spied else self._registrars.ipc.lifecycles
+        # Reserved before the entry is registered: a failure leaves no trace.
         links = subscriptions.reserve_links_of(local, lifecycles)
         subscriptions.all.append(local)
+        # Removed with its owner, and found by its URI when a client removes it alone.
         owner.local_destinations.append(local)
         self._context.clients.on_success(command.correlation_id)
+        # After the response: the client must have the destination before its images.
         for link in links:
             link.establish()
 
@@ -100,6 +104,8 @@ class ReceiveDestinations:
         destination = next((each for each in endpoint.destinations if each.is_at(channel)), None)
         if destination is not None:
             for image in self._registrars.images.lifecycles:
+                # Images stop sending over the socket before it is closed; the order in the ring ensures
+                # that.
                 image.remove_connection(destination.native)
             endpoint.remove_destination(destination)
         self._context.clients.on_success(command.correlation_id)
@@ -111,6 +117,8 @@ class ReceiveDestinations:
             raise _unknown(command)
         owner.local_destinations.remove(local)
         self._context.clients.on_success(command.correlation_id)
+        # The client keeps the subscription, so it must be notified of the images that go with the
+        # destination.
         self._registrars.subscriptions.remove(local, self._registrars.lifecycles(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParameters:

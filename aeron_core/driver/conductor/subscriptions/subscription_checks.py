@@ -27,10 +27,12 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel, params: Subs
 
     Also if its window is longer than the receive buffer.
     """
+    # The sockets belong to the destinations, so there is none to compare with.
     if endpoint.has_destinations:
         return
     settings = endpoint.context.settings
     if endpoint.transport.has_datagrams:
+        # A sender may have a whole window in flight: the kernel drops what its buffer cannot hold.
         check_window(channel, params, settings, existing=endpoint.channel.uri)
     check_socket_lengths(
         channel,
@@ -67,11 +69,14 @@ def check_clash(
     for other in others:
         if other.stream_id != command.stream_id or other.params.session_id != params.session_id:
             continue
+        # All subscriptions to a session share one image, which either repairs its gaps or not, and
+        # rejoins or not.
         for key, requested, existing in (
             ("reliable", params.is_reliable, other.params.is_reliable),
             ("rejoin", params.is_rejoin, other.params.is_rejoin),
             ("isResponse", params.is_response, other.clashes_with_others),
         ):
+            # The first subscription wins: its images exist, and clients rely on how they behave.
             if requested != existing:
                 raise CommandRefusedError(
                     f"option conflicts with existing subscription: {key}={'true' if requested else 'false'} "
@@ -82,6 +87,7 @@ def check_clash(
 
 def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscription, limit: int) -> None:
     """Raise CommandRefusedError if more than `limit` stream ids would share the endpoint; 0 is no limit."""
+    # Subscriptions to the same stream id share its images and cost no further copy.
     stream_ids = {other.stream_id for other in others}
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(

@@ -64,6 +64,7 @@ class SubscriptionRegistrar:
         """Add a subscription to IPC streams, and link those that exist."""
         params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
+        # Counters may run out: reserve them all before the client gets a response.
         links = _reserve_all(subscription, lifecycles)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
@@ -80,6 +81,7 @@ class SubscriptionRegistrar:
         """Add a spy on the publications of a channel, and link those that exist."""
         params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
+        # Before the response, as for shared memory: the command succeeds or fails as a whole.
         links = self.reserve_links_of(subscription, lifecycles)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
@@ -113,7 +115,11 @@ class SubscriptionRegistrar:
         # If this fails, there is at least one image: the endpoint has other users and need not be closed.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
         self._register(client, subscription)
+        # The receiver may request new images from now on; the conductor handles its event in a later
+        # turn, after the response.
         subscription.join_endpoint()
+        # The response precedes all available images: clients ignore images of a subscription that they do
+        # not have.
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id))
         for link in links:
             link.establish()
@@ -125,6 +131,7 @@ class SubscriptionRegistrar:
         channel: Channel,
         params: SubscriptionParameters,
     ) -> ReceiveEndpointEntry:
+        # Flow control counts receivers by this id: two with one id would be one receiver that jumps.
         self._next_receiver_id += 1
         with self._closing.opening(channel):
             endpoint = ReceiveEndpointEntry(
@@ -211,8 +218,11 @@ class SubscriptionRegistrar:
     ) -> None:
         """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
         lifecycles = list(lifecycles)
+        # Destinations end with their subscription; their clients are notified of nothing, as for the
+        # subscription itself.
         for each in subscription.local_destinations:
             self.remove(each, lifecycles)
+        # From here on no new stream is linked to it; the existing links go below.
         self.all.remove(subscription)
         self.context.events.note(
             events.REMOVE_SUBSCRIPTION_CLEANUP,
@@ -224,14 +234,17 @@ class SubscriptionRegistrar:
             if notify:
                 lifecycle.notify_unavailable_to(subscription)
             lifecycle.unlink(subscription)
+        # After the links: images without readers drain, while the endpoint waits for them.
         subscription.leave_endpoint()
         if subscription.endpoint is not None:
             self.close_if_unused(subscription.endpoint)
 
     def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
         """Close a receive endpoint that has neither subscriptions nor images."""
+        # A new endpoint may have taken the key meanwhile: close each endpoint once.
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
+            # Its address stays in use until the receiver has released it.
             self._closing.add(endpoint)
             endpoint.close()
 
@@ -239,6 +252,7 @@ class SubscriptionRegistrar:
         """Log errors of the receive endpoints, update their counters, and request SETUP frames."""
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
+            # Counters that no agent writes, such as those of connected peers.
             endpoint.native.update_counters()
             endpoint.on_timer(now_ns)
 

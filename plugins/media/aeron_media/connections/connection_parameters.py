@@ -95,6 +95,7 @@ class ConnectionParameters(TlsParameters):
     @property
     def image_mtu(self) -> int:
         """The longest frame of an image in bytes: `mtu`, or less if the receiver window is smaller."""
+        # A frame must fit into the window, or the image would never take it.
         window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
         return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
 

@@ -135,6 +135,7 @@ class ImageFeed:
         if self._count == 0:
             self._limit = wire.NO_POSITION
             return 0
+        # All streams have the same position, so the slowest one holds back the peer.
         lowest = self._limits.get_i64(0)
         for index in range(1, self._count):
             lowest = min(lowest, self._limits.get_i64(index * 8))

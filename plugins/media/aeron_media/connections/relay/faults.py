@@ -33,6 +33,7 @@ class RelayFaults:
 
     def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
         """Store a fault and the address of its peer; count it if `kind` is given."""
+        # A full deque drops its oldest entry; the counts stay complete.
         self._kept.append(Fault(text, "" if peer is None else str(peer)))
         if kind is not None:
             self._counts[kind] += 1

@@ -31,6 +31,7 @@ class RelayNetwork(ConnectionNetwork):
     def listen(self, options: ListenOptions) -> RelayListener:
         """See `ConnectionNetwork.listen`; a connection is accepted once its handshake is complete."""
         sock = listening_socket(options)
+        # Asked of the socket, because port 0 lets the operating system choose.
         host, port, *rest = sock.getsockname()
         relay = RelayThread(self._listening, listener=sock)
         local = SocketAddress.of(host, port, rest[1] if rest else 0)
@@ -39,6 +40,8 @@ class RelayNetwork(ConnectionNetwork):
     def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> RelaySocket:
         """See `ConnectionNetwork.new_connection`; it is connected once its handshake is complete."""
         lengths = (sndbuf_length, rcvbuf_length)
+        # Buffer lengths are set before connecting, so each pair of lengths has a thread with its own
+        # `connect`.
         if lengths not in self._relays:
             self._relays[lengths] = RelayThread(
                 self._dialing,

@@ -58,6 +58,7 @@ class RelayThread:
         self._listener = listener
         self._connect = connect
         #: The agents' end of the control socket; any thread may use it.
+        # SEQPACKET keeps the boundaries of requests; a Unix socket can carry descriptors.
         self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
         self._connections: set[RelayedConnection] = set()
@@ -79,6 +80,7 @@ class RelayThread:
         self._watches = Watches()
         self._is_closing = False
         self._closing_deadline = 0.0
+        # A daemon: a peer that does not read must not keep the process alive.
         self.thread = threading.Thread(target=self._run, name=f"aeron-{params.name}", daemon=True)
         self.thread.start()
 
@@ -111,6 +113,7 @@ class RelayThread:
         ready = self._watches.wait(self._timeout())
         now = time.monotonic()
         for descriptor, events in ready:
+            # An earlier event of this turn may have dropped the connection.
             if descriptor in self._by_descriptor:
                 self._on_connection(self._by_descriptor[descriptor], descriptor, events, now)
             elif descriptor == self._control.fileno():
@@ -159,6 +162,8 @@ class RelayThread:
         except (BlockingIOError, ConnectionError):
             return
         except OSError as error:
+            # EINVAL: `close` has shut the listener down. Other errors last, such as too many open files,
+            # while the listener stays readable: without a pause the thread would spin.
             if not self._is_closing and error.errno != errno.EINVAL:
                 self._faults.keep(f"cannot accept connections: {error.strerror}")
             self._paused_until = now + LISTENER_PAUSE_S
@@ -182,6 +187,7 @@ class RelayThread:
                     self._by_agent[inode].abort()
                     self._settle(self._by_agent[inode])
         except OSError as error:
+            # The endpoint has closed its end of the control socket.
             if error.errno == errno.EPIPE and not self._is_closing:
                 self._begin_to_close(now)
 
@@ -190,6 +196,7 @@ class RelayThread:
             assert self._connect is not None
             wire = self._connect(peer)
         except OSError as error:
+            # The agent waits for the result of the connection as the first byte on the pair.
             _refuse(plain, error.errno or errno.EIO)
             return
         self._begin(wire, plain, peer, now, inode)
@@ -203,6 +210,7 @@ class RelayThread:
         inode: int = 0,
     ) -> None:
         wire.setblocking(False)
+        # A session writes whole records: Nagle's algorithm would only delay the last short one.
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             session = self._params.new_session(peer)
@@ -230,6 +238,7 @@ class RelayThread:
     def _on_connection(self, connection: RelayedConnection, descriptor: int, events: int, now: float) -> None:
         if descriptor == connection.wire.fileno():
             if hangs(events):
+                # Unread bytes may remain; `work` reads them turn by turn.
                 connection.wire_hangs = True
                 self._watches.set(connection.wire, None)
             connection.work(now)
@@ -330,6 +339,7 @@ class RelayThread:
         self._watches.set(self._control, None)
         if self._listener is not None:
             self._watches.set(self._listener, None)
+        # No agent has exchanged data over these yet.
         for connection in [*self._in_handshake, *self._unannounced]:
             self._drop(connection)
 

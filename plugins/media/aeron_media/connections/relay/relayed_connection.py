@@ -104,6 +104,7 @@ class RelayedConnection:
         if self.phase is Phase.CONNECTING:
             return select.EPOLLOUT
         wanted = select.EPOLLOUT if self._to_wire else 0
+        # Unread bytes stay in the kernel, which closes the TCP window: the peer is held back.
         is_full = self.phase is Phase.RELAYING and self._to_plain
         if not is_full and not self._peer_has_ended:
             wanted |= select.EPOLLIN
@@ -130,6 +131,7 @@ class RelayedConnection:
                 self._do_handshake()
             if self.phase is Phase.RELAYING:
                 self._relay_inbound()
+                # A peer may be silent between messages without limit, but not within one.
                 self._update_message_deadline(now)
             if self.phase in (Phase.CLOSING, Phase.WAITING):
                 self._discard_inbound()
@@ -224,6 +226,7 @@ class RelayedConnection:
             if data:
                 self._to_plain = memoryview(data)
             elif data is not None:
+                # A half close: the agent may still send.
                 self._peer_has_ended = True
                 self._shut_down_plain()
             else:
@@ -276,6 +279,8 @@ class RelayedConnection:
         while self._send():
             if self._agent_has_ended:
                 if not self._has_sent_end:
+                    # The session may be unable to end while it has unread bytes. When CLOSING these are
+                    # of no use any more.
                     self._has_sent_end = self._session.end() or self.phase is Phase.CLOSING
                     if self._has_sent_end:
                         continue
@@ -296,6 +301,7 @@ class RelayedConnection:
                 # The agent closed with unread bytes; everything that it sent was read before.
                 data = b""
             if data:
+                # Nothing more is read from the agent until this was sent: memory stays bounded.
                 self._session.write(data)
             else:
                 self._agent_has_ended = True
@@ -348,6 +354,8 @@ class RelayedConnection:
                 if self.phase is Phase.HANDSHAKE:
                     self.plain.send(bytes([errno.EPROTO]))
                 self.plain.shutdown(socket.SHUT_RDWR)
+        # Not closed yet: with unread bytes the kernel would send a reset, and the peer might lose the
+        # alert.
         self.phase = Phase.WAITING
         self.deadline = now + CLOSING_LIMIT_S
         try:
@@ -361,12 +369,14 @@ class RelayedConnection:
         if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
             self.phase = Phase.DONE
         elif self._has_failed:
+            # The peer reads the alert and the end, and then closes its side.
             self.wire.shutdown(socket.SHUT_WR)
 
     def _fail(self, code: int) -> None:
         if self.phase in (Phase.CONNECTING, Phase.HANDSHAKE) and self.plain is not None:
             # Fails if the agent has closed its end.
             with contextlib.suppress(OSError):
+                # One byte: an errno from 1 to 255.
                 self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
         else:
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)

@@ -16,6 +16,7 @@ class SessionStack(Session):
     def __init__(self, lower: Session, upper: Session) -> None:
         self._lower = lower
         self._upper = upper
+        # The limit protects the other connections of the thread, so the stricter one holds.
         self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
         self._is_lower_ready = False
         self._has_lower_failed = False
@@ -67,6 +68,8 @@ class SessionStack(Session):
 
     def take_outgoing(self) -> bytes:
         """See `Session.take_outgoing`."""
+        # After a failure only the alert of the lower session may leave: plain bytes can no longer be
+        # protected.
         if self._is_lower_ready and not self._has_lower_failed and (data := self._upper.take_outgoing()):
             self._lower.write(data)
         return self._lower.take_outgoing()

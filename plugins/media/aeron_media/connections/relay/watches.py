@@ -17,6 +17,7 @@ class Watches:
         """Wait for `events` of a socket: 0 for hang-ups alone, None to stop waiting for it."""
         descriptor = sock.fileno()
         before = self._events.get(descriptor)
+        # Stop the watch before the socket is closed: a later socket may get the same descriptor.
         if before == events:
             return
         if events is None:
@@ -24,6 +25,7 @@ class Watches:
             del self._events[descriptor]
             return
         if before is None:
+            # epoll reports hang-ups and errors even for an empty set of events.
             self._epoll.register(descriptor, events)
         else:
             self._epoll.modify(descriptor, events)

@@ -19,6 +19,7 @@ class TlsConnections(RelayNetwork):
     """Listens or connects, depending on what `contexts` were created for."""
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
+        # A local name too: the parameters must not refer to this object, see `RelayNetwork`.
         self._faults = faults = RelayFaults()
         params = RelayParams(
             "tls",

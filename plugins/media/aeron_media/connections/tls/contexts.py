@@ -42,6 +42,7 @@ class TlsContexts:
         self._server_name = server_name
         # The conductor's helper thread creates it, relay threads use it.
         self._lock = threading.Lock()
+        # Before the files: if they change while they are read, the next session reads them again.
         self._fingerprint = self._read_fingerprint()
         self._context = self._load()
 
@@ -56,6 +57,8 @@ class TlsContexts:
                     self._context = self._load()
                 except TlsFileError as error:
                     faults.keep(f"{error}; the previous certificate stays in use")
+        # Outside the lock: a context is replaced, never changed, so sessions keep the one that they began
+        # with.
         return TlsSession(self._context, server_side=self._server_side, server_name=self._server_name)
 
     def _read_fingerprint(self) -> tuple[tuple[int, int, int] | None, ...]:
@@ -79,6 +82,7 @@ class TlsContexts:
             context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
         else:
             verify = params.verify or Verify.FULL
+            # In this order: `ssl` refuses CERT_NONE while host names are checked.
             context.check_hostname = verify is Verify.FULL
             context.verify_mode = ssl.CERT_NONE if verify is Verify.NONE else ssl.CERT_REQUIRED
         self._load_authorities(context)
@@ -88,6 +92,7 @@ class TlsContexts:
     def _load_authorities(self, context: ssl.SSLContext) -> None:
         ca = self._params.ca
         if ca is None:
+            # Reading the authorities of the system takes time and serves no purpose without verification.
             if context.verify_mode is not ssl.CERT_NONE:
                 context.load_default_certs()
             return
@@ -150,6 +155,7 @@ def _state_of(name: str | None) -> tuple[int, int, int] | None:
         state = Path(name).stat()
     except OSError:
         return None
+    # Modification times are coarse; a file that was replaced by a rename has another inode.
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 

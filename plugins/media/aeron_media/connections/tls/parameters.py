@@ -82,6 +82,7 @@ class TlsParameters(BaseModel):
                 if getattr(self, name) is not None:
                     raise uri.fault(key, "requires tls=true")
             return
+        # A key without effect is refused: it would suggest a check that does not take place.
         if connects and self.client_auth is not None:
             raise uri.fault(
                 "client-auth", "applies to an end that listens; an end that connects uses verify="
@@ -90,6 +91,7 @@ class TlsParameters(BaseModel):
             raise uri.fault(
                 "verify", "applies to an end that connects; an end that listens uses client-auth="
             )
+        # A TLS server without a certificate fails every handshake.
         if not connects and self.cert is None:
             raise uri.fault("cert", "must be given if an end that listens uses TLS")
         if self.key is not None and self.cert is None:
@@ -106,5 +108,6 @@ class TlsParameters(BaseModel):
         """The TLS keys as part of the canonical form of a channel; empty without TLS."""
         if not self.tls:
             return ""
+        # Channels with other certificates or checks must not share a connection or a listener.
         parts = [f"{key}={getattr(self, name)}" for key, name in _SUBORDINATE.items() if getattr(self, name)]
         return "-TLS(" + ",".join(parts) + ")"

@@ -46,6 +46,7 @@ class TlsSession(Session):
         if data:
             self._incoming.write(data)
         else:
+            # Without it, a truncated stream would look like one that waits for more bytes.
             self._incoming.write_eof()
 
     def do_handshake(self) -> bool:
@@ -72,6 +73,7 @@ class TlsSession(Session):
 
     def write(self, data: bytes) -> None:
         """See `Session.write`."""
+        # The outgoing memory grows as needed, so a write never has to wait; the caller limits `data`.
         rest = memoryview(data)
         try:
             while rest:
