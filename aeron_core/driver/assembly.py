@@ -110,12 +110,23 @@ class Assembly:
         )
         # The files that exist as long as the driver. Each log adds its own length.
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        self._resolution = NameResolution(
-            resolver, start_lookup, clock, system, events, settings.name_resolver_threshold_ns
+        self._resolution = self._begin_resolution(resolver, start_lookup, open_datagrams)
+        self._create_agents(from_sender, from_receiver, terminate)
+
+    def _begin_resolution(
+        self, resolver: NameResolver, start_lookup: StartLookup, open_datagrams: OpenDatagrams | None
+    ) -> NameResolution:
+        resolution = NameResolution(
+            resolver,
+            start_lookup,
+            self._clock,
+            self.context.system_counters,
+            self.context.events,
+            self._settings.name_resolver_threshold_ns,
         )
         # The resolver may open sockets and allocate counters, so it starts before any agent runs.
-        self._resolution.begin(self._resolver_context(open_datagrams, start_lookup))
-        self._create_agents(from_sender, from_receiver, terminate)
+        resolution.begin(self._resolver_context(open_datagrams, start_lookup))
+        return resolution
 
     def _create_agents(
         self, from_sender: CommandRing, from_receiver: CommandRing, terminate: Callable[[bytes], None]
