@@ -11,7 +11,7 @@ from aeron_core import (
 )
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.settings.client import ClientSettings
+from aeron_core.settings import ClientSettings
 
 IPC = "aeron:ipc"
 MS = 1_000_000
