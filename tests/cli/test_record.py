@@ -56,7 +56,7 @@ def publication(request, patient_driver):
 
 @pytest.fixture
 def start_driver(start, tmp_path, monkeypatch):
-    """Start consecutive drivers in one directory, which is free one second after a kill."""
+    """Start consecutive drivers in one directory, which is free three seconds after a kill."""
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "3000")
     directory = tmp_path / "driver"
 
