@@ -14,6 +14,8 @@ PYTHON := $(BIN)/python
 CCACHE := $(firstword $(wildcard /usr/lib/ccache /usr/lib64/ccache))
 # cython-lint starts pycodestyle by its name.
 export PATH := $(CURDIR)/$(BIN):$(if $(CCACHE),$(CCACHE):)$(PATH)
+# Python's bytecode is kept whatever the environment says: tests start thousands of processes.
+export PYTHONDONTWRITEBYTECODE :=
 ROOTS := aeron_core plugins
 # What is compiled: every module with a sibling .pxd, and what it includes.
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \

@@ -80,8 +80,7 @@ class Assembly:
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
-        # One ring for each agent and direction: it has one producer and one consumer, so it needs no
-        # lock. Commands that do not fit wait in `AgentProxy`.
+        # A ring for each agent and direction has one producer and one consumer. `AgentProxy` queues what does not fit.
         from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
         self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
         self.context = DriverContext(

@@ -162,7 +162,7 @@ def test_subscriptions_that_share_an_endpoint_agree_on_times_of_reception(pair, 
 
     with pytest.raises(
         AeronError,
-        match=f"option conflicts with existing subscription: {key}={second or '-1 .not specified.'} existingChannel=",
+        match=f"option conflicts with existing subscription: {key}={second or '-1 .not specified.'} +existingChannel=",
     ):
         pair.add_subscription(ENDPOINT + (f"|{key}={second}" if second else ""), 1002)
 
