@@ -100,8 +100,9 @@ def test_stream_continues_when_one_of_two_go_lumber_readers_is_killed(writing, s
     peers[0].kill()
     writer.send(payloads[2000:])
 
-    # Acknowledged events were printed before; their output may arrive a moment later.
-    writer.until(lambda: set(received(peers[0])) | set(received(peers[1])) == set(PAYLOADS))
+    # Acknowledged events were printed before; their output may arrive a moment later. The last line of the killed
+    # reader may be cut off.
+    writer.until(lambda: set(received(peers[0])) | set(received(peers[1])) >= set(PAYLOADS))
     assert received(peers[0])
     if not keys:
         # In order, except for the events that are sent again after the switch.
