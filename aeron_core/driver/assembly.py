@@ -107,7 +107,7 @@ class Assembly:
             uses_gso=settings.udp_gso is not Offload.OFF,
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
-        # The files that exist as long as the driver. Each log adds its own length.
+        # The files that are mapped until the driver closes; each log adds its own length.
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
         self._resolution = self._begin_resolution(resolver, start_lookup, open_datagrams)
         self._create_agents(from_sender, from_receiver, terminate)

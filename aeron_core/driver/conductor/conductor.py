@@ -144,8 +144,8 @@ class Conductor:
                 group_tag if has_group_tag else _NO_GROUP_TAG,
                 _ADDRESS_TYPES.get(len(packed), wire.RESPONSE_ADDRESS_TYPE_NONE),
                 source.port,
-                # The field has a fixed length, that of an IPv6 address; the type tells clients how much
-                # of it counts.
+                # The field always has the length of an IPv6 address; its type gives the number of
+                # significant bytes.
                 packed.ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0"),
                 error_code,
                 event.text.decode("utf-8", "replace"),
@@ -187,7 +187,7 @@ class Conductor:
 
     def on_close(self) -> None:
         """Clear the heartbeat, by which clients detect that the driver has stopped."""
-        # Not 0, which tells a client that connects to wait for a driver that is starting.
+        # -1 means that the driver has ended. With 0, a connecting client would wait for it to start.
         self._context.to_driver.consumer_heartbeat_ms = -1
 
     def dispose(self) -> None:

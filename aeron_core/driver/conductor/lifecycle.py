@@ -240,8 +240,8 @@ class StreamLifecycle(ABC):
             elif tether.state is TetherState.LINGER:
                 if not tether.has_lasted(timeouts.linger_timeout_ns, now_ns):
                     continue
-                # The client has had the linger timeout to finish with the image that it was told is
-                # unavailable.
+                # The client was notified that its image is unavailable, and the linger timeout for it to
+                # release the image has expired.
                 if subscription.params.is_rejoin:
                     self._move(subscription, tether, TetherState.RESTING, now_ns)
                 else:

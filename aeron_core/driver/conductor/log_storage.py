@@ -151,8 +151,7 @@ class LogStorage:
         except OSError as error:
             self._counters.free_fails.get_and_add(1)
             self._errors.record_exception(error, f"cannot delete {path}")
-            # The timer tries again, because a log that stays would occupy memory as long as the driver
-            # runs.
+            # The timer retries: otherwise the log would occupy memory until the driver exits.
             self._undeleted.append(path)
 
 

@@ -80,7 +80,7 @@ class StatusMessage(Frame):
         return (
             0 <= self.consumption_term_offset < term_length
             and self.consumption_term_offset & (wire.FRAME_ALIGNMENT - 1) == 0
-            # No window exceeds half a term: receivers keep no more than that beyond their position.
+            # A window is at most half a term, the most that a receiver buffers beyond its position.
             and 0 <= self.receiver_window <= term_length >> 1
         )
 

@@ -113,7 +113,7 @@ class NameResolution:
             try:
                 future.set_result(work())
             except BaseException as error:
-                # Any exception, or the future would never be done, and its client would wait for ever.
+                # Catch every exception: otherwise the future never completes, and the client blocks.
                 future.set_exception(error)
 
         self._start_lookup(run)

@@ -37,7 +37,7 @@ cdef class Input:
     cdef int64_t _message_timeout_ns
     cdef int64_t _wanted                    # length of the incomplete message with its prefix, 0 if not known
     cdef int64_t _read_length               # of the next receive call
-    cdef int64_t _last_received_ns           # time of the last received bytes, or when no more bytes were expected
+    cdef int64_t _last_received_ns           # time of the last received bytes, or of a check without a partial message
     cdef int64_t _starved_ns                # since when there is no memory, 0 if there is
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
