@@ -13,6 +13,7 @@ Source: aeron_counters_manager.c.
 from __future__ import annotations
 
 import errno
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -190,7 +191,7 @@ class CountersManager(CountersReader):
         self._free_to_reuse_timeout_ms = free_to_reuse_timeout_ms
         self._high_water_mark = -1
         # Ids and deadlines, oldest first. Kept in the process, because clients may write to the file.
-        self._free: list[tuple[int, int]] = []
+        self._free: deque[tuple[int, int]] = deque()
 
     def allocate(  # noqa: PLR0913 - the fields of a counter, all of which belong together
         self,
@@ -253,12 +254,9 @@ class CountersManager(CountersReader):
 
     def _next_id(self, label: str) -> int:
         # Reuse freed ids first: readers stop at the first unused record, so a short list makes their scans cheap.
-        if self._free:
-            now_ms = self._clock.epoch_ms()
-            for index, (counter_id, deadline_ms) in enumerate(self._free):
-                if now_ms >= deadline_ms:
-                    del self._free[index]
-                    return counter_id
+        # The oldest has the earliest deadline, so no other needs a look.
+        if self._free and self._clock.epoch_ms() >= self._free[0][1]:
+            return self._free.popleft()[0]
         if self._high_water_mark >= self.max_counter_id:
             raise StorageError(
                 errno.ENOMEM,

@@ -27,7 +27,6 @@ _SMALLEST_PAGE: Final = 4096
 class _Entry:
     log: LogBuffer
     users: int = 0
-    unused_since_ns: int = 0
 
 
 class LogBuffers:
@@ -38,6 +37,8 @@ class LogBuffers:
         self._pre_touch = pre_touch
         self._open = opener
         self._entries: dict[int, _Entry] = {}
+        # Since when each unused log is unused, oldest first: a sweep costs nothing for logs in use.
+        self._unused_since_ns: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -55,6 +56,7 @@ class LogBuffers:
                 bytes(memoryview(buffer)[::_SMALLEST_PAGE])
             entry = self._entries[registration_id] = _Entry(LogBuffer(buffer))
         entry.users += 1
+        self._unused_since_ns.pop(registration_id, None)
         return entry.log
 
     def release(self, registration_id: int, now_ns: int) -> None:
@@ -62,19 +64,21 @@ class LogBuffers:
         entry = self._entries.get(registration_id)
         if entry is not None:
             entry.users -= 1
-            entry.unused_since_ns = now_ns
+            if entry.users == 0:
+                self._unused_since_ns[registration_id] = now_ns
 
     def sweep(self, now_ns: int) -> int:
         """Drop logs that were unused for the linger time; return how many."""
-        expired = [
-            registration_id
-            for registration_id, entry in self._entries.items()
-            if entry.users <= 0 and now_ns - entry.unused_since_ns >= self._linger_ns
-        ]
+        expired = []
+        for registration_id, since_ns in self._unused_since_ns.items():
+            if now_ns - since_ns < self._linger_ns:
+                break
+            expired.append(registration_id)
         for registration_id in expired:
-            del self._entries[registration_id]
+            del self._entries[registration_id], self._unused_since_ns[registration_id]
         return len(expired)
 
     def clear(self) -> None:
         """Drop all logs."""
         self._entries.clear()
+        self._unused_since_ns.clear()

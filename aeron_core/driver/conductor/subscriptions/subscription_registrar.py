@@ -231,6 +231,9 @@ class SubscriptionRegistrar:
             channel=subscription.channel,
         )
         for lifecycle in lifecycles:
+            # A driver has many streams, also drained ones that linger, and a subscription few of them.
+            if subscription not in lifecycle.links:
+                continue
             if notify:
                 lifecycle.notify_unavailable_to(subscription)
             lifecycle.unlink(subscription)
@@ -296,5 +299,5 @@ def _reserve_all(
     return reserve_links(
         (lifecycle, subscription)
         for lifecycle in lifecycles
-        if lifecycle.accepts_subscriptions and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
+        if subscription.matches(lifecycle.stream_id, lifecycle.session_id) and lifecycle.accepts_subscriptions
     )
