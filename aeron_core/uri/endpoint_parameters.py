@@ -8,6 +8,7 @@ Source: aeron_udp_channel.c (aeron_udp_channel_parse), aeron_driver_conductor.c 
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
@@ -57,7 +58,9 @@ class EndpointParameters:
     channel_rcv_timestamp_offset: int | None = None
     channel_snd_timestamp_offset: int | None = None
 
+    # A command asks several times for the parameters of its channel, and clients add many streams to few channels.
     @classmethod
+    @lru_cache(maxsize=64)
     def parse(cls, uri: ChannelUri) -> EndpointParameters:
         """Return the endpoint parameters of `uri`; raise for the first error in the reference's order."""
         mode = ControlMode.of(uri)
