@@ -17,7 +17,7 @@ from aeron_resolvers import csv_table, driver
 
 from aeron_core import errors
 from aeron_core.cli import outcome
-from aeron_core.cli.main import make_core_app
+from aeron_core.cli.program import make_core_app
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.recording.settings import RecordingSettings

@@ -12,7 +12,7 @@ import typer
 
 import aeron_core
 from aeron_core import errors
-from aeron_core.cli.main import make_core_app
+from aeron_core.cli.program import make_core_app
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import select
 import sys
-from typing import Final, TextIO
-
-import typer
+from typing import TYPE_CHECKING, Final, TextIO
 
 from aeron_core.errors import AeronError, ConfigurationError, ErrorCode, PluginError, RegistrationError
+
+if TYPE_CHECKING:
+    import typer
 
 EXIT_OK: Final = 0
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
 
 #: Error codes of a driver for usage errors.
 _USAGE_ERRORS: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
@@ -48,13 +50,15 @@ def print_stderr(text: str) -> None:
 
 def ended(code: int) -> typer.Exit:
     """Return the exception that ends the command with an exit code; the caller raises it."""
+    import typer  # noqa: PLC0415 - lazy: a driver without options starts without it
+
     return typer.Exit(code)
 
 
 def failed(text: str) -> typer.Exit:
     """Print why the command failed, and return the exception that ends it."""
     print_stderr(f"error: {text}")
-    return typer.Exit(EXIT_FAILURE)
+    return ended(EXIT_FAILURE)
 
 
 def is_help(error: BaseException) -> bool:
@@ -71,7 +75,8 @@ def exit_code_of(error: BaseException) -> int | None:
         return EXIT_USAGE if error.code in _USAGE_ERRORS else EXIT_FAILURE
     if isinstance(error, AeronError | OSError):
         return EXIT_FAILURE
-    if isinstance(error, typer.Abort):
+    typer = sys.modules.get("typer")
+    if typer is not None and isinstance(error, typer.Abort):
         return EXIT_FAILURE
     # The usage errors of typer have no public base class.
     return EXIT_USAGE if hasattr(error, "format_message") else None

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from aeron_core.cli import connecting
-from aeron_core.cli.main import make_core_app
+from aeron_core.cli.program import make_core_app
 
 #: What no user means, but shells and scripts pass.
 VALUES = (

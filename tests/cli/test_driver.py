@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
+from aeron_core.cli.main import run
 from aeron_core.driver.media_driver import MediaDriver
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -33,7 +35,7 @@ def test_a_signal_during_the_start_stops_the_driver_in_order(
             super().__init__(*arguments, **options)
             os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Slow)
+    monkeypatch.setattr("aeron_core.cli.driver.process.MediaDriver", Slow)
 
     outcome = aeron(
         "driver",
@@ -63,7 +65,7 @@ def test_a_warning_of_the_driver_is_one_line_without_a_code_location(
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Brief)
+    monkeypatch.setattr("aeron_core.cli.driver.process.MediaDriver", Brief)
 
     outcome = aeron(
         "driver",
@@ -86,7 +88,7 @@ def test_the_directory_is_an_option_as_with_other_commands(
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Short)
+    monkeypatch.setattr("aeron_core.cli.driver.process.MediaDriver", Short)
 
     outcome = aeron(
         "driver", option, tmp_path / "mine", "-Daeron.dir=/nowhere", "-Daeron.counters.buffer.length=1m"
@@ -102,9 +104,22 @@ def test_a_user_at_a_terminal_is_told_when_the_driver_is_ready(aeron, monkeypatc
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Short)
+    monkeypatch.setattr("aeron_core.cli.driver.process.MediaDriver", Short)
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
 
     outcome = aeron("driver", "-d", tmp_path / "mine", "-Daeron.counters.buffer.length=1m")
 
     assert outcome.err == (f"aeron-core driver serves {tmp_path / 'mine'}\n" if is_terminal else "")
+
+
+@pytest.mark.parametrize("options", [[], ["--metrics=localhost:0"]])
+def test_an_interrupt_before_the_driver_handles_signals_is_no_traceback(monkeypatch, options):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aeron_core.cli.driver.process.Registry.load", interrupt)
+
+    with pytest.raises(SystemExit) as exit_of:
+        sys.exit(run(["driver", *options]))
+
+    assert exit_of.value.code == 130

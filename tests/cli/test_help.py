@@ -3,7 +3,7 @@ import re
 import pytest
 import typer
 
-from aeron_core.cli.main import make_core_app
+from aeron_core.cli.program import make_core_app
 from aeron_core.registry import Registry
 
 GROUPS = ["plugins", "settings", "recordings", "pipeline"]

@@ -67,6 +67,16 @@ def test_tools_import_nothing_heavy(arguments, dead_directory):
     assert set(modules).isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize(
+    ("option", "expected"), [("-Daeron.mtu.length=1", False), ("--metrics=nowhere", True)]
+)
+def test_a_driver_with_settings_alone_starts_without_the_command_line_library(option, expected):
+    code, modules = imported_by("driver", option)
+
+    assert code == 2
+    assert ("typer" in modules) is expected
+
+
 def test_the_modules_of_a_command_are_imported_when_it_is_named():
     _, modules = imported_by("settings", "show")
 

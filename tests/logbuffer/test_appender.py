@@ -129,6 +129,7 @@ def test_a_message_may_start_below_the_limit_but_not_at_it(make):
 
     assert appender.offer(SOURCE, 0, 100, 0) == 160
     assert appender.offer(SOURCE, 0, 0, 0) == results.BACK_PRESSURED
+    assert appender.offer_parts([], 0) == results.BACK_PRESSURED
     assert appender.position_limit() == 64
 
     limit.put_i64(0, 161)
@@ -140,6 +141,7 @@ def test_not_connected_is_distinguished_from_back_pressure(make):
     appender.log.set_is_connected(False)
 
     assert appender.offer(SOURCE, 0, 1, 0) == results.NOT_CONNECTED
+    assert appender.offer_parts([SOURCE.view(0, 1)], 0) == results.NOT_CONNECTED
     assert appender.claim(BufferClaim(), 1) == results.NOT_CONNECTED
     assert appender.append_padding(1) == results.NOT_CONNECTED
 

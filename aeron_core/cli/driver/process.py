@@ -1,0 +1,185 @@
+"""A media driver in a process of its own: settings, signals, and the lines that it prints.
+
+Not here: options of the command line (driver). Imports no typer, so that a driver without options starts early.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from aeron_core.cli.outcome import is_writable, print_stderr
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import AeronError, ConfigurationError
+from aeron_core.frozen import frozen
+from aeron_core.registry import Registry
+from aeron_core.settings import ThreadingMode
+from aeron_core.settings.driver import DriverFields
+from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
+from aeron_core.uri.addresses import HostPort, parse_address
+
+if TYPE_CHECKING:
+    from aeron_core.settings.model import SettingsModel
+
+#: Pause between two duty cycles without work in INVOKER mode. Invented: the longest park of `backoff`.
+_IDLE_S: Final = 0.001
+
+
+@frozen(slots=True)
+class DriverArguments:
+    """Arguments of `aeron-core driver`; `metrics` is an address, HOST:PORT."""
+
+    files: Sequence[Path] = ()
+    defines: Sequence[str] = ()
+    aeron_dir: Path | None = None
+    metrics: str | None = None
+
+
+def run_driver(arguments: DriverArguments) -> int:
+    """Run a driver until a signal or a client stops it; return 0, or the number of the signal."""
+    registry = Registry.load()
+    defines, paths, names = arguments.defines, arguments.files, registry.section_names()
+    loaded = load_driver_fields(
+        arguments={"aeron_dir": arguments.aeron_dir}, defines=defines, files=paths, sections=names
+    )
+    sections = {
+        name: load_section(name, registry.section_model(name), defines=defines, files=paths)
+        for name in names
+        if is_section_set(name, defines=defines, files=paths)
+    }
+    for warning in (*loaded.printed, *(text for section in sections.values() for text in section.printed)):
+        print_stderr(f"warning: {warning}")
+    if loaded.settings.print_configuration:
+        from aeron_core.cli.driver.configuration import lines_of  # noqa: PLC0415 - lazy: only this setting needs it
+
+        print(*lines_of(loaded.settings), sep="\n", flush=True)
+    program = _Program(
+        loaded.settings, registry, {name: section.settings for name, section in sections.items()}
+    )
+    address = None if arguments.metrics is None else _metrics_address(arguments.metrics)
+    with EndBySignal() as end:
+        if loaded.settings.threading_mode is ThreadingMode.INVOKER:
+            _run_here(program, end, address)
+        else:
+            _run_threads(program, end, address)
+    return end.signal
+
+
+class EndBySignal:
+    """Context manager in which SIGINT and SIGTERM shut the driver down in order, even while it is starting.
+
+    Enter it on the main thread, before the driver is created.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0  # number of the last signal, 0 for none
+        self._running: MediaDriver | None = None
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def of(self, running: MediaDriver) -> None:
+        """Set the driver to shut down; do so at once if a signal has already arrived."""
+        # The order matters: a signal between the two statements must find the driver.
+        self._running = running
+        if self.signal:
+            running.terminate()
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.signal = number
+        if self._running is not None:
+            self._running.terminate()
+
+    def __enter__(self) -> Self:
+        for number in self._before:
+            signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+@frozen(slots=True)
+class _Program:
+    """Arguments of the driver."""
+
+    settings: DriverFields
+    registry: Registry
+    sections: Mapping[str, SettingsModel]
+
+
+def _run_threads(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+    with (
+        _served(metrics) as serve,
+        MediaDriver.launch(program.settings, registry=program.registry, sections=program.sections) as running,
+    ):
+        serve(running)
+        end.of(running)
+        _announce(running)
+        running.await_termination()
+        _announce_end()
+
+
+def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+    with (
+        _served(metrics) as serve,
+        MediaDriver(
+            program.settings, invoker=True, registry=program.registry, sections=program.sections
+        ) as running,
+    ):
+        serve(running)
+        end.of(running)
+        _announce(running)
+        while not running.await_termination(0):
+            if running.do_work() == 0:
+                time.sleep(_IDLE_S)
+        _announce_end()
+
+
+def _metrics_address(text: str) -> HostPort:
+    try:
+        return parse_address(text)
+    except AeronError as error:
+        raise ConfigurationError(f"--metrics={text}: {error}") from None
+
+
+@contextmanager
+def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
+    """Listen before the driver starts, so that an address in use fails first; yield a setter of the driver."""
+    if metrics is None:
+        yield lambda _: None
+        return
+    from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
+    from aeron_core.cli.tools.driver_files import DriverFiles  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    files: list[DriverFiles] = []
+
+    def serve(running: MediaDriver) -> None:
+        files.append(DriverFiles.open(running.aeron_dir))
+        print_stderr(f"metrics at {server.url}")
+
+    with MetricsServer(metrics, lambda: files[0].counters if files else ()) as server:
+        yield serve
+
+
+def _announce(running: MediaDriver) -> None:
+    # aeronmd prints nothing here, and supervisors take any output on stderr for an error: for users at a terminal only.
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
+
+
+def _announce_end() -> None:
+    # As aeronmd: scripts wait for this line. A reader that has ended, or does not read, must not disturb the shutdown.
+    with suppress(OSError):
+        if is_writable(sys.stdout):
+            print("Shutting down driver...", flush=True)
