@@ -38,7 +38,7 @@ class ShippingRun:
     stream_id: int
     timeout: float | None
     drain: float
-    driver_errors: DriverErrors | None = None
+    driver_errors: DriverErrors | None
     _arrived_s: float = field(default_factory=time.monotonic)
     _lines: int = 0
 
