@@ -35,12 +35,13 @@ class ReceiveEndpointEntry(EndpointEntry):
         context: DriverContext,
         transport: MediaTransport,
         channel: Channel,
+        key: str,
         registration_id: int,
         *,
         receiver_id: int,
         group_tag: int | None,
     ) -> None:
-        super().__init__(context, transport, channel, registration_id)
+        super().__init__(context, transport, channel, key, registration_id)
         # Images that the receiver has not released; they keep the endpoint open.
         self.image_count = 0
         #: Whether the receiver has released it and its sockets are closed.
@@ -148,7 +149,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         """Keep the endpoint open for a subscription that does not know its session yet."""
         self._awaited_count += 1
 
-    def unhold(self) -> None:
+    def release(self) -> None:
         """Undo one `hold`."""
         self._awaited_count -= 1
 

@@ -33,9 +33,14 @@ class SendEndpointEntry(EndpointEntry):
     native: SendChannelEndpoint
 
     def __init__(
-        self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
+        self,
+        context: DriverContext,
+        transport: MediaTransport,
+        channel: Channel,
+        key: str,
+        registration_id: int,
     ) -> None:
-        super().__init__(context, transport, channel, registration_id)
+        super().__init__(context, transport, channel, key, registration_id)
         self.user_count = 0
         #: Current destination of data; None for media without addresses.
         self.remote = channel.remote

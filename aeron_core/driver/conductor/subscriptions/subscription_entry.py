@@ -61,7 +61,7 @@ class SubscriptionEntry:
         if self.endpoint is None:
             return
         if self.awaits_response:
-            self.endpoint.unhold()
+            self.endpoint.release()
         else:
             self.endpoint.unsubscribe(self.stream_id, self.params.session_id)
 
