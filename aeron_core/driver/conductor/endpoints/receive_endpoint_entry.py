@@ -74,7 +74,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         self.publish_addresses(self.status, "rcv-local-sockaddr")
         self._control = ControlAddress(channel, self.native)
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
-        context.events.note(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
+        context.events.record(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
 
     @property
     def current_local(self) -> SocketAddress | None:
@@ -253,7 +253,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             # Before the endpoint itself: the ring keeps the order, and destinations deliver to its
             # dispatcher.
             self.remove_destination(destination)
-        self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
+        self.context.events.record(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
         # Clients that read the status see that the channel no longer works.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)

@@ -144,8 +144,8 @@ class NameResolution:
         host = self._prompt.resolve_promptly(address.host)
         if host is None:
             raise _NameNeedsHelperError
-        self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=False, found=text)
-        self._events.note(
+        self._events.record(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=False, found=text)
+        self._events.record(
             events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=False, address=host
         )
         self._measure(self._clock.nano_time() - started_ns)
@@ -157,7 +157,7 @@ class NameResolution:
             # Two steps: `lookup` maps a name to host:port, as a service directory does; `resolve` maps a
             # host to an address.
             found = self._resolver.lookup(text, uri_key, again)
-            self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
+            self._events.record(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
             address = _parsed(found, text, uri_key)
             # The result of the first step may be an address already.
             literal = literal_address(address)
@@ -168,7 +168,7 @@ class NameResolution:
                 host = self._resolver.resolve(address.host, uri_key, again)
             except ChannelUriError as error:
                 raise ChannelUriError(f"{error}: {unresolved}", error.code) from None
-            self._events.note(
+            self._events.record(
                 events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=again, address=host
             )
             if host is None:

@@ -225,7 +225,7 @@ class SubscriptionRegistrar:
             self.remove(each, lifecycles)
         # From here on no new stream is linked to it; the existing links go below.
         self.all.remove(subscription)
-        self.context.events.note(
+        self.context.events.record(
             events.REMOVE_SUBSCRIPTION_CLEANUP,
             registration_id=subscription.registration_id,
             stream_id=subscription.stream_id,
