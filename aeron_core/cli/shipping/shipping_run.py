@@ -92,7 +92,7 @@ class ShippingRun:
             work = shipper.do_work(time.monotonic_ns())
             self.shown.show(shipper)
             if self.driver_errors is not None:
-                self.driver_errors.look()
+                self.driver_errors.poll()
             if shipper.is_done or shipper.lines != self._lines:
                 self._arrived_s, self._lines = time.monotonic(), shipper.lines
             self._check_silence()
