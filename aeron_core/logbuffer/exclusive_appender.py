@@ -281,7 +281,7 @@ class ExclusiveAppender(Appender):
         term_count = positions.compute_term_count(self.term_id, self.log.initial_term_id)
         # Term ids wrap, so partitions are chosen by the number of terms since the initial one.
         index = positions.index_by_term_count(term_count)
-        self._tail_offset = self.log.metadata_offset + index * 8
+        self._tail_offset = self.log.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8
         self._term_begin_offset = index * self._term_length
         # Release: a process that sees the count also sees the tail of its partition.
         self._buffer.put_i64(self._tail_offset, positions.pack_raw_tail(self.term_id, 0))
