@@ -109,10 +109,10 @@ class Assembly:
         )
         # The files that are mapped until the driver closes; each log adds its own length.
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        self._resolution = self._begin_resolution(resolver, start_lookup, open_datagrams)
+        self._resolution = self._make_resolution(resolver, start_lookup, open_datagrams)
         self._create_agents(from_sender, from_receiver, terminate)
 
-    def _begin_resolution(
+    def _make_resolution(
         self, resolver: NameResolver, start_lookup: StartLookup, open_datagrams: OpenDatagrams | None
     ) -> NameResolution:
         resolution = NameResolution(
@@ -124,7 +124,7 @@ class Assembly:
             self._settings.name_resolver_threshold_ns,
         )
         # The resolver may open sockets and allocate counters, so it starts before any agent runs.
-        resolution.begin(self._resolver_context(open_datagrams, start_lookup))
+        resolution.start_resolver(self._resolver_context(open_datagrams, start_lookup))
         return resolution
 
     def _create_agents(

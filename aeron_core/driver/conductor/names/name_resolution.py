@@ -66,7 +66,7 @@ class NameResolution:
         self._events = event_log
         self._threshold_ns = threshold_ns
 
-    def begin(self, context: NameResolverContext) -> None:
+    def start_resolver(self, context: NameResolverContext) -> None:
         """Start the resolver if it is one with a duty cycle."""
         if self._working is not None:
             self._working.start(context)
@@ -80,7 +80,7 @@ class NameResolution:
         if self._working is not None:
             self._working.close()
 
-    def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
+    def resolve(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return a future of the resolved channel; it is done already if no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
@@ -98,7 +98,7 @@ class NameResolution:
             done.set_exception(error)
         return done
 
-    def start_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
+    def resolve_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
         """Return a future of the current address of a name; None if `text` is a literal address."""
         try:
             self._resolve_literal(text, uri_key)
