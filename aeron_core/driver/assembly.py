@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core._native.commands import CommandRing
 from aeron_core._native.counter import AtomicCounter
@@ -45,7 +45,12 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
-LOSS_REPORT_FILE = "loss-report.dat"
+LOSS_REPORT_FILE: Final = "loss-report.dat"
+# Invented: an agent cannot wait for space, so its ring holds the events of many cycles of the conductor; the conductor
+# can, because `AgentProxy` queues what does not fit.
+_EVENT_RING_CAPACITY: Final = 4096
+_COMMAND_RING_CAPACITY: Final = 1024
+_NS_PER_MS: Final = 1_000_000
 
 
 class Assembly:
@@ -75,14 +80,14 @@ class Assembly:
             self.cnc.counters_metadata,
             self.cnc.counters_values,
             clock,
-            settings.counters_free_to_reuse_timeout_ns // 1_000_000,
+            settings.counters_free_to_reuse_timeout_ns // _NS_PER_MS,
         )
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
-        # A ring for each agent and direction has one producer and one consumer. `AgentProxy` queues what does not fit.
-        from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
-        self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
+        # A ring for each agent and direction has one producer and one consumer.
+        from_sender, from_receiver = (CommandRing(_EVENT_RING_CAPACITY) for _ in range(2))
+        self.to_sender, self.to_receiver = (CommandRing(_COMMAND_RING_CAPACITY) for _ in range(2))
         self.context = DriverContext(
             settings=settings,
             clock=clock,
