@@ -20,6 +20,8 @@ from aeron_core.frozen import frozen
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
 
+#: File of the report in a driver's directory.
+LOSS_REPORT_FILE: Final = "loss-report.dat"
 #: Bytes of the length before a text.
 INT_LENGTH: Final = 4
 

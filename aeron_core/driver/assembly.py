@@ -13,6 +13,7 @@ from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.concurrent.error_log import DistinctErrorLog
+from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
-LOSS_REPORT_FILE: Final = "loss-report.dat"
 # Invented: an agent cannot wait for space, so its ring holds the events of many cycles of the conductor; the conductor
 # can, because `AgentProxy` queues what does not fit.
 _EVENT_RING_CAPACITY: Final = 4096
