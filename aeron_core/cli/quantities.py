@@ -40,7 +40,7 @@ def duration_ns_of(option: str, text: str) -> int:
 
 
 def time_ns_of(option: str, text: str, now_ns: int) -> int:
-    """Parse a time such as `2026-11-21T19:30`, local if it has no zone, or an age such as `2h`; return ns of the epoch."""
+    """Parse a time such as `2026-11-21T19:30`, local if it has no zone, or an age such as `2h`; return epoch ns."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -160,7 +160,9 @@ class FullDisk:
 
 
 @pytest.mark.parametrize("space", [0, 1, 31, 64, 100, 127])
-def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_loss(written, monkeypatch, space):
+def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_loss(
+    written, monkeypatch, space
+):
     disk = FullDisk(monkeypatch, space)
     block = frames_at(0, [b"a", b"bb"])
 
