@@ -173,7 +173,7 @@ class PublishingHandler(logging.Handler):
         queue, publisher = self._queue, self._publisher
         while not queue.is_closed:
             work = publisher.do_work(time.monotonic_ns())
-            self._look_for_errors()
+            self._poll_driver_errors()
             if work:
                 continue
             if publisher.is_idle:
@@ -184,12 +184,12 @@ class PublishingHandler(logging.Handler):
         while not publisher.is_drained and time.monotonic() < deadline_s:
             if not publisher.do_work(time.monotonic_ns()):
                 time.sleep(_PAUSE_S)
-            self._look_for_errors()
+            self._poll_driver_errors()
         publisher.close()
 
-    def _look_for_errors(self) -> None:
+    def _poll_driver_errors(self) -> None:
         if self._driver_errors is not None:
-            self._driver_errors.look()
+            self._driver_errors.poll()
 
 
 def _report_error(error: Exception) -> None:

@@ -86,14 +86,14 @@ def test_leaving_the_loop_keeps_the_next_message_for_the_next_poll(stream):
 def test_an_offer_waits_under_back_pressure(stream):
     stream.limit.put_i64(0, 0)
 
-    async def make_room():
+    async def raise_limit():
         stream.limit.put_i64(0, 32768)
 
     async def run():
         offered = asyncio.create_task(aio.async_offer(stream.publication, b"x", reserved_value=1))
         await asyncio.sleep(0)
         assert not offered.done()
-        await make_room()
+        await raise_limit()
         return await offered
 
     assert asyncio.run(run()) == 64

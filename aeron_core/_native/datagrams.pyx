@@ -121,15 +121,15 @@ cdef extern from *:
 
 
 cdef inline void stamp_frame(
-    uint8_t *frame, int32_t room, int32_t payload_offset, int64_t time_ns
+    uint8_t *frame, int32_t capacity, int32_t payload_offset, int64_t time_ns
 ) noexcept nogil:
     cdef int32_t length
     cdef int64_t at = wire.DATA_HEADER_LENGTH + <int64_t>payload_offset
-    if room < wire.DATA_HEADER_LENGTH:
+    if capacity < wire.DATA_HEADER_LENGTH:
         return
     memcpy(&length, frame, sizeof(length))
     # A heartbeat has no length, and of a padding frame only the header is sent: neither has a payload.
-    if frame[wire.FRAME_TYPE_OFFSET] != wire.TYPE_DATA or length < wire.DATA_HEADER_LENGTH or length > room:
+    if frame[wire.FRAME_TYPE_OFFSET] != wire.TYPE_DATA or length < wire.DATA_HEADER_LENGTH or length > capacity:
         return
     if at + <int64_t>sizeof(time_ns) <= length:
         memcpy(frame + at, &time_ns, sizeof(time_ns))

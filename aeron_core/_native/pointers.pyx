@@ -32,12 +32,15 @@ cdef class PointerList:
 
     cdef int32_t append(self, PyObject *item) except -1 nogil:
         cdef PyObject **grown
+        cdef int32_t capacity
         if self.size == self._capacity:
-            self._capacity = max(INITIAL_CAPACITY, self._capacity * 2)
-            grown = <PyObject **>realloc(self._items, self._capacity * sizeof(PyObject *))
+            capacity = max(INITIAL_CAPACITY, self._capacity * 2)
+            grown = <PyObject **>realloc(self._items, capacity * sizeof(PyObject *))
             if grown == NULL:
                 return raise_no_memory()
+            # Only now: after a failure the old capacity still describes the memory.
             self._items = grown
+            self._capacity = capacity
         self._items[self.size] = item
         self.size += 1
         return self.size
@@ -76,9 +79,11 @@ cdef class LongMap:
         free(self._entries)
 
     cdef int _allocate(self, int32_t capacity) except -1 nogil:
-        self._entries = <LongEntry *>calloc(capacity, sizeof(LongEntry))
-        if self._entries == NULL:
+        cdef LongEntry *entries = <LongEntry *>calloc(capacity, sizeof(LongEntry))
+        # After a failure the map keeps its entries.
+        if entries == NULL:
             return raise_no_memory()
+        self._entries = entries
         self.capacity = capacity
         self.size = 0
         return 0

@@ -4,7 +4,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 cpdef int64_t measure_run(
     AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t max_payload_length,
-    int64_t room, int64_t allowance
+    int64_t space, int64_t allowance
 ) except -1 nogil
 cpdef int64_t write_run(
     AtomicBuffer log, int64_t offset, int64_t length, AtomicBuffer data, AtomicBuffer boundaries, int64_t first,

@@ -8,7 +8,7 @@ def measure_run(
     first: int,
     count: int,
     max_payload_length: int,
-    room: int,
+    space: int,
     allowance: int,
 ) -> int: ...
 def write_run(

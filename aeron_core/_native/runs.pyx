@@ -23,12 +23,12 @@ from aeron_core._native.buffer cimport (
 
 cpdef int64_t measure_run(
     AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t max_payload_length,
-    int64_t room, int64_t allowance
+    int64_t space, int64_t allowance
 ) except -1 nogil:
     """Return a packed pair: how many messages from `first` on fit one claim, and the bytes that they need.
 
     A message belongs to the run if it has at most `max_payload_length` bytes and valid boundaries, starts within
-    `allowance` bytes, and all together need at most `room` bytes.
+    `allowance` bytes, and all together need at most `space` bytes.
     """
     cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
     cdef int64_t taken = 0
@@ -41,7 +41,7 @@ cpdef int64_t measure_run(
         if begin < 0 or end < begin or end > data.capacity or end - begin > max_payload_length:
             break
         aligned_length = positions.align_frame(end - begin + wire.DATA_HEADER_LENGTH)
-        if aligned_length > room - run_length:
+        if aligned_length > space - run_length:
             break
         run_length += aligned_length
         taken += 1
@@ -110,7 +110,7 @@ cpdef int64_t read_run(
     cdef uint8_t *to_reserved_values = reserved_values._address + first * 8
     cdef uint8_t *to_session_ids = session_ids._address + first * 4
     cdef uint8_t *to_data = data._address + data_length
-    cdef int64_t room = data.capacity - data_length
+    cdef int64_t space = data.capacity - data_length
     cdef int64_t taken = 0
     cdef int64_t done = 0
     cdef int64_t length, aligned_length
@@ -118,7 +118,7 @@ cpdef int64_t read_run(
         # Acquire: pairs with the release of the length, which the publisher stores last.
         length = <int64_t>ac_get_i32_acquire(frame) - wire.DATA_HEADER_LENGTH
         aligned_length = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
-        if length < 0 or length > room or aligned_length > left - done:
+        if length < 0 or length > space or aligned_length > left - done:
             break
         if (
             ac_get_u8(frame + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAGS_UNFRAGMENTED
@@ -128,9 +128,9 @@ cpdef int64_t read_run(
             break
         frames.ac_copy(to_data, frame + wire.DATA_HEADER_LENGTH, length)
         to_data += length
-        room -= length
+        space -= length
         done += aligned_length
-        ac_put_i64(ends + taken * 8, data.capacity - room)
+        ac_put_i64(ends + taken * 8, data.capacity - space)
         ac_put_i64(to_positions + taken * 8, position + done)
         ac_put_i64(to_reserved_values + taken * 8, ac_get_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET))
         ac_put_i32(to_session_ids + taken * 4, ac_get_i32(frame + wire.DATA_SESSION_ID_OFFSET))

@@ -12,7 +12,7 @@ _NS_PER_S: Final = 1_000_000_000
 
 
 def size_in_bytes(text: str) -> int:
-    """Return the bytes in `64k`, `16m` or `1g`; raise ValueError. The parser of options with a size."""
+    """Parse a size such as `64k`, `16m` or `1g`; return bytes. For typer, which expects ValueError."""
     try:
         return parse_size(text)
     except ConfigurationError:
@@ -28,7 +28,7 @@ def size_of(option: str, text: str) -> int:
 
 
 def duration_ns_of(option: str, text: str) -> int:
-    """Return the nanoseconds in `100ms`, `5s`, `15min`, `12h` or `7d`; refuse a number without a unit."""
+    """Parse a duration such as `100ms`, `5s`, `15min`, `12h` or `7d`; return nanoseconds. A unit is required."""
     if text.isdecimal():
         raise ConfigurationError(f"{option}={text}: must have a unit, such as {text}s")
     try:
@@ -40,7 +40,7 @@ def duration_ns_of(option: str, text: str) -> int:
 
 
 def time_ns_of(option: str, text: str, now_ns: int) -> int:
-    """Return the time since the epoch for `2026-11-21T19:30`, local if it has no zone, or for `2h` ago."""
+    """Parse a time such as `2026-11-21T19:30`, local if it has no zone, or an age such as `2h`; return epoch ns."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

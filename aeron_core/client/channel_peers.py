@@ -76,9 +76,9 @@ class ChannelPeers:
         value = self._find(session_id)
         if value == 0:
             return peers.RESULT_NO_PEER
-        room = value & peers.ROOM_MASK
+        space = value & peers.ROOM_MASK
         # Even an empty message needs space for its header.
-        return peers.RESULT_PEER_FULL if room == 0 or length + waiting > room else 0
+        return peers.RESULT_PEER_FULL if space == 0 or length + waiting > space else 0
 
     def count_taken(  # noqa: PLR0913
         self,

@@ -97,8 +97,8 @@ class BroadcastReceiver:
         """Return type and length of the record at `position`; raise ProtocolError if they are impossible."""
         index = position & (self.capacity - 1)
         length = self._buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
-        room = align_record(length)
-        if length < wire.RECORD_HEADER_LENGTH or room > min(self.capacity - index, tail - position):
+        aligned_length = align_record(length)
+        if length < wire.RECORD_HEADER_LENGTH or aligned_length > min(self.capacity - index, tail - position):
             raise ProtocolError(
                 f"broadcast record of {length} bytes at {index}: does not end before the tail"
             )

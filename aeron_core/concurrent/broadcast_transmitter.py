@@ -40,14 +40,14 @@ class BroadcastTransmitter:
         """
         data = message_bytes(type_id, message, self.max_message_length)
         length = wire.RECORD_HEADER_LENGTH + len(data)
-        room = align_record(length)
+        aligned_length = align_record(length)
         start = self._tail
         index = start & (self.capacity - 1)
         to_end = self.capacity - index
         # A record never wraps: if it does not fit before the end, padding fills the rest and it starts at index 0.
-        padding = to_end if to_end < room else 0
+        padding = to_end if to_end < aligned_length else 0
 
-        tail_intent = start + padding + room
+        tail_intent = start + padding + aligned_length
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_TAIL_INTENT_OFFSET, tail_intent)
         # The intent must become visible before the stores below. A release store orders only the stores before it,
         # hence the fence after it.

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aeron_core._native import wire
+from aeron_core._native import positions, wire
 from aeron_core.errors import ProtocolError
 from aeron_core.frozen import frozen
 
@@ -85,7 +85,8 @@ class DistinctErrorLog:
         self._buffer.put_i64(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
         # Release: a reader that sees the length also sees the entry.
         self._buffer.put_i32_release(offset + wire.ERROR_LOG_LENGTH_OFFSET, length)
-        self._next_offset = offset + _align(length)
+        # Entries start at multiples of 8, so that their timestamps and counts are aligned for atomic access.
+        self._next_offset = offset + positions.align(length, wire.ERROR_LOG_ALIGNMENT)
         return offset
 
 
@@ -116,9 +117,4 @@ def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord
                 last_observation_ms=last_observation_ms,
                 text=text.decode(errors="replace"),
             )
-        offset += _align(length)
-
-
-def _align(length: int) -> int:
-    # Entries start at multiples of 8, so that their timestamps and counts are aligned for atomic access.
-    return (length + wire.ERROR_LOG_ALIGNMENT - 1) & -wire.ERROR_LOG_ALIGNMENT
+        offset += positions.align(length, wire.ERROR_LOG_ALIGNMENT)

@@ -13,12 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from aeron_core._native import wire
+from aeron_core._native import positions, wire
 from aeron_core.errors import ProtocolError
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
+
+#: File of the report in a driver's directory.
+LOSS_REPORT_FILE: Final = "loss-report.dat"
+#: Bytes of the length before a text.
+INT_LENGTH: Final = 4
 
 
 @frozen(slots=True)
@@ -62,11 +67,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
         )
         # The next entry starts at a multiple of 64, the length of a cache line.
         length = source_offset - offset + INT_LENGTH + len(source)
-        offset += align(length, wire.LOSS_ENTRY_ALIGNMENT)
-
-
-INT_LENGTH: Final = 4
-"""Bytes of the length before a text."""
+        offset += positions.align(length, wire.LOSS_ENTRY_ALIGNMENT)
 
 
 def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
@@ -83,9 +84,4 @@ def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
 
 def source_offset_of(channel_length: int) -> int:
     """Return the offset of the source within an entry, whose channel has `channel_length` bytes."""
-    return wire.LOSS_CHANNEL_OFFSET + INT_LENGTH + align(channel_length, INT_LENGTH)
-
-
-def align(length: int, alignment: int) -> int:
-    """Return `length` rounded up to a multiple of `alignment`, a power of two."""
-    return (length + alignment - 1) & -alignment
+    return wire.LOSS_CHANNEL_OFFSET + INT_LENGTH + positions.align(channel_length, INT_LENGTH)

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport wire
+from aeron_core._native cimport positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 
 

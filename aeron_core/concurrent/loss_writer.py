@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from aeron_core._native import wire
+from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.concurrent.loss_report import INT_LENGTH, align, source_offset_of
+from aeron_core.concurrent.loss_report import INT_LENGTH, source_offset_of
 
 FULL: Final = -2
 """The offset of an entry that did not fit into the report; its losses are not recorded."""
@@ -40,7 +40,7 @@ class LossReport:
         for offset, text in ((wire.LOSS_CHANNEL_OFFSET, channel_bytes), (source_offset, source_bytes)):
             entry.put_i32(offset, len(text))
             entry.put_bytes(offset + INT_LENGTH, text)
-        return StreamLosses(self, entry, align(entry.capacity, wire.LOSS_ENTRY_ALIGNMENT))
+        return StreamLosses(self, entry, positions.align(entry.capacity, wire.LOSS_ENTRY_ALIGNMENT))
 
     def append(self, entry: AtomicBuffer, reserved_length: int) -> int:
         """Copy an entry into the report; return its offset, or FULL."""

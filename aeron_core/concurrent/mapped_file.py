@@ -59,7 +59,7 @@ def map_new_file(fd: int, path: Path, length: int, *, sparse: bool, populate: bo
         return map_fd(fd, length, populate=populate)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM):
-            raise StorageError(error.errno, _no_room(path, length, error)) from error
+            raise StorageError(error.errno, _space_error_text(path, length, error)) from error
         raise _storage_error("create", path, error) from error
 
 
@@ -99,7 +99,7 @@ def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
     return StorageError(error.errno, f"cannot {verb} {path}: {error.strerror or error}")
 
 
-def _no_room(path: Path, length: int, error: OSError) -> str:
+def _space_error_text(path: Path, length: int, error: OSError) -> str:
     """Return a message with the space needed, the space available, and the remedy."""
     status = os.statvfs(path.parent)
     free = status.f_bavail * status.f_frsize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core._native.commands import CommandRing
 from aeron_core._native.counter import AtomicCounter
@@ -13,6 +13,7 @@ from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.concurrent.error_log import DistinctErrorLog
+from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
@@ -45,7 +46,11 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
-LOSS_REPORT_FILE = "loss-report.dat"
+# Invented: an agent cannot wait for space, so its ring holds the events of many cycles of the conductor; the conductor
+# can, because `AgentProxy` queues what does not fit.
+_EVENT_RING_CAPACITY: Final = 4096
+_COMMAND_RING_CAPACITY: Final = 1024
+_NS_PER_MS: Final = 1_000_000
 
 
 class Assembly:
@@ -75,14 +80,14 @@ class Assembly:
             self.cnc.counters_metadata,
             self.cnc.counters_values,
             clock,
-            settings.counters_free_to_reuse_timeout_ns // 1_000_000,
+            settings.counters_free_to_reuse_timeout_ns // _NS_PER_MS,
         )
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
-        # A ring for each agent and direction has one producer and one consumer. `AgentProxy` queues what does not fit.
-        from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
-        self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
+        # A ring for each agent and direction has one producer and one consumer.
+        from_sender, from_receiver = (CommandRing(_EVENT_RING_CAPACITY) for _ in range(2))
+        self.to_sender, self.to_receiver = (CommandRing(_COMMAND_RING_CAPACITY) for _ in range(2))
         self.context = DriverContext(
             settings=settings,
             clock=clock,
@@ -109,10 +114,10 @@ class Assembly:
         )
         # The files that are mapped until the driver closes; each log adds its own length.
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        self._resolution = self._begin_resolution(resolver, start_lookup, open_datagrams)
+        self._resolution = self._make_resolution(resolver, start_lookup, open_datagrams)
         self._create_agents(from_sender, from_receiver, terminate)
 
-    def _begin_resolution(
+    def _make_resolution(
         self, resolver: NameResolver, start_lookup: StartLookup, open_datagrams: OpenDatagrams | None
     ) -> NameResolution:
         resolution = NameResolution(
@@ -124,7 +129,7 @@ class Assembly:
             self._settings.name_resolver_threshold_ns,
         )
         # The resolver may open sockets and allocate counters, so it starts before any agent runs.
-        resolution.begin(self._resolver_context(open_datagrams, start_lookup))
+        resolution.start_resolver(self._resolver_context(open_datagrams, start_lookup))
         return resolution
 
     def _create_agents(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from aeron_core.settings.driver import DriverFields
 
 #: All entries that a driver creates in its directory.
-_ENTRIES: Final = frozenset({CNC_FILE, "loss-report.dat", "publications", "images"})
+_ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
 
 
 def prepare_directory(settings: DriverFields) -> None:

@@ -84,7 +84,7 @@ class EventLog:
         self.is_on = bool(wanted)
         self._output = _Output(file, max_length, on_fault) if self.is_on else None
 
-    def note(self, event: str, /, **details: object) -> None:
+    def record(self, event: str, /, **details: object) -> None:
         """Log an event if it is enabled."""
         if event in self._wanted:
             # Formatted only here: most events are off, and their callers must not pay for text.
@@ -100,7 +100,7 @@ class EventLog:
             if isinstance(message, commands.TerminateDriver):
                 # The token is a secret; the reference also logs only its length.
                 details["token_length"] = len(details.pop("token"))
-            self.note(event, **details)
+            self.record(event, **details)
 
     def watch(self) -> Callable[[DatagramChannel], DatagramChannel] | None:
         """Return a function that wraps a channel so that its datagrams are logged; None if those events are off."""

@@ -63,8 +63,7 @@ class MediaDriver:
 
         `sections`: settings of plugins by section, as objects or mappings; otherwise from the environment.
         `clock`, `open_datagrams`, `connections` and `start_lookup` replace the clocks, the sockets and the name-lookup
-        threads in simulations. Raises ActiveDriverError, StorageError,
-        ConfigurationError or PluginError.
+        threads in simulations. Raises ActiveDriverError, StorageError, ConfigurationError or PluginError.
         """
         self._settings = settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self._settings.threading_mode

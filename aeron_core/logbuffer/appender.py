@@ -212,8 +212,8 @@ class ConcurrentAppender(Appender):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
         term_offset = positions.raw_tail_term_offset(raw_tail, self._term_length)
-        room = self._term_length - term_offset
-        run = self._writer.measure_run(data, boundaries, first, count, room, limit - position)
+        space = self._term_length - term_offset
+        run = self._writer.measure_run(data, boundaries, first, count, space, limit - position)
         taken = positions.high_of_pair(run)
         if taken == 0:
             # Back-pressure, end of term, fragments or invalid boundaries: offer a single message.

@@ -16,6 +16,6 @@ cdef class BatchBuffer:
     cdef readonly int64_t data_length           # bytes of the messages
 
     cpdef int clear(self) except -1 nogil
-    cpdef bint has_room(self, int64_t length) noexcept nogil
+    cpdef bint has_space(self, int64_t length) noexcept nogil
     cpdef int append(self, AtomicBuffer source, int64_t source_offset, int64_t length) except -1 nogil
     cpdef int finish(self, int64_t position, int64_t reserved_value, int32_t session_id) except -1 nogil

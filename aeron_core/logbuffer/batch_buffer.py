@@ -35,7 +35,7 @@ class BatchBuffer:
         self.data_length = 0
         return 0
 
-    def has_room(self, length: int) -> bool:
+    def has_space(self, length: int) -> bool:
         """Return whether one more message, of `length` bytes, fits."""
         return self.count < self.capacity and length <= self.data.capacity - self.data_length
 

@@ -55,7 +55,7 @@ cdef class ExclusiveAppender(Appender):
         self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
     ) except? -1985229329 nogil
     cdef int64_t _required_length(self, int32_t length) noexcept nogil
-    cdef bint _has_room_for_frame(self, int64_t length) except -1 nogil
+    cdef bint _has_space_for_frame(self, int64_t length) except -1 nogil
     cdef int _move_tail(self, int32_t length) except -1 nogil
     cdef int64_t _claim_range(self, int32_t length, int64_t required) except? -1985229329 nogil
     cdef int64_t _end_term(self) except? -1985229329 nogil

@@ -68,7 +68,7 @@ class ExclusiveAppender(Appender):
         Raises IndexError if the message does not lie within `source`.
         """
         source.check(source_offset, length)
-        if not self._has_room_for_frame(length):
+        if not self._has_space_for_frame(length):
             return self._offer_otherwise(source, source_offset, length, reserved_value)
         # Nearly every message is one frame that fits. Written here: calls would cost as much as the frame.
         term_offset = self.term_offset
@@ -90,7 +90,7 @@ class ExclusiveAppender(Appender):
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
         """Append a single-frame message that fits; return the position after it, 0 for any other message."""
         length = len(data)
-        if not self._has_room_for_frame(length):
+        if not self._has_space_for_frame(length):
             return 0
         term_offset = self.term_offset
         self._move_tail(positions.align_frame(length + wire.DATA_HEADER_LENGTH))
@@ -213,8 +213,8 @@ class ExclusiveAppender(Appender):
         """Append as many messages as one move of the tail can hold; return how many, or a negative result."""
         position = self.position()
         allowance = self._limit.get_i64_acquire(0) - position
-        room = self._term_length - self.term_offset
-        run = self._writer.measure_run(data, boundaries, first, count, room, allowance)
+        space = self._term_length - self.term_offset
+        run = self._writer.measure_run(data, boundaries, first, count, space, allowance)
         taken = positions.high_of_pair(run)
         if taken == 0:
             # Back-pressure, end of term, fragments or invalid boundaries: offer a single message.
@@ -232,7 +232,7 @@ class ExclusiveAppender(Appender):
             return positions.align_frame(length + wire.DATA_HEADER_LENGTH)
         return positions.fragmented_length(length, self._max_payload_length)
 
-    def _has_room_for_frame(self, length: int) -> bool:
+    def _has_space_for_frame(self, length: int) -> bool:
         return (
             length <= self._max_payload_length
             and positions.align_frame(length + wire.DATA_HEADER_LENGTH)
@@ -281,7 +281,7 @@ class ExclusiveAppender(Appender):
         term_count = positions.compute_term_count(self.term_id, self.log.initial_term_id)
         # Term ids wrap, so partitions are chosen by the number of terms since the initial one.
         index = positions.index_by_term_count(term_count)
-        self._tail_offset = self.log.metadata_offset + index * 8
+        self._tail_offset = self.log.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8
         self._term_begin_offset = index * self._term_length
         # Release: a process that sees the count also sees the tail of its partition.
         self._buffer.put_i64(self._tail_offset, positions.pack_raw_tail(self.term_id, 0))

@@ -31,7 +31,7 @@ cdef class FrameWriter:
     cdef int write_padding(self, int64_t position, int32_t length) except -1 nogil
     cdef int write_claim(self, int64_t position, BufferClaim claim, int32_t length) except -1 nogil
     cdef int64_t measure_run(
-        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t room, int64_t allowance
+        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t space, int64_t allowance
     ) except -1 nogil
     @cython.locals(run_length=int64_t, left=int64_t)
     cdef int write_run(

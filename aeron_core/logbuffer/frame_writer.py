@@ -132,15 +132,15 @@ class FrameWriter:
         return 0
 
     def measure_run(  # noqa: PLR0913 - called without the GIL: no params object
-        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, room: int, allowance: int
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, space: int, allowance: int
     ) -> int:
         """Return a packed pair: how many messages from `first` on fit one claim, and the bytes that they need.
 
         A message belongs to the run if it is not fragmented, has valid boundaries, starts within `allowance` bytes,
-        and all together need at most `room` bytes. The caller has checked `first` and `count`.
+        and all together need at most `space` bytes. The caller has checked `first` and `count`.
         """
         return runs.measure_run(
-            data, boundaries, first, min(count, RUN_LIMIT), self._max_payload_length, room, allowance
+            data, boundaries, first, min(count, RUN_LIMIT), self._max_payload_length, space, allowance
         )
 
     def write_run(  # noqa: PLR0913 - called without the GIL: no params object

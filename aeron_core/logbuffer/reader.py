@@ -166,7 +166,7 @@ class TermReader:
             return positions.align_frame(frame_length)
         if flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
             # A single-frame message that arrived only now is left for the next call.
-            if not batch.has_room(frame_length - wire.DATA_HEADER_LENGTH):
+            if not batch.has_space(frame_length - wire.DATA_HEADER_LENGTH):
                 self.required_length = frame_length - wire.DATA_HEADER_LENGTH
             return 0
         return self._take_fragments(position, limit_position, flags, batch)
@@ -211,7 +211,7 @@ class TermReader:
         """Copy a measured message; return how many bytes of the log, 0 if it does not fit into `batch`."""
         begin = self._offset_of(position)
         measured = positions.high_of_pair(message)
-        if not batch.has_room(positions.low_of_pair(message)):
+        if not batch.has_space(positions.low_of_pair(message)):
             self.required_length = positions.low_of_pair(message)
             return 0
         copied = 0
@@ -252,7 +252,7 @@ class TermReader:
             self.dropped += 1
             return step
         if flags & wire.DATA_FLAG_END:
-            if not batch.has_room(total):
+            if not batch.has_space(total):
                 self.required_length = total
                 return 0
             batch.append(self._assembly, 0, self._assembled_length)

@@ -98,7 +98,7 @@ class SettingsFields:
     def changed(self) -> dict[str, object]:
         """Return the values that are not the defaults, by field."""
         values = {name: getattr(self, name) for name in self.fields}
-        # A made default depends on the environment, which may differ the next time.
+        # The result of a default factory depends on the environment, which may differ the next time.
         return {
             name: value
             for name, value in values.items()

@@ -22,7 +22,7 @@ class DriverErrors:
         self._reported: set[str] = set()
         self._next_check_s = time.monotonic()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Report new errors if the interval has passed; cheap enough for every duty cycle."""
         if time.monotonic() < self._next_check_s:
             return

@@ -51,7 +51,7 @@ class FileWatcher:
         self._rewritten: list[tuple[int, Progress]] = []  # with the time of truncation
         self._is_first = True
 
-    def look(self, now_ns: int) -> int:
+    def scan(self, now_ns: int) -> int:
         """Scan for files; return how many are new or renamed."""
         found = dict(self._found())
         self._rewritten = [item for item in self._rewritten if now_ns - item[0] < _COPY_TIMEOUT_NS]

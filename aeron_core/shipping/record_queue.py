@@ -39,7 +39,7 @@ class RecordQueue:
     def put(self, message: bytes) -> None:
         """Add a message; drop this or another one if the queue is full."""
         with self._condition:
-            if self._is_closed or not self._make_room():
+            if self._is_closed or not self._ensure_space():
                 self._count_dropped()
                 return
             self._messages.append(message)
@@ -83,11 +83,11 @@ class RecordQueue:
         """Whether the queue refuses messages."""
         return self._is_closed
 
-    def _has_room(self) -> bool:
+    def _has_space(self) -> bool:
         return len(self._messages) < self.capacity
 
-    def _make_room(self) -> bool:
-        if self._has_room():
+    def _ensure_space(self) -> bool:
+        if self._has_space():
             return True
         if self._when_full is WhenFull.DROP_OLDEST:
             self._messages.popleft()
@@ -95,9 +95,9 @@ class RecordQueue:
             return True
         # After one thread timed out, others do not wait until a message is taken: they would time out one by one.
         if self._when_full is WhenFull.BLOCK and not self._has_timed_out:
-            self._condition.wait_for(lambda: self._has_room() or self._is_closed, self._block_timeout)
-            self._has_timed_out = not self._has_room()
-        return self._has_room() and not self._is_closed
+            self._condition.wait_for(lambda: self._has_space() or self._is_closed, self._block_timeout)
+            self._has_timed_out = not self._has_space()
+        return self._has_space() and not self._is_closed
 
     def _count_dropped(self) -> None:
         self.dropped += 1

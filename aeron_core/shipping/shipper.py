@@ -138,7 +138,7 @@ class Shipper:
         work = self._take_confirmations(now_ns)
         if self._next_scan_ns is None or (self._params.follows and now_ns >= self._next_scan_ns):
             self._next_scan_ns = now_ns + self._params.scan_interval_ns
-            changes = self._watcher.look(now_ns)
+            changes = self._watcher.scan(now_ns)
             self._is_dirty = self._is_dirty or changes > 0
             work += changes
         if not self._pending and (self._read_ns is None or now_ns >= self._read_ns):

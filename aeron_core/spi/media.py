@@ -212,12 +212,12 @@ class MediaTransport(ABC):
     unit = "datagram"
 
     @property
+    @abstractmethod
     def parameters(self) -> type[BaseModel]:
         """A model of the URI keys that this medium reads, without the keys of streams; for tools.
 
-        A class attribute may override it.
+        Usually a class attribute.
         """
-        raise NotImplementedError
 
     @property
     def supports_gso(self) -> bool:

@@ -67,7 +67,7 @@ def test_payloads_of_every_length_are_copied_completely_and_nothing_else_is_writ
 
 
 @pytest.mark.parametrize(
-    ("room", "allowance", "taken"),
+    ("space", "allowance", "taken"),
     [
         (64 * 3, 65536, 3),
         (64 * 3 - 1, 65536, 2),
@@ -77,9 +77,9 @@ def test_payloads_of_every_length_are_copied_completely_and_nothing_else_is_writ
         (31, 65536, 0),
     ],
 )
-def test_a_run_ends_with_the_space_or_the_allowance(room, allowance, taken):
+def test_a_run_ends_with_the_space_or_the_allowance(space, allowance, taken):
     payloads = [b"x" * 32] * 10
-    run = runs.measure_run(buffer_of(payloads), boundaries_of(payloads), 0, 10, 1376, room, allowance)
+    run = runs.measure_run(buffer_of(payloads), boundaries_of(payloads), 0, 10, 1376, space, allowance)
     assert (high_of_pair(run), low_of_pair(run)) == (taken, taken * 64)
 
 
@@ -103,7 +103,7 @@ def test_messages_that_grew_after_they_were_measured_are_left_over():
 
 
 @pytest.mark.parametrize(
-    ("left", "reach", "messages", "room", "taken"),
+    ("left", "reach", "messages", "space", "taken"),
     [
         (640, 640, 10, 320, 10),
         (640, 640, 4, 320, 4),
@@ -116,11 +116,11 @@ def test_messages_that_grew_after_they_were_measured_are_left_over():
     ],
 )
 def test_reading_ends_with_the_term_the_limit_or_the_capacity_of_the_batch(
-    left, reach, messages, room, taken
+    left, reach, messages, space, taken
 ):
     log = AtomicBuffer(bytearray(640))
     assert write(log, [b"x" * 32] * 10, 640) == 0
-    columns = Columns(10, room)
+    columns = Columns(10, space)
     assert columns.read(log, left, reach, messages) == taken
     assert columns.boundaries.get_i64(taken * 8) == taken * 32
     assert columns.is_guarded()

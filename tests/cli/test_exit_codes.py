@@ -26,7 +26,7 @@ from aeron_core.errors import (
         (RegistrationError("port in use", ErrorCode.GENERIC_ERROR), 1),
         (ActiveDriverError("there is one"), 1),
         (CncNotReadyError("there is none"), 1),
-        (StorageError(errno.ENOSPC, "no room"), 1),
+        (StorageError(errno.ENOSPC, "disk full"), 1),
         (PermissionError(errno.EACCES, "not allowed"), 1),
         (ZeroDivisionError("a fault of ours"), None),
     ],
@@ -36,7 +36,7 @@ def test_each_kind_of_error_has_its_exit_code(error, code):
 
 
 def test_a_message_is_one_line_without_an_errno_in_front():
-    assert message_of(StorageError(errno.ENOSPC, "no room:\n make some")) == "no room: make some"
+    assert message_of(StorageError(errno.ENOSPC, "disk full:\n free some")) == "disk full: free some"
 
 
 @pytest.mark.parametrize(

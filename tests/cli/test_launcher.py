@@ -129,6 +129,16 @@ def test_a_client_may_terminate_it_and_it_exits_with_0(launch):
     assert (outcome.code, outcome.out) == (0, GOODBYE)
 
 
+def seconds_to_end(process, client, how):
+    started_s = time.monotonic()
+    if how == "signal":
+        process.popen.terminate()
+    else:
+        client.terminate_driver()
+    process.popen.wait(timeout=20)
+    return time.monotonic() - started_s
+
+
 @pytest.mark.parametrize("how", ["signal", "request"])
 @pytest.mark.parametrize("stream_count", [0, 100])
 def test_it_exits_within_a_tenth_of_a_second(launch, tmp_path, stream_count, how):
@@ -142,13 +152,7 @@ def test_it_exits_within_a_tenth_of_a_second(launch, tmp_path, stream_count, how
         with suppress(AeronError), aeron_core.connect(directory) as client:
             for stream_id in range(stream_count):
                 client.add_publication(f"aeron:udp?endpoint=127.0.0.1:{24000 + stream_id}", stream_id)
-            started_s = time.monotonic()
-            if how == "signal":
-                process.popen.terminate()
-            else:
-                client.terminate_driver()
-            process.popen.wait(timeout=20)
-            took_s = time.monotonic() - started_s
+            took_s = seconds_to_end(process, client, how)
         assert not directory.exists()
         return took_s
 
@@ -201,13 +205,7 @@ def test_it_exits_within_half_a_second_while_100_streams_flow(
                 assert load.stdout.readline() == "flowing\n"
                 if is_client_stopped:
                     load.send_signal(signal.SIGSTOP)
-                started_s = time.monotonic()
-                if how == "signal":
-                    process.popen.terminate()
-                else:
-                    client.terminate_driver()
-                process.popen.wait(timeout=20)
-                took_s = time.monotonic() - started_s
+                took_s = seconds_to_end(process, client, how)
             finally:
                 load.kill()
         assert not directory.exists()

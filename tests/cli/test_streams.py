@@ -140,7 +140,7 @@ def test_the_backlog_shows_unread_bytes_and_the_publisher_window(ipc, aeron):
     publisher, subscriber = stream["parties"]
     assert (publisher["role"], subscriber["role"]) == ("publisher", "subscriber")
     assert subscriber["position"] == 256
-    assert publisher["room"] > 0
+    assert publisher["window"] > 0
     assert "subscriber" in aeron("backlog", "-d", directory).out
 
 

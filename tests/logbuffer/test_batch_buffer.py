@@ -26,10 +26,10 @@ def test_a_message_may_be_assembled_from_pieces():
 def test_capacity_is_limited_in_messages_and_in_bytes():
     batch = BatchBuffer(1, 4)
 
-    assert batch.has_room(4)
-    assert not batch.has_room(5)
+    assert batch.has_space(4)
+    assert not batch.has_space(5)
     batch.finish(32, 0, 0)
-    assert not batch.has_room(0)
+    assert not batch.has_space(0)
 
 
 def test_a_cleared_batch_is_filled_from_the_start():
@@ -40,7 +40,7 @@ def test_a_cleared_batch_is_filled_from_the_start():
     batch.clear()
 
     assert (batch.count, batch.data_length) == (0, 0)
-    assert batch.has_room(4)
+    assert batch.has_space(4)
 
 
 def test_bytes_that_do_not_fit_raise():

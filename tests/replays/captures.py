@@ -50,7 +50,7 @@ class Frame:
         return isinstance(self.header, DataHeader) and self.header.frame_length == 0
 
     @property
-    def room(self) -> int:
+    def aligned_length(self) -> int:
         """The range of the stream that it occupies."""
         return (self.header.frame_length + 31) // 32 * 32
 
@@ -126,8 +126,8 @@ class Capture:
                 continue
             header = frame.header
             for term_id, begin, end in self.holes(header.session_id):
-                if (header.term_id, header.term_offset + frame.room) == (term_id, begin):
-                    for at in range(begin, end, frame.room):
+                if (header.term_id, header.term_offset + frame.aligned_length) == (term_id, begin):
+                    for at in range(begin, end, frame.aligned_length):
                         length = min(end - at, header.frame_length)
                         yield datagram._replace(data=data_of(header, at, length))
 
@@ -138,16 +138,16 @@ class Capture:
         """Return (term id, from, to) of the ranges that are missing from a shortened stream."""
         spans = sorted(
             {
-                (*frame.fields("term_id", "term_offset"), frame.room)
+                (*frame.fields("term_id", "term_offset"), frame.aligned_length)
                 for datagram in self.datagrams
                 for frame in datagram.frames
                 if frame.is_data and frame.header.session_id == session_id
             }
         )
         return [
-            (term, at + room, following)
-            for (term, at, room), (next_term, following, _) in itertools.pairwise(spans)
-            if term == next_term and at + room < following
+            (term, at + aligned_length, following)
+            for (term, at, aligned_length), (next_term, following, _) in itertools.pairwise(spans)
+            if term == next_term and at + aligned_length < following
         ]
 
     def setup_of(self, sender: str) -> Setup:

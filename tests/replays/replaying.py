@@ -203,7 +203,7 @@ class Publisher:
             return  # a retransmission, or sent to another destination
         self._last = place
         if header.frame_type == wire.TYPE_PAD:
-            if header.term_offset + frame.room == self.publication.term_buffer_length:
+            if header.term_offset + frame.aligned_length == self.publication.term_buffer_length:
                 return  # created by a message too long for the rest of the term
             self.publication.append_padding(header.frame_length - wire.DATA_HEADER_LENGTH)
             return

@@ -14,21 +14,21 @@ S = 1000 * MS
 
 
 class Stream:
-    """A publication with limited space, and a peer that confirms on request."""
+    """A publication with a limited window, and a peer that confirms on request."""
 
     channel = "aeron:lumberjack?endpoint=127.0.0.1:5044"
 
     def __init__(self):
         self.position = 0
         self.confirmed = 0
-        self.room = 1 << 40
+        self.window = 1 << 40
         self.is_closed = False
         self.max_message_length = 1 << 20
         self.messages = []
 
     def offer(self, message):
         length = len(message) + 32
-        if self.position + length > self.confirmed + self.room:
+        if self.position + length > self.confirmed + self.window:
             return results.BACK_PRESSURED
         self.messages.append(message)
         self.position += length

@@ -157,11 +157,11 @@ def test_no_link_is_opened_without_a_message(publishing):
 
 
 def test_messages_wait_during_back_pressure_and_drops_are_reported(publishing):
-    publishing.stream.room = 0
+    publishing.stream.window = 0
     for number in range(6):
         publishing.put(b"%d" % number)
         publishing.publisher.do_work(0)
-    publishing.stream.room = 1000
+    publishing.stream.window = 1000
     publishing.publisher.do_work(0)
 
     # The publisher holds one message, the queue three.

@@ -115,9 +115,9 @@ def test_at_most_a_window_is_shipped_twice(shipping):
 
 def test_back_pressure_delays_shipping(shipping):
     shipping.write("".join(f"{number}\n" for number in range(100)))
-    shipping.stream.room = 0
+    shipping.stream.window = 0
     shipping.start()
-    shipping.stream.room = 200
+    shipping.stream.window = 200
 
     assert len(shipping.run(confirms=False)) < 10
     assert not shipping.shipper.is_done
@@ -127,11 +127,11 @@ def test_back_pressure_delays_shipping(shipping):
 def test_the_unread_length_is_reported(shipping):
     shipping.write("one\ntwo\nthr")
     shipping.start(read_length=6)
-    shipping.stream.room = 0
+    shipping.stream.window = 0
     shipping.run()
 
     assert shipping.shipper.unread_length == 11
-    shipping.stream.room = 1000
+    shipping.stream.window = 1000
     shipping.run()
     assert shipping.shipper.unread_length == 3
 

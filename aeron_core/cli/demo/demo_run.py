@@ -45,7 +45,7 @@ _PAUSE_S: Final = 0.00005
 # Interval of the driver's loss report: shorter than the default, so that a short demo has a report.
 _TIMER_INTERVAL_NS: Final = 50_000_000
 _NS_PER_S: Final = 1_000_000_000
-_NO_ROOM: Final = (wire.RESULT_BACK_PRESSURED, wire.RESULT_NOT_CONNECTED, wire.RESULT_ADMIN_ACTION)
+_RETRIED: Final = (wire.RESULT_BACK_PRESSURED, wire.RESULT_NOT_CONNECTED, wire.RESULT_ADMIN_ACTION)
 _MEGABYTE: Final = 1_000_000
 
 
@@ -176,7 +176,7 @@ class DemoRun:
             # The reserved value of a message belongs to the application: here, the time of sending.
             position = publication.offer(pending, reserved_value=time.monotonic_ns())
             if position < 0:
-                if position not in _NO_ROOM:
+                if position not in _RETRIED:
                     raise ClientError(f"{publication!r} refused a line: {position}")
                 return pending, offered
             self._sent.update(pending)

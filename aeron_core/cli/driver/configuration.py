@@ -15,7 +15,7 @@ from aeron_core._native import wire
 from aeron_core.settings.driver import DriverFields
 from aeron_core.uri.defaults import Inferable
 
-#: The reference's name, and ours if it differs.
+#: Names of the reference and fields of our settings; a line has both if they differ.
 _NAMES: Final[tuple[tuple[str, str], ...]] = tuple(
     (name, field or name)
     for name, _, field in (
@@ -120,7 +120,7 @@ stream_session_limit""".splitlines()
 )
 _INFERABLE: Final = {Inferable.FALSE: 0, Inferable.TRUE: 1, Inferable.INFER: 2}
 _NO_GROUP_TAG: Final = -1
-_SPELLED_OUT: Final = ("sender_wildcard_port_range", "receiver_wildcard_port_range")
+_QUOTED: Final = ("sender_wildcard_port_range", "receiver_wildcard_port_range")
 
 
 def lines_of(settings: DriverFields) -> Iterator[str]:
@@ -141,7 +141,7 @@ def lines_of(settings: DriverFields) -> Iterator[str]:
 
 def _value(settings: DriverFields, field: str) -> object:
     value: object = getattr(settings, field)
-    if field in _SPELLED_OUT:
+    if field in _QUOTED:
         return f'"{settings.formatted(field)}"'
     if field == "receiver_group_tag" and value is None:
         return _NO_GROUP_TAG

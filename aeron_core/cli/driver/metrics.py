@@ -18,6 +18,8 @@ from aeron_core.concurrent.counter_types import owner_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 
+#: Names of the system counters by counter id.
+_SYSTEM_NAMES: Final = tuple(name for name, _ in labelled(SystemCounterLabels()))
 #: System counters that may decrease, or that are not counts.
 _SYSTEM_GAUGES: Final = frozenset(
     {
@@ -88,9 +90,6 @@ class DriverCollector(Collector):
                 "aeron_counter", "Any other counter, by id.", _OTHER_LABELS, grows=False
             )
             yield _with_value(family, [str(record.id), str(record.type_id), record.label], record.value)
-
-
-_SYSTEM_NAMES: Final = tuple(name for name, _ in labelled(SystemCounterLabels()))
 
 
 def _system_metric(record: CounterRecord) -> Metric:

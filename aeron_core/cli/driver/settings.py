@@ -23,7 +23,7 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
     registry = Registry.load()
     names = registry.section_names()
     driver = load_driver_settings(defines=define or [], files=files or [], sections=names)
-    found: list[tuple[str, LoadedSettings[SettingsModel]]] = [("", _general(driver))]
+    found: list[tuple[str, LoadedSettings[SettingsModel]]] = [("", _as_any_model(driver))]
     found += [
         (
             f"{name}.",
@@ -52,7 +52,8 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
     print_table(("setting", "value", "from", "environment variable", "note"), rows)
 
 
-def _general(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:
+def _as_any_model(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:
+    # Only the type differs: LoadedSettings is invariant.
     return LoadedSettings(loaded.settings, loaded.sources, loaded.warnings, loaded.printed)
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    pass
+from typing import Final
 
 PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9, 99.99)
 _LOWEST_NS: Final = 1
@@ -41,7 +38,7 @@ class Latencies:
         self._max_ns = max(self._max_ns, value_ns)
 
     def percentile_ns(self, percentile: float) -> int:
-        """Return the highest value of the bucket below or in which `percentile` % of the values are; 0 of none."""
+        """Return the highest value of the bucket that contains the percentile; 0 if nothing was recorded."""
         # Of 1000 values, the 99.9th percentile is the 999th. Rounding keeps 99.9 * 1000 / 100 from being 999.0000001.
         rank = max(1, -int(-round(self.count * percentile / 100, 6) // 1))
         for index, passed in enumerate(accumulate(self._counts)):

@@ -117,12 +117,13 @@ def ship(  # noqa: PLR0913 - the options of the command
         on_error=lambda error: print_stderr(f"warning: {error.filename}: {error.strerror}"),
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
-        run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain)
+        driver_errors = None
         if embedded:
             aeron = _embedded(aeron_dir, stack)
-            run.driver_errors = DriverErrors(aeron.aeron_dir, lambda text: print_stderr(f"warning: {text}"))
+            driver_errors = DriverErrors(aeron.aeron_dir, lambda text: print_stderr(f"warning: {text}"))
         else:
             aeron = connect_to_driver(aeron_dir)
+        run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain, driver_errors)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     _report(shown, json=json)
     if once and shown.file_count == 0 and not interrupt:

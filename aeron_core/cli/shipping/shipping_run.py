@@ -38,7 +38,7 @@ class ShippingRun:
     stream_id: int
     timeout: float | None
     drain: float
-    driver_errors: DriverErrors | None = None
+    driver_errors: DriverErrors | None
     _arrived_s: float = field(default_factory=time.monotonic)
     _lines: int = 0
 
@@ -92,7 +92,7 @@ class ShippingRun:
             work = shipper.do_work(time.monotonic_ns())
             self.shown.show(shipper)
             if self.driver_errors is not None:
-                self.driver_errors.look()
+                self.driver_errors.poll()
             if shipper.is_done or shipper.lines != self._lines:
                 self._arrived_s, self._lines = time.monotonic(), shipper.lines
             self._check_silence()

@@ -11,7 +11,7 @@ from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.stream_positions import StreamSession, lag
 from aeron_core.cli.tools.streams import SessionOption, StreamOption, selected
 
-_COLUMNS = ("role", "registration", "position", "backlog", "room", "channel")
+_COLUMNS = ("role", "registration", "position", "backlog", "window", "channel")
 
 
 def backlog(  # noqa: PLR0913 - the options of the command
@@ -24,8 +24,8 @@ def backlog(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Show the unprocessed bytes of each sender and subscriber.
 
-    The room of a publisher is what it may offer before back pressure; that of a sender is what flow control allows it
-    to send. Updates continuously on a terminal.
+    The window of a publisher is what it may offer before back pressure; that of a sender is what flow control
+    allows it to send. Updates continuously on a terminal.
     """
     positive("--interval", interval)
     files = DriverFiles.open(directory_of(aeron_dir))
@@ -46,8 +46,8 @@ def _document(stream: StreamSession) -> dict[str, object]:
 def _rows(stream: StreamSession) -> list[tuple[str, int, int | None, int | None, int | None, str]]:
     rows: list[tuple[str, int, int | None, int | None, int | None, str]] = []
     for sent in stream.publications.values():
-        room = lag(sent.limit, sent.position)
-        rows.append(("publisher", sent.registration_id, sent.position, None, room, sent.channel))
+        window = lag(sent.limit, sent.position)
+        rows.append(("publisher", sent.registration_id, sent.position, None, window, sent.channel))
         if sent.sender_position is not None:
             behind = lag(sent.position, sent.sender_position)
             window = lag(sent.sender_limit, sent.sender_position)

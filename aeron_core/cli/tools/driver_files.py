@@ -10,12 +10,12 @@ from typing import Final
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.counters import CountersReader
+from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
-LOSS_REPORT_FILE: Final = "loss-report.dat"
 #: Source: AERON_DRIVER_TIMEOUT_MS default; cnc.dat does not contain the driver's own value.
 _DRIVER_TIMEOUT_MS: Final = 10_000
 

@@ -65,7 +65,7 @@ class PeerWatch:
         """Stop calling the handlers; closing twice does nothing."""
         self.is_closed = True
 
-    def look(self, callbacks: Callbacks) -> int:
+    def poll(self, callbacks: Callbacks) -> int:
         """Report changes since the last poll; return how many. For the client's conductor."""
         before, self._peers = self._peers, {peer.session_id: peer for peer in self.resource.peers}
         removed = [peer for session, peer in before.items() if session not in self._peers]
@@ -134,7 +134,7 @@ class PeerWatches:
         for watch in tuple(self._watches):
             # Read first: one more poll must follow the close.
             is_last = watch.resource.is_closed
-            work += watch.look(self._callbacks)
+            work += watch.poll(self._callbacks)
             if is_last:
                 watch.close()
         self._watches = [watch for watch in self._watches if not watch.is_closed]

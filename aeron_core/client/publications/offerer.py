@@ -25,12 +25,12 @@ class Offerer:
         self,
         publication: Publication | ExclusivePublication,
         timeout: float | None,
-        room_timeout: float | None = None,
+        back_pressure_timeout: float | None = None,
     ) -> None:
-        """Give up after `timeout` seconds unconnected and `room_timeout` seconds under back pressure; None: never."""
+        """Give up after `timeout` seconds unconnected, or after the other time in back pressure; None: never."""
         self._publication = publication
         self._timeout = timeout
-        self._room_timeout = room_timeout
+        self._back_pressure_timeout = back_pressure_timeout
         self.messages = 0
         self.bytes = 0
         self.back_pressured = 0
@@ -38,11 +38,11 @@ class Offerer:
     def offer(self, data: Buffer, reserved_value: int = 0) -> int:
         """Offer until the message is accepted and return the position after it.
 
-        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, SendTimeoutError under back
-        pressure for `room_timeout` seconds, MaxPositionExceededError, or ClosedError once the publication is closed.
+        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, SendTimeoutError after
+        `back_pressure_timeout` seconds, MaxPositionExceededError, or ClosedError once the publication is closed.
         """
         deadline_s: float | None = None
-        room_deadline_s: float | None = None
+        pressure_deadline_s: float | None = None
         while True:
             result = self._publication.offer(data, reserved_value=reserved_value)
             if result >= 0:
@@ -58,21 +58,22 @@ class Offerer:
             elif result == wire.RESULT_BACK_PRESSURED:
                 self.back_pressured += 1
                 deadline_s = None
-                room_deadline_s = self._check_room(room_deadline_s)
+                pressure_deadline_s = self._check_back_pressure(pressure_deadline_s)
             if result != wire.RESULT_ADMIN_ACTION:
                 time.sleep(_PAUSE_S)
 
-    def _check_room(self, deadline_s: float | None) -> float | None:
+    def _check_back_pressure(self, deadline_s: float | None) -> float | None:
         """Return the deadline; raise SendTimeoutError if it has passed."""
-        if self._room_timeout is None:
+        if self._back_pressure_timeout is None:
             return None
         now_s = time.monotonic()
         if deadline_s is not None and now_s >= deadline_s:
             raise SendTimeoutError(
                 f"{self._publication.channel} stream {self._publication.stream_id} was back-pressured for "
-                f"{self._room_timeout:g} s after {self.messages} messages: its subscribers do not read"
+                f"{self._back_pressure_timeout:g} s after {self.messages} messages: its subscribers do not "
+                "read"
             )
-        return deadline_s if deadline_s is not None else now_s + self._room_timeout
+        return deadline_s if deadline_s is not None else now_s + self._back_pressure_timeout
 
     def _check_connected(self, deadline_s: float | None) -> float | None:
         """Return the deadline; raise NotConnectedError if it has passed."""

@@ -82,7 +82,7 @@ class PublicationBase(PublicationState):
         reserved_value: int = 0,
         peer: int | None = None,
     ) -> int:
-        """Append one message as `offer` does, wait until it is accepted, and return the position behind it.
+        """Append one message as `offer` does, wait until it is accepted, and return the position after it.
 
         Waits without the GIL while no subscriber is connected, under back pressure, and while the queue of `peer` is
         full, at most `timeout` seconds; None: no limit. Then raises NotConnectedError or SendTimeoutError. Raises

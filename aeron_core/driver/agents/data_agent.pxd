@@ -14,8 +14,8 @@ cdef class Answers:
     cdef Command _answer            # reused, so that the duty cycle does not allocate
     cdef bint _is_waiting           # for space in the ring
 
-    cdef bint are_sent(self) noexcept nogil
-    cdef int32_t give(self, Command command, int32_t code, int64_t value) noexcept nogil
+    cdef bint flush(self) noexcept nogil
+    cdef int32_t send(self, Command command, int32_t code, int64_t value) noexcept nogil
 
 
 cdef class DataAgent(Agent):

@@ -42,14 +42,14 @@ class Answers:
         self._conductor = conductor
         self._answer = Command()
 
-    def are_sent(self) -> bool:
-        """Retry a waiting answer; return whether the agent may take its next command."""
+    def flush(self) -> bool:
+        """Send a waiting answer if the ring has space; return whether the agent may take its next command."""
         if self._is_waiting and self._conductor.offer(self._answer):
             self._is_waiting = False
         return not self._is_waiting
 
-    def give(self, command: Command, code: int, value: int) -> int:
-        """Answer a command now, or when the ring has space; call at most once per command."""
+    def send(self, command: Command, code: int, value: int) -> int:
+        """Answer a command: now, or by a later `flush` if the ring is full; call at most once per command."""
         self._answer.begin(code, command.target_pointer())
         # The conductor finds what it waits for by operation, target and subject.
         self._answer.set_number(0, command.operation())
@@ -76,7 +76,7 @@ class DataAgent(Agent):
         # stops the loop: it must not be overwritten by the next one.
         while (
             work < operations.COMMAND_DRAIN_LIMIT
-            and self._answers.are_sent()
+            and self._answers.flush()
             and self._commands.poll(self._command)
         ):
             self._execute()
@@ -88,7 +88,7 @@ class DataAgent(Agent):
         return 0
 
     def _release(self) -> int:
-        return self._answers.give(self._command, operations.RELEASED, 0)
+        return self._answers.send(self._command, operations.RELEASED, 0)
 
     def _link(self, join_position: int) -> int:
-        return self._answers.give(self._command, operations.LINKED, join_position)
+        return self._answers.send(self._command, operations.LINKED, join_position)

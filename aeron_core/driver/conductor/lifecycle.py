@@ -262,7 +262,7 @@ class StreamLifecycle(ABC):
             self._detach(position)
 
     def _move(self, subscription: SubscriptionEntry, tether: Tether, state: TetherState, now_ns: int) -> None:
-        self.context.events.note(
+        self.context.events.record(
             events.UNTETHERED_STATE_CHANGE,
             subscription_id=subscription.registration_id,
             session_id=self.session_id,

@@ -1,5 +1,6 @@
 """Connections of one image: one per receive destination of its subscription, or a single one without destinations.
 
+A connection here is what the reference calls by that name: a path of datagrams from a sender, not a TCP connection.
 The same stream may arrive over several paths. Status messages, NAKs and measurements go back on each live connection,
 so that a sender behind any of them can repair a gap. A connection is known once a datagram arrived on it, and alive
 until no datagram arrived for five seconds. Unlike in the reference, the only known connection gets answers even if it
@@ -42,16 +43,17 @@ class ImageConnection:
     _end_position: int
     _alive_until_ns: int
 
-    def __init__(self, endpoint: ReceiveChannelEndpoint) -> None:
+    def __init__(
+        self, endpoint: ReceiveChannelEndpoint, control: SocketAddress | None = None, now_ns: int = 0
+    ) -> None:
+        """Create a known connection that sends answers to `control`, or an unknown one."""
         self.endpoint = endpoint
         self._control = SocketAddress()
         self._timeout_ns = CONNECTION_TIMEOUT_NS
-
-    def begin(self, control: SocketAddress, now_ns: int) -> None:
-        """Set the address for answers; call before the receiver gets the connection."""
-        self._control.assign(control)
-        self._is_known = True
-        self._alive_until_ns = now_ns + self._timeout_ns
+        if control is not None:
+            self._control.assign(control)
+            self._is_known = True
+            self._alive_until_ns = now_ns + self._timeout_ns
 
     def is_alive(self, now_ns: int) -> bool:
         """Return whether a datagram arrived within the timeout."""

@@ -1,5 +1,8 @@
 cimport cython
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
+
+from aeron_core._native cimport xorshift
+from aeron_core._native.xorshift cimport Xorshift
 
 
 cdef class NakDelay:
@@ -16,5 +19,4 @@ cdef class MulticastNakDelay(NakDelay):
     cdef double _scale          # nanoseconds for one e-fold
     cdef double _spread         # e^lambda - 1
     cdef double _unit           # scale of the random numbers: 2^-53
-    cdef uint64_t _state        # never 0
-    cdef uint64_t _multiplier   # the constant of xorshift64*: as a literal it would be a Python int
+    cdef Xorshift _random

@@ -10,13 +10,12 @@ U, T/lambda * ln(1 + U * (e^lambda - 1)), where lambda = ln(group size) + 1 and 
 from __future__ import annotations
 
 import math
-from typing import Final
 
 import cython
 from cython.cimports.libc.math import log
 
-_STATE_BITS: Final = 64
-_STATE_MASK: Final = (1 << _STATE_BITS) - 1
+from aeron_core._native import xorshift
+from aeron_core._native.xorshift import Xorshift
 
 
 class NakDelay:
@@ -47,20 +46,11 @@ class MulticastNakDelay(NakDelay):
         growth = math.log(group_size) + 1
         self._scale = max_backoff_ns / growth
         self._spread = math.exp(growth) - 1
-        # A double has 53 bits of precision: 53 random bits times 2^-53 are uniform in [0, 1).
-        self._unit = 1.0 / (1 << 53)
-        # Spread small seeds over all bits (the finalizer of splitmix64).
-        seed = ((seed ^ seed >> 30) * 0xBF58476D1CE4E5B9) & _STATE_MASK
-        seed = ((seed ^ seed >> 27) * 0x94D049BB133111EB) & _STATE_MASK
-        # Zero is the one state from which the generator would never move.
-        self._state = (seed ^ seed >> 31) or 1
-        self._multiplier = 0x2545F4914F6CDD1D
+        # Random numbers times this are uniform in [0, 1).
+        self._unit = 2.0**-xorshift.RANDOM_BITS
+        self._random = Xorshift(seed)
 
     def delay_ns(self, is_retry: bool) -> int:
         """See `NakDelay.delay_ns`; retries are as random as the first request."""
-        # xorshift64*, of which the upper bits are used: https://en.wikipedia.org/wiki/Xorshift#xorshift*
-        self._state ^= self._state >> 12
-        self._state ^= self._state << 25
-        self._state ^= self._state >> 27
-        uniform = cython.cast(cython.double, (self._state * self._multiplier) >> 11) * self._unit
+        uniform = cython.cast(cython.double, self._random.next()) * self._unit
         return cython.cast(cython.longlong, self._scale * log(1.0 + uniform * self._spread))

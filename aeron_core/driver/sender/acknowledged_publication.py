@@ -26,8 +26,9 @@ _MAX_REPORTED = 1 << 30
 class AcknowledgedPublication(SendingPublication):
     """One stream that is sent over a connection; see the module."""
 
-    def __init__(self, params: NetworkPublicationParams) -> None:
+    def __init__(self, params: NetworkPublicationParams, medium_state: object) -> None:
         super().__init__(params)
+        self.medium_state = medium_state
         self._window_length = params.log.term_length >> 1
 
     def send_pending(self, now_ns: int) -> int:

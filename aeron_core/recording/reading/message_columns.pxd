@@ -18,7 +18,7 @@ cdef class MessageColumns:
     cdef int32_t _flags_so_far                  # of the incomplete message
 
     cpdef int clear(self) except -1 nogil
-    cpdef bint has_room(self, int64_t length) noexcept nogil
+    cpdef bint has_space(self, int64_t length) noexcept nogil
     cpdef int append(self, AtomicBuffer source, int64_t frame, int64_t length) except -1 nogil
     @cython.locals(at=int64_t)
     cpdef int finish(self, int64_t position, int64_t reserved_value) except -1 nogil

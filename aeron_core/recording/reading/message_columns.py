@@ -39,7 +39,7 @@ class MessageColumns:
         self._flags_so_far = 0
         return 0
 
-    def has_room(self, length: int) -> bool:
+    def has_space(self, length: int) -> bool:
         """Return whether one more message, of `length` bytes, fits."""
         return self.count < self.capacity and length <= self.payload.capacity - self.payload_length
 

@@ -51,7 +51,7 @@ class MessageScanner:
                     break
                 scanned += step
                 continue
-            if not columns.has_room(frame_length - wire.DATA_HEADER_LENGTH):
+            if not columns.has_space(frame_length - wire.DATA_HEADER_LENGTH):
                 self.required_length = frame_length - wire.DATA_HEADER_LENGTH
                 break
             columns.append(data, frame, frame_length - wire.DATA_HEADER_LENGTH)
@@ -81,7 +81,7 @@ class MessageScanner:
             payload_length += frame_length - wire.DATA_HEADER_LENGTH
             expected = 0
             if flags & wire.DATA_FLAG_END:
-                if not columns.has_room(payload_length):
+                if not columns.has_space(payload_length):
                     self.required_length = payload_length
                     return 0
                 return self._copy_fragments(data, begin, measured, position, columns)

@@ -41,11 +41,11 @@ class Wire(ABC):
         """Return the messages that are complete with `data`; keep an incomplete one for the next call."""
 
     def confirm(self, count: int) -> bytes:
-        """Return the acknowledgement of `count` more messages."""
+        """Return the acknowledgement of `count` more messages; only for a medium that acknowledges."""
         raise NotImplementedError
 
     def confirmed(self, data: bytes) -> int:
-        """Return how many messages the driver acknowledges in `data`."""
+        """Return how many messages the driver acknowledges in `data`; only for a medium that acknowledges."""
         raise NotImplementedError
 
 
@@ -176,7 +176,7 @@ class ConnectionLab(Simulation):
         self.run_for(duration_ns, self._work)
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Run them until `condition` holds."""
+        """Run the driver, its subscribers and its peers until `condition` holds."""
         self.idle_step_ns = 5 * MS
 
         def holds() -> object:

@@ -12,7 +12,7 @@ from aeron_core.driver.receiver.receiver import Receiver
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.testing import make_counters
 
-ROOM = 4
+CAPACITY = 4
 
 
 class Stepped:
@@ -20,7 +20,7 @@ class Stepped:
 
     def __init__(self, kind):
         counters = make_counters("max", "exceeded")
-        self.commands, self.answers = CommandRing(64), CommandRing(ROOM)
+        self.commands, self.answers = CommandRing(64), CommandRing(CAPACITY)
         self.errors = []
         agent = kind(
             AgentParams(
@@ -68,7 +68,7 @@ def test_no_answer_is_lost_while_the_conductor_reads_none(stepped_after_removals
     stepped.do_work(cycles=10)
 
     answered = []
-    while taken := stepped.take(ROOM):
+    while taken := stepped.take(CAPACITY):
         answered += taken
         stepped.do_work(cycles=1)
 
@@ -80,5 +80,5 @@ def test_no_command_is_taken_while_an_answer_waits(stepped_after_removals):
 
     stepped.do_work(cycles=10)
 
-    assert stepped.answers.size == ROOM
-    assert stepped.commands.size == len(things) - ROOM - 1
+    assert stepped.answers.size == CAPACITY
+    assert stepped.commands.size == len(things) - CAPACITY - 1

@@ -89,7 +89,7 @@ def test_a_duty_cycle_frees_at_most_the_configured_number_of_logs(start_driver, 
     assert left[-1] == 0
 
 
-def room_taken(path):
+def allocated_bytes(path):
     return path.stat().st_blocks * 512
 
 
@@ -99,15 +99,15 @@ def test_only_a_sparse_log_allocates_its_space_gradually(driver):
 
     sparse, full = objects()
 
-    assert room_taken(sparse) < LOG_LENGTH
-    assert room_taken(full) >= LOG_LENGTH
+    assert allocated_bytes(sparse) < LOG_LENGTH
+    assert allocated_bytes(full) >= LOG_LENGTH
 
 
 def test_a_log_without_space_is_refused_and_leaves_nothing_behind(driver, monkeypatch):
-    def no_room(fd, offset, length):
+    def no_space(fd, offset, length):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    monkeypatch.setattr(os, "posix_fallocate", no_space)
     registration = driver.client.add_publication_async(f"{IPC}?sparse=false", 1)
     driver.run_until(lambda: registration.is_done)
 

@@ -245,12 +245,12 @@ def test_a_purge_on_a_full_disk_uses_the_reserve_and_restores_it(three, monkeypa
     assert reserve.stat().st_size == 65536
     write = three.store.write
 
-    def write_if_there_is_room(name, data):
+    def write_without_reserve(name, data):
         if reserve.exists():
             raise RecordingError(f"cannot write {name}: No space left on device")
         write(name, data)
 
-    monkeypatch.setattr(three.store, "write", write_if_there_is_room)
+    monkeypatch.setattr(three.store, "write", write_without_reserve)
 
     assert purge_before(three.store, 0, SEGMENT) == SEGMENT
     assert three.archive.recording(0).start_position == SEGMENT

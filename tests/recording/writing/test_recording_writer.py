@@ -146,22 +146,24 @@ def test_a_truncated_segment_raises_instead_of_ending_the_recording(written):
 class FullDisk:
     """A disk with a limited capacity, which can be enlarged."""
 
-    def __init__(self, monkeypatch, room):
-        self.room = room
+    def __init__(self, monkeypatch, space):
+        self.space = space
         self._pwrite = os.pwrite
         monkeypatch.setattr(os, "pwrite", self.pwrite)
 
     def pwrite(self, fd, data, offset):
-        if self.room == 0:
+        if self.space == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written = self._pwrite(fd, data[: self.room], offset)
-        self.room -= written
+        written = self._pwrite(fd, data[: self.space], offset)
+        self.space -= written
         return written
 
 
-@pytest.mark.parametrize("room", [0, 1, 31, 64, 100, 127])
-def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_loss(written, monkeypatch, room):
-    disk = FullDisk(monkeypatch, room)
+@pytest.mark.parametrize("space", [0, 1, 31, 64, 100, 127])
+def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_loss(
+    written, monkeypatch, space
+):
+    disk = FullDisk(monkeypatch, space)
     block = frames_at(0, [b"a", b"bb"])
 
     with pytest.raises(
@@ -170,7 +172,7 @@ def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_los
         written.append_block(block)
 
     assert (written.position, written.writer.written_position) == (0, 0)
-    disk.room = 10_000
+    disk.space = 10_000
     written.append_block(block)
     assert written.data() == block
 

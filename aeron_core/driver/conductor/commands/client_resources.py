@@ -73,7 +73,7 @@ class ClientResources:
             if image is not None:
                 self.response_channels.announce(image)
 
-        return self._resolution.start(transport, uri, is_publication=True), resolved
+        return self._resolution.resolve(transport, uri, is_publication=True), resolved
 
     def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
         """Release a client's publication; raises CommandRefusedError if the client has no such publication."""
@@ -100,7 +100,7 @@ class ClientResources:
                 client, command, uri, self._registrars.ipc.lifecycles
             )
             return None
-        future = self._resolution.start(transport, uri, is_publication=False)
+        future = self._resolution.resolve(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
 
     def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
@@ -113,7 +113,7 @@ class ClientResources:
             )
 
         transport = self.context.media_of(uri)
-        return self._resolution.start(transport, uri, is_publication=True), resolved
+        return self._resolution.resolve(transport, uri, is_publication=True), resolved
 
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel

@@ -29,7 +29,12 @@ class EndpointEntry:
     native: NativeEndpoint
 
     def __init__(
-        self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
+        self,
+        context: DriverContext,
+        transport: MediaTransport,
+        channel: Channel,
+        key: str,
+        registration_id: int,
     ) -> None:
         self.context = context
         self.transport = transport
@@ -37,7 +42,7 @@ class EndpointEntry:
         self.registration_id = registration_id
         self.tag = channel.uri.channel_tag
         #: Key in the registrar's table of endpoints.
-        self.key = channel.canonical_form
+        self.key = key
         self._label = ""
         self._addresses: list[str] = []
         self._address_counters: list[AtomicCounter] = []

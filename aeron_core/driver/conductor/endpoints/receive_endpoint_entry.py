@@ -35,12 +35,13 @@ class ReceiveEndpointEntry(EndpointEntry):
         context: DriverContext,
         transport: MediaTransport,
         channel: Channel,
+        key: str,
         registration_id: int,
         *,
         receiver_id: int,
         group_tag: int | None,
     ) -> None:
-        super().__init__(context, transport, channel, registration_id)
+        super().__init__(context, transport, channel, key, registration_id)
         # Images that the receiver has not released; they keep the endpoint open.
         self.image_count = 0
         #: Whether the receiver has released it and its sockets are closed.
@@ -73,7 +74,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         self.publish_addresses(self.status, "rcv-local-sockaddr")
         self._control = ControlAddress(channel, self.native)
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
-        context.events.note(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
+        context.events.record(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
 
     @property
     def current_local(self) -> SocketAddress | None:
@@ -148,7 +149,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         """Keep the endpoint open for a subscription that does not know its session yet."""
         self._awaited_count += 1
 
-    def unhold(self) -> None:
+    def release(self) -> None:
         """Undo one `hold`."""
         self._awaited_count -= 1
 
@@ -252,7 +253,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             # Before the endpoint itself: the ring keeps the order, and destinations deliver to its
             # dispatcher.
             self.remove_destination(destination)
-        self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
+        self.context.events.record(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
         # Clients that read the status see that the channel no longer works.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)

@@ -33,9 +33,14 @@ class SendEndpointEntry(EndpointEntry):
     native: SendChannelEndpoint
 
     def __init__(
-        self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
+        self,
+        context: DriverContext,
+        transport: MediaTransport,
+        channel: Channel,
+        key: str,
+        registration_id: int,
     ) -> None:
-        super().__init__(context, transport, channel, registration_id)
+        super().__init__(context, transport, channel, key, registration_id)
         self.user_count = 0
         #: Current destination of data; None for media without addresses.
         self.remote = channel.remote
@@ -56,7 +61,7 @@ class SendEndpointEntry(EndpointEntry):
         self.publish_addresses(self.status, "snd-local-sockaddr")
         # From here on the sender polls the sockets: they stay open until it confirms the removal.
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
-        context.events.note(events.SEND_CHANNEL_CREATION, uri=channel.uri)
+        context.events.record(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
     @property
     def current_remote(self) -> SocketAddress | None:
@@ -127,7 +132,7 @@ class SendEndpointEntry(EndpointEntry):
 
     def close(self) -> None:
         """Remove the endpoint from the sender, then close it."""
-        self.context.events.note(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
+        self.context.events.record(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
         # No publication uses the endpoint any more, but the sender may be polling its sockets.
         self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)

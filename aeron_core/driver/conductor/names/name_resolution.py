@@ -66,7 +66,7 @@ class NameResolution:
         self._events = event_log
         self._threshold_ns = threshold_ns
 
-    def begin(self, context: NameResolverContext) -> None:
+    def start_resolver(self, context: NameResolverContext) -> None:
         """Start the resolver if it is one with a duty cycle."""
         if self._working is not None:
             self._working.start(context)
@@ -80,7 +80,7 @@ class NameResolution:
         if self._working is not None:
             self._working.close()
 
-    def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
+    def resolve(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return a future of the resolved channel; it is done already if no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
@@ -98,7 +98,7 @@ class NameResolution:
             done.set_exception(error)
         return done
 
-    def start_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
+    def resolve_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
         """Return a future of the current address of a name; None if `text` is a literal address."""
         try:
             self._resolve_literal(text, uri_key)
@@ -144,8 +144,8 @@ class NameResolution:
         host = self._prompt.resolve_promptly(address.host)
         if host is None:
             raise _NameNeedsHelperError
-        self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=False, found=text)
-        self._events.note(
+        self._events.record(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=False, found=text)
+        self._events.record(
             events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=False, address=host
         )
         self._measure(self._clock.nano_time() - started_ns)
@@ -157,7 +157,7 @@ class NameResolution:
             # Two steps: `lookup` maps a name to host:port, as a service directory does; `resolve` maps a
             # host to an address.
             found = self._resolver.lookup(text, uri_key, again)
-            self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
+            self._events.record(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
             address = _parsed(found, text, uri_key)
             # The result of the first step may be an address already.
             literal = literal_address(address)
@@ -168,7 +168,7 @@ class NameResolution:
                 host = self._resolver.resolve(address.host, uri_key, again)
             except ChannelUriError as error:
                 raise ChannelUriError(f"{error}: {unresolved}", error.code) from None
-            self._events.note(
+            self._events.record(
                 events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=again, address=host
             )
             if host is None:

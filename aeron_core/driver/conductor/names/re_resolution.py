@@ -79,7 +79,7 @@ class ReResolution:
         # A lookup may take longer than the interval: do not start a second one for the same peer.
         if search.key in self._pending:
             return
-        future = self._resolution.start_again(search.name, search.uri_key)
+        future = self._resolution.resolve_again(search.name, search.uri_key)
         if future is not None:
             self._pending[search.key] = (search, future)
 

@@ -84,7 +84,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             undo.pop_all()
         if response_subscription is not None:
             # The response subscription had no session until now: it accepts this one only.
-            response_subscription.take_responses_of(request.session_id)
+            response_subscription.accept_responses_of(request.session_id)
         # Listed before the response: a subscription that the next command adds finds the stream.
         self.lifecycles.append(lifecycle)
         # Before the sender gets the stream: subscriptions that waited for it join at its start.

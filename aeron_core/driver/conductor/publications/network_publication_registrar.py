@@ -86,9 +86,9 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
             if endpoint is None:
                 # Registered before the publication exists, so that a failure finds and closes it.
-                endpoint = SendEndpointEntry(self.context, transport, channel, command.correlation_id)
-                endpoint.key = key_of(self.endpoints, channel)
-                self.endpoints[endpoint.key] = endpoint
+                key = key_of(self.endpoints, channel)
+                endpoint = SendEndpointEntry(self.context, transport, channel, key, command.correlation_id)
+                self.endpoints[key] = endpoint
             try:
                 new = lifecycle = self._create(
                     PublicationRequest(command, params, session_id, is_exclusive), endpoint

@@ -45,12 +45,10 @@ def new_network_publication(
     flow_control = _flow_control(context, request, endpoint, storage, initial_term_id)
     _allocate_counters(request, storage)
     params = _params(context, request, endpoint, storage, flow_control)
-    if not endpoint.transport.draws_from_log:
-        return NetworkPublication(params)
-    publication = AcknowledgedPublication(params)
-    # State that the medium keeps for each stream; only the sender uses it once the stream has started.
-    publication.medium_state = endpoint.native.new_stream_state()
-    return publication
+    if endpoint.transport.draws_from_log:
+        # The state that the medium keeps for each stream; only the sender uses it once the stream has started.
+        return AcknowledgedPublication(params, endpoint.native.new_stream_state())
+    return NetworkPublication(params)
 
 
 def _flow_control(

@@ -168,7 +168,7 @@ class PublicationLifecycle(StreamLifecycle):
         # Publishers see a stream without subscribers.
         self.log.set_is_connected(False)
         self.context.system_counters.publications_revoked.get_and_add(1)
-        self.context.events.note(
+        self.context.events.record(
             events.PUBLICATION_REVOKE,
             registration_id=self.registration_id,
             session_id=self.session_id,
@@ -215,7 +215,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     def close(self) -> None:
         """Release the counters and the log; the sender must have released the publication."""
-        self.context.events.note(
+        self.context.events.record(
             events.REMOVE_PUBLICATION_CLEANUP,
             registration_id=self.registration_id,
             session_id=self.session_id,

@@ -135,7 +135,7 @@ class ResponseChannels:
             # A forged frame must not disconnect an existing image.
             if any(subscription in image.links for image in self._images.lifecycles):
                 return
-            subscription.take_responses_of(session_id)
+            subscription.accept_responses_of(session_id)
         elif subscription.params.session_id is not None:
             # RSP_SETUP is repeated until the responses have a receiver: request the SETUP each time.
             subscription.endpoint.elicit_setup_of(subscription.params.session_id, subscription.stream_id)

@@ -95,7 +95,7 @@ class SendDestinations:
 
     def _resolve(self, uri: ChannelUri) -> Future[Channel]:
         transport = self._context.registry.media(uri.media)
-        return _or_unresolved(self._resolution.start(transport, uri, is_publication=True), uri)
+        return _or_unresolved(self._resolution.resolve(transport, uri, is_publication=True), uri)
 
     def _endpoint(self, registration_id: int) -> SendEndpointEntry:
         for lifecycle in self._publications.lifecycles:

@@ -150,7 +150,7 @@ class ImageLifecycle(StreamLifecycle):
                 window = self.image.window_length
                 self.check_untethered(max(self.reader_positions(), default=0) - window + window // 4, now_ns)
             if is_revoked:
-                self.context.events.note(
+                self.context.events.record(
                     events.IMAGE_REVOKE,
                     registration_id=self.registration_id,
                     session_id=self.session_id,
@@ -217,7 +217,7 @@ class ImageLifecycle(StreamLifecycle):
 
     def close(self) -> None:
         """Release the counters and the log; the receiver must have released the image."""
-        self.context.events.note(
+        self.context.events.record(
             events.REMOVE_IMAGE_CLEANUP,
             registration_id=self.registration_id,
             session_id=self.session_id,

@@ -98,13 +98,14 @@ class ImageRegistrar:
             self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
 
     def _connections(self, endpoint: ReceiveEndpointEntry, command: Command) -> list[ImageConnection]:
-        connections = [ImageConnection(native) for native in endpoint.natives]
-        for connection in connections:
-            # The SETUP arrived here, so its source is known. Other destinations get theirs with their
-            # first frame.
-            if connection.endpoint is command.target:
-                connection.begin(command.control, self.context.clock.nano_time())
-        return connections
+        now_ns = self.context.clock.nano_time()
+        # The source of the SETUP is known. Other destinations get theirs with their first frame.
+        return [
+            ImageConnection(native, command.control, now_ns)
+            if native is command.target
+            else ImageConnection(native)
+            for native in endpoint.natives
+        ]
 
     def on_timer(self, now_ns: int) -> None:
         """Advance all images and close those that have ended."""

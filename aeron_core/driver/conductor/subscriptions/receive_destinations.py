@@ -40,7 +40,7 @@ class ReceiveDestinations:
         transport = self._context.media_of(uri)
         if uri.is_spy:
             self._params(uri)
-            return self._resolution.start(
+            return self._resolution.resolve(
                 transport, uri, is_publication=True
             ), lambda channel: self._add_local(command, SubscriptionKind.SPY, channel.uri, channel)
         if transport.is_shared_memory:
@@ -48,7 +48,7 @@ class ReceiveDestinations:
             return None
         # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
         check_destination(uri, is_send=False)
-        future = self._resolution.start(transport, uri, is_publication=False)
+        future = self._resolution.resolve(transport, uri, is_publication=False)
         return future, lambda channel: self._add_network(command, transport, channel)
 
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
@@ -96,7 +96,7 @@ class ReceiveDestinations:
         if uri.is_spy or transport.is_shared_memory:
             self._remove_local(command)
             return None
-        future = self._resolution.start(transport, uri, is_publication=False)
+        future = self._resolution.resolve(transport, uri, is_publication=False)
         return future, lambda channel: self._remove_network(command, channel)
 
     def _remove_network(self, command: RemoveRcvDestination, channel: Channel) -> None:

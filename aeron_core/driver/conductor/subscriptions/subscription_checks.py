@@ -74,7 +74,7 @@ def check_clash(
         for key, requested, existing in (
             ("reliable", params.is_reliable, other.params.is_reliable),
             ("rejoin", params.is_rejoin, other.params.is_rejoin),
-            ("isResponse", params.is_response, other.clashes_with_others),
+            ("isResponse", params.is_response, other.counts_as_response),
         ):
             # The first subscription wins: its images exist, and clients rely on how they behave.
             if requested != existing:

@@ -43,8 +43,8 @@ class SubscriptionEntry:
         return self.is_for_responses and self.params.session_id is None
 
     @property
-    def clashes_with_others(self) -> bool:
-        """Whether other subscriptions to its streams must be to responses too; not after its session is known."""
+    def counts_as_response(self) -> bool:
+        """Whether it is a subscription to responses for others to its streams; not after its session is known."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:
@@ -61,11 +61,11 @@ class SubscriptionEntry:
         if self.endpoint is None:
             return
         if self.awaits_response:
-            self.endpoint.unhold()
+            self.endpoint.release()
         else:
             self.endpoint.unsubscribe(self.stream_id, self.params.session_id)
 
-    def take_responses_of(self, session_id: int) -> None:
+    def accept_responses_of(self, session_id: int) -> None:
         """Accept the responses of one session from now on."""
         # In this order, because both calls depend on the session id: the old interest is undone with the
         # old id.

@@ -133,17 +133,18 @@ class SubscriptionRegistrar:
     ) -> ReceiveEndpointEntry:
         # Flow control counts receivers by this id: two with one id would be one receiver that jumps.
         self._next_receiver_id += 1
+        key = key_of(self.endpoints, channel)
         with self._closing.opening(channel):
             endpoint = ReceiveEndpointEntry(
                 self.context,
                 transport,
                 channel,
+                key,
                 command.correlation_id,
                 receiver_id=self._next_receiver_id,
                 group_tag=params.group_tag,
             )
-        endpoint.key = key_of(self.endpoints, channel)
-        self.endpoints[endpoint.key] = endpoint
+        self.endpoints[key] = endpoint
         return endpoint
 
     def params_of(self, uri: ChannelUri) -> SubscriptionParameters:
@@ -224,7 +225,7 @@ class SubscriptionRegistrar:
             self.remove(each, lifecycles)
         # From here on no new stream is linked to it; the existing links go below.
         self.all.remove(subscription)
-        self.context.events.note(
+        self.context.events.record(
             events.REMOVE_SUBSCRIPTION_CLEANUP,
             registration_id=subscription.registration_id,
             stream_id=subscription.stream_id,

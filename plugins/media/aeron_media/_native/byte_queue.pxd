@@ -14,8 +14,8 @@ cdef class MemoryBudget:
     cdef readonly int64_t used         # bytes in use; spare blocks do not count
     cdef int64_t _spares[SPARE_COUNT]  # addresses of spare blocks, 0 for none
 
-    cdef void *take(self, int64_t length) noexcept nogil
-    cdef int64_t give(self, void *memory, int64_t length) noexcept nogil
+    cdef void *allocate(self, int64_t length) noexcept nogil
+    cdef int64_t release(self, void *memory, int64_t length) noexcept nogil
     cdef void *_take_spare(self, int64_t length) noexcept nogil
     cdef int32_t _keep(self, void *memory) noexcept nogil
 

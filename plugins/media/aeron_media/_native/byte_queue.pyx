@@ -41,7 +41,7 @@ cdef class MemoryBudget:
         for i in range(SPARE_COUNT):
             free(<void *><intptr_t>self._spares[i])
 
-    cdef void *take(self, int64_t length) noexcept nogil:
+    cdef void *allocate(self, int64_t length) noexcept nogil:
         # Return NULL if the budget is exhausted.
         cdef void *memory
         if length <= 0:
@@ -56,7 +56,7 @@ cdef class MemoryBudget:
             ac_get_and_add_i64(<uint8_t *>&self.used, -length)
         return memory
 
-    cdef int64_t give(self, void *memory, int64_t length) noexcept nogil:
+    cdef int64_t release(self, void *memory, int64_t length) noexcept nogil:
         ac_get_and_add_i64(<uint8_t *>&self.used, -length)
         if MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
             (<int64_t *>memory)[0] = length
@@ -111,7 +111,7 @@ cdef class ByteQueue:
 
     def __dealloc__(self):
         if self._memory != NULL:
-            self._budget.give(self._memory, self.capacity)
+            self._budget.release(self._memory, self.capacity)
 
     cpdef int32_t reserve(self, int64_t length) noexcept nogil:
         # Return 1, or 0 if `max_capacity` or the budget would be exceeded.
@@ -134,13 +134,13 @@ cdef class ByteQueue:
         return self._move(min(capacity, self.max_capacity)) or self._move(needed)
 
     cdef int32_t _move(self, int64_t capacity) noexcept nogil:
-        cdef void *memory = self._budget.take(capacity)
+        cdef void *memory = self._budget.allocate(capacity)
         if memory == NULL:
             self.lacks_budget = True
             return 0
         if self._memory != NULL:
             memcpy(<uint8_t *>memory + self._lead, self._memory + self.start, self.size)
-            self._budget.give(self._memory, self.capacity)
+            self._budget.release(self._memory, self.capacity)
         self._memory = <uint8_t *>memory
         self.capacity = capacity
         self.start = self._lead
@@ -169,7 +169,7 @@ cdef class ByteQueue:
         if self.size != 0:
             return 0
         if self._memory != NULL:
-            self._budget.give(self._memory, self.capacity)
+            self._budget.release(self._memory, self.capacity)
             self._memory = NULL
             self.capacity = 0
             self.start = 0

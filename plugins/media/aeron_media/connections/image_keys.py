@@ -36,6 +36,6 @@ def longest_message(term_length: int, mtu: int, receiver_window: int | None) -> 
     window = min(receiver_window or term_length, term_length // 2)
     # A message never spans two terms: padding nearly as long as its frames may have to precede it.
     frames, rest = divmod(window // 2, mtu)
-    room = frames * (mtu - wire.DATA_HEADER_LENGTH)
-    room += max((rest & -wire.FRAME_ALIGNMENT) - wire.DATA_HEADER_LENGTH, 0)
-    return min(positions.max_message_length(term_length), room)
+    payload_length = frames * (mtu - wire.DATA_HEADER_LENGTH)
+    payload_length += max((rest & -wire.FRAME_ALIGNMENT) - wire.DATA_HEADER_LENGTH, 0)
+    return min(positions.max_message_length(term_length), payload_length)

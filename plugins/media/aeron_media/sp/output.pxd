@@ -59,7 +59,7 @@ cdef class Output:
     @cython.locals(length=int64_t)
     cdef bint enqueue(self, LogBuffer log, LogMessage message) except -1 nogil
     @cython.locals(longest=int64_t)
-    cdef int64_t room(self) noexcept nogil
+    cdef int64_t free_length(self) noexcept nogil
     cdef int64_t longest(self) noexcept nogil
     cdef bint flush(self) except -1 nogil
     @cython.locals(left=int64_t)

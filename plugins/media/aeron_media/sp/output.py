@@ -213,12 +213,12 @@ class Output:
     def enqueue(self, log: LogBuffer, message: LogMessage) -> bool:
         """Copy a message into the queue; return whether it had space."""
         length = self._head_length + message.payload_length
-        if length > self.room() or not self._put(log, message, False):
+        if length > self.free_length() or not self._put(log, message, False):
             return False
         self._tallies.add(tallies.MESSAGES_OUT, 1)
         return True
 
-    def room(self) -> int:
+    def free_length(self) -> int:
         """Return the free space of the queue in bytes, which message headers use, too."""
         # An empty queue accepts any message.
         longest = self._max_message_length + self._head_length
@@ -230,7 +230,7 @@ class Output:
 
     def longest(self) -> int:
         """Return the longest message that fits into the queue, negative for none."""
-        return self.room() - self._head_length
+        return self.free_length() - self._head_length
 
     def flush(self) -> bool:
         """Send the queue; return whether it is empty."""

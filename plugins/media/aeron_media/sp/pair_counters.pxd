@@ -12,9 +12,8 @@ from aeron_media.sp._native.tallies cimport Tallies
 cdef class PairCounters:
     cdef dict _counters                 # keeps the counters alive
     cdef PointerList _shown             # AtomicCounter by tally index, or NULL
-    cdef int64_t _next_ns
+    cdef int64_t _next_ns               # time of the next update by `show_if_due`
 
     cdef int32_t show_if_due(self, Tallies source, int64_t now_ns) except -1 nogil
-    cdef bint _is_due_again(self, int64_t now_ns) noexcept nogil
-    @cython.locals(place=int32_t)
+    @cython.locals(index=int32_t)
     cdef int32_t show(self, Tallies source) except -1 nogil

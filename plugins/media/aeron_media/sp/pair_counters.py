@@ -65,13 +65,13 @@ class PairCounters:
 
     def __init__(self, params: EndpointParams, kinds: Sequence[dict[int, str]]) -> None:
         self._counters = {
-            place: (params.new_refusal_counter if place in REFUSALS else params.new_counter)(name)
+            index: (params.new_refusal_counter if index in REFUSALS else params.new_counter)(name)
             for kind in kinds
-            for place, name in kind.items()
+            for index, name in kind.items()
         }
         self._shown = PointerList()
-        for place in range(tallies.COUNT):
-            counter = self._counters.get(place)
+        for index in range(tallies.COUNT):
+            counter = self._counters.get(index)
             self._shown.append(
                 cython.NULL if counter is None else cython.cast(cython.pointer(PyObject), counter)
             )
@@ -79,15 +79,14 @@ class PairCounters:
 
     def show_if_due(self, source: Tallies, now_ns: int) -> int:
         """Update the counters at most once per SWEEP_INTERVAL_NS; return 0."""
-        return self.show(source) if now_ns >= self._next_ns and self._is_due_again(now_ns) else 0
-
-    def _is_due_again(self, now_ns: int) -> bool:
+        if now_ns < self._next_ns:
+            return 0
         self._next_ns = now_ns + phases.SWEEP_INTERVAL_NS
-        return True
+        return self.show(source)
 
     def show(self, source: Tallies) -> int:
         """Update the counters; return 0."""
-        for place in range(tallies.COUNT):
-            if self._shown.at(place) != cython.NULL:
-                cython.cast(AtomicCounter, self._shown.at(place)).set_release(source.get(place))
+        for index in range(tallies.COUNT):
+            if self._shown.at(index) != cython.NULL:
+                cython.cast(AtomicCounter, self._shown.at(index)).set_release(source.get(index))
         return 0

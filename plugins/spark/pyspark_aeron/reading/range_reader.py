@@ -100,12 +100,12 @@ class _Window:
         """Read more bytes after the buffered ones; return False at the end of the piece."""
         if scanner.frames.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
             raise self._corrupt(f"position {self.position}: {scanner.frames.fault_text()}")
-        room = self._buffer.capacity - self.length
-        wanted = min(room, self._end - self.position - self.length)
+        space = self._buffer.capacity - self.length
+        wanted = min(space, self._end - self.position - self.length)
         if wanted <= 0 and self.length == 0:
             return False
         if wanted <= 0:
-            if room > 0:
+            if space > 0:
                 raise self._corrupt(
                     f"position {self.position}: the piece ends at {self._end}, within a message"
                 )

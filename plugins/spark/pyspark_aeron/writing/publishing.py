@@ -43,7 +43,7 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)
     publication.await_connected(timeout_s)
-    offerer = Offerer(publication, timeout_s, room_timeout=timeout_s)
+    offerer = Offerer(publication, timeout_s, back_pressure_timeout=timeout_s)
     for message, column in staged_columns(staged):
         _offer_column(offerer, options, column, _Place(query, batch_id, message.task.partition))
     _await_sent(options, publication, timeout_s)

@@ -52,7 +52,7 @@ class BatchWriter(DataSourceArrowWriter):
     def commit(self, messages: Messages) -> None:
         """Record or publish all rows."""
         try:
-            _hand_on(self._options, _staged(messages), self._job, 0)
+            _deliver(self._options, _staged(messages), self._job, 0)
         finally:
             # The next job has another session, and a stream has one session at a time.
             end_publication(self._options, self._job)
@@ -77,7 +77,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Record or publish the rows of a batch, unless that was done before."""
         staged = _staged(messages)
         for query in {message.task.writer for message in staged}:  # one, or none if no task ran
-            _hand_on(self._options, staged, query, batchId)
+            _deliver(self._options, staged, query, batchId)
             discard_before(staging_folder(self._options, query), batchId)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
@@ -101,7 +101,7 @@ def _appender(options: SinkOptions, writer: str) -> BatchAppender:
     return BatchAppender(Archive.create(options.archive), writer, params)
 
 
-def _hand_on(options: SinkOptions, staged: list[Staged], writer: str, batch_id: int) -> None:
+def _deliver(options: SinkOptions, staged: list[Staged], writer: str, batch_id: int) -> None:
     if options.archive:
         appender = _appender(options, writer)
         appender.append(batch_id, (column for _, column in staged_columns(staged)))

@@ -27,7 +27,7 @@ class Crowd:
             registrations = [client.add_counter_async(1, b"", "taken") for _ in range(min(count, 100))]
             self._counters += [self._simulation.result(registration) for registration in registrations]
 
-    def make_room(self):
+    def release(self):
         for counter in self._counters:
             counter.close()
         self._counters.clear()
@@ -48,7 +48,7 @@ def crowd(crowded):
     before = state(crowded)
     crowd = Crowd(crowded)
     yield crowd
-    crowd.make_room()
+    crowd.release()
     crowded.run_for(30 * S)
     assert state(crowded) == before
 
@@ -90,7 +90,7 @@ def test_a_publication_without_free_counters_leaves_nothing_behind(crowded, crow
 
     assert "no counter left" in str(error)
     assert state(crowded) == before
-    crowd.make_room()
+    crowd.release()
     crowded.run_for(2 * S)
     crowded.add_publication(channel, 1).close()
 
@@ -105,7 +105,7 @@ def test_a_subscription_without_free_counters_leaves_nothing_behind(crowded, cro
 
     assert "no counter left" in str(error)
     assert state(crowded) == before
-    crowd.make_room()
+    crowd.release()
     crowded.run_for(2 * S)
     crowded.add_subscription(UDP, 1).close()
 
@@ -121,7 +121,7 @@ def test_a_publication_is_refused_if_its_subscribers_get_no_counter(crowded, cro
 
     assert state(crowded) == before
     assert not any(subscription.is_connected for subscription in subscriptions)
-    crowd.make_room()
+    crowd.release()
     crowded.run_for(2 * S)
     publication = crowded.add_publication(IPC, 1)
     crowded.run_until(lambda: all(subscription.is_connected for subscription in subscriptions))
@@ -139,7 +139,7 @@ def test_a_publication_is_refused_if_its_spies_get_no_counter(crowded, crowd, le
     crowded.run_for(2 * S)
 
     assert state(crowded) == before
-    crowd.make_room()
+    crowd.release()
     crowded.run_for(2 * S)
     publication = crowded.add_publication(UDP, 1)
     crowded.run_until(lambda: all(spy.is_connected for spy in spies))
@@ -157,7 +157,7 @@ def test_a_destination_without_a_free_counter_leaves_nothing_behind(crowded, cro
 
     assert "no counter left" in str(error)
     assert state(crowded) == before
-    crowd.make_room()
+    crowd.release()
     crowded.run_for(2 * S)
     crowded.result(subscription.add_destination_async(UDP))
     subscription.close()
@@ -191,7 +191,7 @@ def test_an_image_without_free_counters_is_created_later(crowded, crowd, left):
     assert not second.is_connected
     assert "no counter left" in crowded.driver.errors()[-1].text
     assert len(crowded.driver.log_files()) == 1
-    crowd.make_room()
+    crowd.release()
 
     crowded.run_until(lambda: first.is_connected and second.is_connected)
 

@@ -19,6 +19,10 @@ def refusal(lone, registration):
     return raised.value
 
 
+def channel_of(query):
+    return f"{UDP}|{query}" if query else UDP
+
+
 def send(lone, command):
     assert ManyToOneRingBuffer(lone.driver.cnc.to_driver).write(command.TYPE_ID, command.encode())
     lone.run_for(10 * MS)
@@ -106,7 +110,7 @@ def test_a_conflict_of_subscriptions_names_what_was_asked_and_both_channels(lone
     ],
 )
 def test_a_subscription_with_other_socket_buffers_is_refused_with_both_channels(lone, first, second, text):
-    existing, channel = (f"{UDP}|{query}".rstrip("|") for query in (first, second))
+    existing, channel = channel_of(first), channel_of(second)
     lone.add_subscription(existing, 1)
 
     error = refusal(lone, lone.client.add_subscription_async(channel, 1))
@@ -123,7 +127,7 @@ def test_a_subscription_with_other_socket_buffers_is_refused_with_both_channels(
     ],
 )
 def test_a_publication_with_other_socket_buffers_is_refused_with_both_channels(lone, first, second, text):
-    existing, channel = (f"{UDP}|{query}".rstrip("|") for query in (first, second))
+    existing, channel = channel_of(first), channel_of(second)
     lone.add_publication(existing, 1)
 
     error = refusal(lone, lone.client.add_publication_async(channel, 2))

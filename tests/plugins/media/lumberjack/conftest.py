@@ -45,7 +45,7 @@ class Reader:
 
     def __init__(self, budget: int = 1 << 28, **limits: int) -> None:
         self.calls: list[tuple[object, ...]] = []
-        self.room: int | None = None
+        self.space: int | None = None
         self.answer = 1
         self.budget = MemoryBudget(budget)
         self.parser = FrameParser(
@@ -56,12 +56,12 @@ class Reader:
 
     def _take(self, call: tuple[object, ...]) -> int:
         self.most_used = max(self.most_used, self.budget.used)
-        if self.room == 0:
+        if self.space == 0:
             return 0
         if self.answer > 0:
             self.calls.append(call)
-            if self.room is not None:
-                self.room -= 1
+            if self.space is not None:
+                self.space -= 1
         return self.answer
 
     def _on_window(self, version: int, count: int) -> int:

@@ -152,7 +152,7 @@ def test_missing_counter_space_is_tolerated():
 
     def new_counter(name):
         if len(made) == 3:
-            raise StorageError("no room")
+            raise StorageError("no space")
         made.append(detached_counter(0, name))
         return made[-1]
 

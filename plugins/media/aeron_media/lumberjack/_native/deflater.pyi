@@ -6,7 +6,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 
 DEFLATE_DONE: Final[int]
-DEFLATE_NO_ROOM: Final[int]
+DEFLATE_NO_MEMORY: Final[int]
 DEFLATE_BROKEN: Final[int]
 STAGED_LENGTH: Final[int]
 

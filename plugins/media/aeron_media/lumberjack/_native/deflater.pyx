@@ -16,7 +16,7 @@ cdef enum:
     STREAM_MORE = 0
     STREAM_FINISHED = 1
     # Output space to reserve when the queue is full: 16 KiB of events nearly always deflate to less.
-    ROOM_LENGTH = 4096
+    MIN_OUTPUT_LENGTH = 4096
 
 
 @cython.final
@@ -32,12 +32,12 @@ cdef class Deflater:
 
     def __dealloc__(self):
         if self._state != NULL:
-            self._budget.give(self._state, self._state_length)
+            self._budget.release(self._state, self._state_length)
 
     cdef int32_t start(self) noexcept nogil:
         # Begin a stream and drop an unfinished one; return 1, or 0 if the budget is exhausted.
         if self._state == NULL:
-            self._state = self._budget.take(self._state_length)
+            self._state = self._budget.allocate(self._state_length)
             if self._state == NULL:
                 return 0
         if lj_deflate_start(self._state, self.level) != STREAM_MORE:
@@ -52,8 +52,8 @@ cdef class Deflater:
         cdef int result
         source.check(offset, length)
         while True:
-            if into.room() < ROOM_LENGTH and not into.reserve(ROOM_LENGTH):
-                return DEFLATE_NO_ROOM
+            if into.room() < MIN_OUTPUT_LENGTH and not into.reserve(MIN_OUTPUT_LENGTH):
+                return DEFLATE_NO_MEMORY
             used = length
             made = into.room()
             result = lj_deflate(self._state, source._address + offset, &used, into.end(), &made, is_last)
@@ -69,6 +69,6 @@ cdef class Deflater:
         # Free the state and drop an unfinished stream.
         if self._state == NULL:
             return 0
-        self._budget.give(self._state, self._state_length)
+        self._budget.release(self._state, self._state_length)
         self._state = NULL
         return 1

@@ -27,12 +27,12 @@ cdef class Inflater:
 
     def __dealloc__(self):
         if self._state != NULL:
-            self._budget.give(self._state, self._state_length)
+            self._budget.release(self._state, self._state_length)
 
     cdef int32_t open(self) noexcept nogil:
         # Begin a stream; return 1, or 0 if the budget is exhausted.
         if self._state == NULL:
-            self._state = self._budget.take(self._state_length)
+            self._state = self._budget.allocate(self._state_length)
             if self._state == NULL:
                 return 0
         if lj_inflate_start(self._state) != INFLATE_MORE:
@@ -55,6 +55,6 @@ cdef class Inflater:
     cdef int32_t close(self) noexcept nogil:
         if self._state == NULL:
             return 0
-        self._budget.give(self._state, self._state_length)
+        self._budget.release(self._state, self._state_length)
         self._state = NULL
         return 1

@@ -1,4 +1,4 @@
-# Special values in the place of an owner, an index or a length. All differ from one another, from `faults` and from
+# Special values of an owner, an index or a length. The negative ones differ from one another, from `faults` and from
 # `end_reasons`; none is -1, with which a C function reports an exception.
 
 # Owner of a part of a log, where connections are numbered from 0

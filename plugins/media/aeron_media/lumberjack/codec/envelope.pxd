@@ -29,7 +29,7 @@ cdef class Envelope:
     cdef int64_t inflate(
         self, AtomicBuffer buffer, int64_t offset, int64_t available, int64_t wanted, int64_t outermost
     ) except -1 nogil
-    cdef int32_t _make_room(self, int64_t wanted) except -1 nogil
+    cdef int32_t _reserve_queue(self, int64_t wanted) except -1 nogil
     cdef int64_t skip(self, int64_t available) except -1 nogil
     cdef int32_t end(self) except -1 nogil
     cdef int32_t reset(self) except -1 nogil

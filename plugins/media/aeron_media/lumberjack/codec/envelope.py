@@ -52,7 +52,7 @@ class Envelope:
         available = min(available, self.left)
         self.made = 0
         self.is_starved = False
-        if not self._make_room(wanted):
+        if not self._reserve_queue(wanted):
             return 0
         result = self._inflater.inflate(
             buffer, offset, available, self.queue, self._max_inflated_length - self.total_out + 1
@@ -79,7 +79,7 @@ class Envelope:
                 self._set_fault(faults.RATIO_TOO_HIGH, self.total_out // outermost, self._max_ratio)
         return self._inflater.used
 
-    def _make_room(self, wanted: int) -> int:
+    def _reserve_queue(self, wanted: int) -> int:
         length = inflater.PIECE_LENGTH - self.queue.size
         if length <= 0:
             length = min(self.queue.size, wanted - self.queue.size)

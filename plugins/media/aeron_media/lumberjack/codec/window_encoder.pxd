@@ -43,10 +43,10 @@ cdef class WindowEncoder:
     cpdef int64_t consume(self, int64_t length) except? -1 nogil
     cpdef int32_t reset(self) except? -1 nogil
     cpdef int32_t release(self) except? -1 nogil
-    cdef int32_t _make_room(self, int64_t length) except? -1 nogil
+    cdef int32_t _reserve_event(self, int64_t length) except? -1 nogil
     cdef int32_t _stage_header(self) except? -1 nogil
     cdef int32_t _stage(self, AtomicBuffer payload, int64_t offset, int64_t length) except? -1 nogil
-    @cython.locals(room=int32_t, text_length=int64_t)
+    @cython.locals(answer=int32_t, text_length=int64_t)
     cdef int32_t _stage_wrapped(self, AtomicBuffer payload, int64_t offset, int64_t length) except? -1 nogil
     @cython.locals(begin=int64_t, end=int64_t, value=uint8_t)
     cdef int32_t _note_ends(self, AtomicBuffer payload, int64_t offset, int64_t length) except? -1 nogil

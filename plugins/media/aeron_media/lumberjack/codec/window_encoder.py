@@ -90,7 +90,7 @@ class WindowEncoder:
         self._last = 0
         if self._is_wrapping:
             return 1 if max_length <= self._max_event_length else self._blame_length(max_length)
-        answer = self._make_room(max_length)
+        answer = self._reserve_event(max_length)
         if answer > 0:
             self._stage_header()
         return answer
@@ -170,7 +170,7 @@ class WindowEncoder:
         self._pieces.release()
         return self.block.release()
 
-    def _make_room(self, length: int) -> int:
+    def _reserve_event(self, length: int) -> int:
         """Return whether the window can take an event of `length` bytes; begin a window if none is open."""
         if length > self._max_event_length:
             return self._blame_length(length)
@@ -202,9 +202,9 @@ class WindowEncoder:
 
     def _stage_wrapped(self, payload: AtomicBuffer, offset: int, length: int) -> int:
         text_length = json_text.text_length(payload, offset, length)
-        room = self._make_room(text_length + wire.WRAPPING_LENGTH)
-        if room <= 0:
-            return room
+        answer = self._reserve_event(text_length + wire.WRAPPING_LENGTH)
+        if answer <= 0:
+            return answer
         self._first = 0
         self._stage_header()
         self._stage(self._wrapping, 0, wire.WRAPPING_LENGTH - wire.WRAPPING_END_LENGTH)

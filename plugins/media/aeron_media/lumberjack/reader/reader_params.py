@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from aeron_media.lumberjack._native import bounds
 from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
 if TYPE_CHECKING:
@@ -32,5 +33,5 @@ class ReaderParams:
 
     @property
     def max_input_length(self) -> int:
-        """Maximum of received bytes that are not parsed: the longest frame and one read."""
-        return self.limits.max_frame_length + 2 * 65536
+        """Maximum of received bytes that are not parsed: the longest frame, and what two receive calls return."""
+        return self.limits.max_frame_length + 2 * bounds.READ_LENGTH

@@ -19,7 +19,7 @@ cdef class WindowLedger:
     cpdef int64_t next_begin(self) except? -1 nogil
     @cython.locals(at=int32_t)
     cpdef int64_t next_end(self) except? -1 nogil
-    cpdef bint has_room(self) noexcept nogil
+    cpdef bint has_space(self) noexcept nogil
     @cython.locals(at=int32_t)
     cpdef int32_t take(self, int64_t end, int64_t owner) except -1 nogil
     @cython.locals(index=int32_t)
@@ -31,6 +31,6 @@ cdef class WindowLedger:
     cdef int64_t _begin_of(self, int32_t index) except? -1 nogil
     cdef int32_t _put(self, int32_t index, int64_t end, int64_t owner) except -1 nogil
     @cython.locals(length=int64_t)
-    cdef int32_t _make_room(self, int32_t at) except -1 nogil
+    cdef int32_t _open_gap(self, int32_t at) except -1 nogil
     @cython.locals(kept=int32_t, index=int32_t, end=int64_t, owner=int64_t)
     cdef int32_t _tidy(self) except -1 nogil

@@ -44,7 +44,7 @@ class WindowLedger:
         at = self._first_lost()
         return 1 << 62 if at < 0 else self._ends.get_i64(at * 8)
 
-    def has_room(self) -> bool:
+    def has_space(self) -> bool:
         """Return whether another part can be taken."""
         return self._size + 2 <= self._capacity
 
@@ -57,7 +57,7 @@ class WindowLedger:
             self.drawn = end
         else:
             if end < self._ends.get_i64(at * 8):
-                self._make_room(at)
+                self._open_gap(at)
             self._put(at, end, owner)
         return self._tidy()
 
@@ -90,7 +90,7 @@ class WindowLedger:
         self._owners.put_i64(index * 8, owner)
         return 0
 
-    def _make_room(self, at: int) -> int:
+    def _open_gap(self, at: int) -> int:
         length = (self._size - at) * 8
         self._ends.copy_from((at + 1) * 8, self._ends, at * 8, length)
         self._owners.copy_from((at + 1) * 8, self._owners, at * 8, length)

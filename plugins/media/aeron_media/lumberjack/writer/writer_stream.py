@@ -113,7 +113,7 @@ class WriterStream:
     def _fill(self, log: LogBuffer) -> int:
         """Let the connections take windows in turn until none can send or no messages are left; return 0."""
         idle = 0
-        while idle < self._pointers.size and self._ledger.has_room():
+        while idle < self._pointers.size and self._ledger.has_space():
             if cython.cast(WriterConnection, self._pointers.at(self._turn)).may_send() and cython.cast(
                 WriterConnection, self._pointers.at(self._turn)
             ).build_window(log):

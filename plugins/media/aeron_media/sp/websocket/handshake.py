@@ -71,8 +71,8 @@ class WsHandshake(ABC):
     def _on_long_head(self) -> NoReturn: ...
 
 
-class WsAnswer(WsHandshake):
-    """The listening end."""
+class WsServerHandshake(WsHandshake):
+    """The handshake of the listening end."""
 
     def __init__(self, params: WsParams, extensions: list[Extension]) -> None:
         super().__init__(params, extensions, ConnectionType.SERVER)
@@ -87,7 +87,7 @@ class WsAnswer(WsHandshake):
 
     def _accept_head(self, head: bytes) -> None:
         self._check_line(head[: head.index(b"\r\n")])
-        request = self._read(head)
+        request = self._parse_request(head)
         wanted = self._params.subprotocol
         if wanted not in request.subprotocols:
             offered = ", ".join(request.subprotocols)
@@ -106,7 +106,7 @@ class WsAnswer(WsHandshake):
         if method != b"GET":
             self._refuse(405, f"the peer sent {_quoted(method)}, not GET", (b"Allow", b"GET"))
 
-    def _read(self, head: bytes) -> Request:
+    def _parse_request(self, head: bytes) -> Request:
         try:
             self._http.receive_data(head)
             (request,) = self._http.events()
@@ -129,8 +129,8 @@ class WsAnswer(WsHandshake):
         raise SessionError(f"{text}: answered with {status}")
 
 
-class WsRequest(WsHandshake):
-    """The connecting end; its request is outgoing from the start."""
+class WsClientHandshake(WsHandshake):
+    """The handshake of the connecting end; its request is outgoing from the start."""
 
     def __init__(self, params: WsParams, extensions: list[Extension]) -> None:
         super().__init__(params, extensions, ConnectionType.CLIENT)

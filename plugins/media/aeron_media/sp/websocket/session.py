@@ -24,7 +24,7 @@ from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opc
 
 from aeron_media.connections.relay.session import Session, SessionError
 from aeron_media.sp.peer import greeting_of
-from aeron_media.sp.websocket.handshake import WsAnswer, WsHandshake, WsRequest
+from aeron_media.sp.websocket.handshake import WsClientHandshake, WsHandshake, WsServerHandshake
 from aeron_media.sp.websocket.messages import LENGTH, MessageSplitter
 from aeron_media.sp.websocket.params import PROTOCOLS, WsParams
 
@@ -47,7 +47,8 @@ class WsSession(Session):
     ) -> None:
         self._limit = _MessageLimit(params.max_message_length)
         self._is_server = server_side
-        self._handshake: WsHandshake = (WsAnswer if server_side else WsRequest)(params, [self._limit])
+        handshake = WsServerHandshake if server_side else WsClientHandshake
+        self._handshake: WsHandshake = handshake(params, [self._limit])
         self._now = now
         self._handshake_time = 0.0
         self._connection: Connection | None = None

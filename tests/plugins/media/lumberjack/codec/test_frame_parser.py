@@ -71,7 +71,7 @@ def test_a_blocked_sink_is_offered_the_same_item_again(new_reader, name):
     stream = STREAMS[name]
     expected = plain_codec.read(stream)
     reader = new_reader()
-    reader.room = 0
+    reader.space = 0
 
     reader.feed(stream)
     for taken in range(len(expected)):
@@ -79,7 +79,7 @@ def test_a_blocked_sink_is_offered_the_same_item_again(new_reader, name):
         assert not reader.parser.is_between_frames
         reader.feed(b"")
         assert len(reader.calls) == taken
-        reader.room = 1
+        reader.space = 1
         reader.feed(b"")
 
     assert not reader.parser.is_blocked
@@ -88,13 +88,13 @@ def test_a_blocked_sink_is_offered_the_same_item_again(new_reader, name):
 
 def test_inflated_events_continue_without_new_input(new_reader):
     reader = new_reader()
-    reader.room = 1
+    reader.space = 1
     stream = compressed(J1 + J2 + J3)
 
     reader.feed(stream)
     assert reader.parser.is_blocked
     reader.rest = b"" if not reader.rest else reader.rest
-    reader.room = None
+    reader.space = None
     reader.feed(b"")
 
     assert reader.calls == plain_codec.read(stream)
@@ -179,11 +179,11 @@ def test_nested_c_frames_are_parsed_up_to_the_limit(new_reader):
 def test_a_blocked_sink_suspends_nested_c_frames(new_reader):
     stream = compressed(J1 + compressed(J2 + compressed(window(1)) + compressed(D1)) + J3)
     reader = new_reader(max_nesting=3)
-    reader.room = 0
+    reader.space = 0
 
     reader.feed(stream)
     for _ in range(5):
-        reader.room = 1
+        reader.space = 1
         reader.feed(b"")
 
     assert reader.calls == plain_codec.read(stream)
@@ -322,15 +322,15 @@ nested = st.recursive(
 @given(
     st.lists(nested, max_size=4).map(b"".join), st.lists(st.integers(1, 50), max_size=30), st.integers(0, 3)
 )
-def test_any_input_yields_the_result_of_the_plain_codec(new_reader, stream, cuts, room):
+def test_any_input_yields_the_result_of_the_plain_codec(new_reader, stream, cuts, space):
     reader = new_reader(max_nesting=4)
-    reader.room = room
+    reader.space = space
     at = 0
 
     for cut in cuts:
         reader.feed(stream[at : at + cut])
         at += cut
-    reader.room = None
+    reader.space = None
     reader.feed(stream[at:])
 
     if reader.fault != faults.NESTED_TOO_DEEP:

@@ -108,7 +108,7 @@ def test_the_inflated_length_of_a_c_frame_is_limited(new_reader):
 def test_a_blocked_sink_stops_inflation(new_reader):
     stream = compressed(b"".join(json_event(n, b"%0200d" % n) for n in range(50_000)))
     reader = new_reader()
-    reader.room = 10
+    reader.space = 10
 
     reader.feed(stream)
 
@@ -237,10 +237,10 @@ def test_the_outcome_of_hostile_mutations_does_not_depend_on_splits(new_reader, 
             step = chance.choice([1, 2, 5, 60])
             cut.feed(data[at : at + step])
             at += step
-        held_up.room = 0
+        held_up.space = 0
         held_up.feed(data)
         while held_up.parser.is_blocked:
-            held_up.room = 1
+            held_up.space = 1
             held_up.feed(b"")
 
         assert outcome(whole) == outcome(held_up)

@@ -64,9 +64,9 @@ def test_confirmed_parts_have_no_gap_and_lost_parts_are_taken_again(steps):
     model = Model()
     for kind, *values in steps:
         if kind == "take" and sum(owner == values[0] for owner, *_ in model.on_their_way) < 4:
-            assert model.ledger.has_room()
+            assert model.ledger.has_space()
             model.take(*values)
-        elif kind == "skip" and model.ledger.has_room():
+        elif kind == "skip" and model.ledger.has_space():
             model.take(sentinels.DONE, values[0])
         elif kind == "complete" and model.on_their_way:
             model.complete(values[0])

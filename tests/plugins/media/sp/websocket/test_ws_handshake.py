@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from aeron_media.connections.relay.session import SessionError
-from aeron_media.sp.websocket.handshake import HEAD_LIMIT, WsAnswer, WsRequest
+from aeron_media.sp.websocket.handshake import HEAD_LIMIT, WsClientHandshake, WsServerHandshake
 from aeron_media.sp.websocket.params import WsParams
 from plain_websocket import ACCEPT, answer, headers_of, request
 
@@ -28,7 +28,7 @@ def refusal(handshake, data):
 @pytest.mark.parametrize("path", ["/", "/x", "/a/b%20c"])
 @pytest.mark.parametrize("subprotocol", [PAIR1, "pair.sp.nanomsg.org"])
 def test_a_request_for_our_path_and_subprotocol_is_accepted(path, subprotocol):
-    handshake = WsAnswer(params(path, subprotocol), [])
+    handshake = WsServerHandshake(params(path, subprotocol), [])
 
     assert handshake.feed(request(path, subprotocol)) is not None
 
@@ -54,7 +54,7 @@ def test_a_request_for_our_path_and_subprotocol_is_accepted(path, subprotocol):
     ],
 )
 def test_what_does_not_matter_in_a_request_is_not_looked_at(wanted):
-    assert WsAnswer(params(), []).feed(wanted) is not None
+    assert WsServerHandshake(params(), []).feed(wanted) is not None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_does_not_matter_in_a_request_is_not_looked_at(wanted):
     ],
 )
 def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text):
-    refused, outgoing = refusal(WsAnswer(params(), []), wanted)
+    refused, outgoing = refusal(WsServerHandshake(params(), []), wanted)
 
     line, headers = headers_of(outgoing)
     assert line.startswith(f"HTTP/1.1 {status} ")
@@ -122,12 +122,12 @@ def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text
     ],
 )
 def test_a_refusal_names_what_would_be_accepted(wanted, header, value):
-    _, outgoing = refusal(WsAnswer(params(), []), wanted)
+    _, outgoing = refusal(WsServerHandshake(params(), []), wanted)
     assert headers_of(outgoing)[1][header] == value
 
 
 def test_a_request_may_arrive_byte_by_byte():
-    handshake = WsAnswer(params(), [])
+    handshake = WsServerHandshake(params(), [])
     wanted = request()
     assert all(handshake.feed(wanted[at : at + 1]) is None for at in range(len(wanted) - 1))
     assert handshake.feed(wanted[-1:]) is not None
@@ -135,13 +135,13 @@ def test_a_request_may_arrive_byte_by_byte():
 
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x16\x03\x01", b"\r\n"])
 def test_a_peer_that_does_not_speak_http_gets_no_response(begin):
-    handshake = WsAnswer(params(), [])
+    handshake = WsServerHandshake(params(), [])
     assert refusal(handshake, begin[:1]) == ("the peer does not speak HTTP", b"")
 
 
 @pytest.mark.parametrize("size", [HEAD_LIMIT, HEAD_LIMIT + 1, 1 << 20])
 def test_a_request_without_end_is_refused_when_it_is_too_long(size):
-    handshake = WsAnswer(params(), [])
+    handshake = WsServerHandshake(params(), [])
     assert handshake.feed(b"GET / HTTP/1.1\r\n") is None
     text, outgoing = refusal(handshake, (b"A: " + bytes([65]) * size)[: size - 16])
     assert text == "the request of the peer is longer than 16384 bytes: answered with 431"
@@ -149,7 +149,7 @@ def test_a_request_without_end_is_refused_when_it_is_too_long(size):
 
 
 def test_what_a_peer_has_sent_is_shown_in_part_and_printable():
-    text, _ = refusal(WsAnswer(params(), []), request(path="/" + "\x1b\xe9" * 100))
+    text, _ = refusal(WsServerHandshake(params(), []), request(path="/" + "\x1b\xe9" * 100))
     assert text.isascii()
     assert text.isprintable()
     assert len(text) < 400
@@ -159,7 +159,7 @@ def test_what_a_peer_has_sent_is_shown_in_part_and_printable():
 
 
 def test_a_request_of_ours_names_one_subprotocol_and_no_extension():
-    line, headers = headers_of(WsRequest(params("/x"), []).outgoing)
+    line, headers = headers_of(WsClientHandshake(params("/x"), []).outgoing)
     assert line == "GET /x HTTP/1.1"
     assert headers["host"] == "example.com:80"
     assert headers["sec-websocket-protocol"] == PAIR1
@@ -169,7 +169,7 @@ def test_a_request_of_ours_names_one_subprotocol_and_no_extension():
 
 def dialed():
     """Return a handshake that has sent its request, and its key."""
-    handshake = WsRequest(params("/x"), [])
+    handshake = WsClientHandshake(params("/x"), [])
     return handshake, headers_of(handshake.outgoing)[1]["sec-websocket-key"]
 
 

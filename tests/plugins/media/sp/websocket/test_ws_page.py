@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from aeron_media.connections.relay.session import SessionError
-from aeron_media.sp.websocket.handshake import WsAnswer
+from aeron_media.sp.websocket.handshake import WsServerHandshake
 from aeron_media.sp.websocket.params import WsParams
 from plain_websocket import BINARY, Frame
 from websocket_ends import End
@@ -18,7 +18,7 @@ def test_every_row_has_its_probe():
 
 @pytest.mark.parametrize("row", REQUESTS)
 def test_a_request_is_answered_as_documented(row):
-    handshake = WsAnswer(WsParams("pair1.sp.nanomsg.org", "a", "/x", LIMIT), [])
+    handshake = WsServerHandshake(WsParams("pair1.sp.nanomsg.org", "a", "/x", LIMIT), [])
 
     try:
         handshake.feed(REQUESTS[row]("a"))
