@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.agent_proxy import Linked
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
-    from aeron_core.uri.parameters import UntetheredTimeouts
+    from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 
