@@ -42,7 +42,6 @@ READS_PER_TURN: Final = 16
 CLOSING_LIMIT_S: Final = 5.0
 #: SO_LINGER of 0 s: close discards unsent data and sends a reset.
 _ABORTS: Final = struct.pack("ii", 1, 0)
-_HANGS: Final = select.EPOLLHUP | select.EPOLLERR
 
 
 class Phase(enum.Enum):
@@ -381,8 +380,3 @@ class RelayedConnection:
         else:
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
-
-
-def hangs(events: int) -> bool:
-    """Return whether epoll events report a hang-up or an error."""
-    return bool(events & _HANGS)
