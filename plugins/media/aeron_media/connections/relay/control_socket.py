@@ -46,13 +46,13 @@ class ControlSocket:
 
     def add(self, connection: RelayedConnection, inode: int) -> None:
         """Add a connection, whose agent's end has an inode."""
-        connection.agent_inode = inode
+        connection.agent.inode = inode
         self._by_agent[inode] = connection
 
     def announce(self, connection: RelayedConnection) -> None:
         """Hand the agent's end of a connection over, now or when the socket has space."""
-        assert connection.agent_end is not None
-        self.add(connection, os.fstat(connection.agent_end.fileno()).st_ino)
+        assert connection.agent.other_end is not None
+        self.add(connection, os.fstat(connection.agent.other_end.fileno()).st_ino)
         if self.unannounced or not self._hand_over(connection):
             self.unannounced.append(connection)
 
@@ -63,21 +63,21 @@ class ControlSocket:
 
     def _hand_over(self, connection: RelayedConnection) -> bool:
         """Hand the agent's end of a connection over; return False if the socket is full."""
-        assert connection.agent_end is not None
+        assert connection.agent.other_end is not None
         try:
-            if not hand_over(self.socket.fileno(), connection.agent_end.fileno(), connection.peer):
+            if not hand_over(self.socket.fileno(), connection.agent.other_end.fileno(), connection.peer):
                 return False
         except OSError:
             # The endpoint is closed. Closing the agent's end below ends the connection.
             pass
-        connection.agent_end.close()
-        connection.agent_end = None
+        connection.agent.other_end.close()
+        connection.agent.other_end = None
         return True
 
     def remove(self, connection: RelayedConnection) -> None:
         """Remove a connection, so that it is neither handed over nor aborted."""
         # The inode may have been reused for another connection.
-        if self._by_agent.get(connection.agent_inode) is connection:
-            del self._by_agent[connection.agent_inode]
+        if self._by_agent.get(connection.agent.inode) is connection:
+            del self._by_agent[connection.agent.inode]
         if connection in self.unannounced:
             self.unannounced.remove(connection)

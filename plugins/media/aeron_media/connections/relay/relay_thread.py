@@ -222,14 +222,14 @@ class RelayThread:
                 self._watches.set(connection.wire, None)
             connection.work(now)
         elif hangs(events):
-            assert connection.plain is not None
-            self._watches.set(connection.plain, None)
+            assert connection.agent.socket is not None
+            self._watches.set(connection.agent.socket, None)
             del self._by_descriptor[descriptor]
             # An abort request was sent before the hang-up: process it first.
             self._take_requests(now)
             if connection.phase is Phase.DONE:
                 return
-            connection.on_plain_hangs(now)
+            connection.on_agent_hangs(now)
         else:
             connection.work(now)
         self._settle(connection)
@@ -253,14 +253,14 @@ class RelayThread:
             self._timed.add(connection)
         if not connection.wire_hangs:
             self._watches.set(connection.wire, connection.wire_events())
-        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
-            self._watches.set(connection.plain, connection.plain_events())
+        if connection.agent.socket is not None and connection.agent.socket.fileno() in self._by_descriptor:
+            self._watches.set(connection.agent.socket, connection.agent_events())
 
     def _on_handshake_complete(self, connection: RelayedConnection) -> None:
         self._in_handshake.discard(connection)
-        assert connection.plain is not None
-        self._by_descriptor[connection.plain.fileno()] = connection
-        if connection.agent_end is not None:
+        assert connection.agent.socket is not None
+        self._by_descriptor[connection.agent.socket.fileno()] = connection
+        if connection.agent.other_end is not None:
             self._control.announce(connection)
 
     def _on_waiting_for_peer(self, connection: RelayedConnection) -> None:
@@ -268,12 +268,12 @@ class RelayThread:
         self._waiting_for_peer.add(connection)
         # An abort from now on must not prevent the peer from reading the reason.
         self._control.remove(connection)
-        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
-            self._watches.set(connection.plain, None)
-            del self._by_descriptor[connection.plain.fileno()]
+        if connection.agent.socket is not None and connection.agent.socket.fileno() in self._by_descriptor:
+            self._watches.set(connection.agent.socket, None)
+            del self._by_descriptor[connection.agent.socket.fileno()]
 
     def _drop(self, connection: RelayedConnection) -> None:
-        for sock in (connection.wire, connection.plain):
+        for sock in (connection.wire, connection.agent.socket):
             if sock is not None:
                 self._watches.set(sock, None)
                 self._by_descriptor.pop(sock.fileno(), None)
