@@ -27,11 +27,11 @@ from typing import Final
 import aeron_core.agent.at_exit  # noqa: F401
 from aeron_core.client.connecting import connect
 from aeron_core.errors import ConfigurationError
+from aeron_core.shipping.confirmed_position import confirmed_position
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.record_events import RecordEvents
 from aeron_core.shipping.record_publisher import PublicationLink, RecordPublisher
 from aeron_core.shipping.record_queue import RecordQueue, WhenFull
-from aeron_core.shipping.shipper import confirmed_position
 
 _PAUSE_S: Final = 0.01
 _handlers: weakref.WeakSet[PublishingHandler] = weakref.WeakSet()

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from aeron_core.testing.network import SimulatedLink
+from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, S, SimulatedDriver, Simulation
 
 SEED = 1

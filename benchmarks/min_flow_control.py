@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.testing.network import SimulatedLink
+from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, US, S, Simulation
 
 SEED = 1

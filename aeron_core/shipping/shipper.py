@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
-from aeron_core.concurrent.counter_types import SENDER_POSITION
 from aeron_core.errors import ClientError, ClosedError, ConfigurationError
+from aeron_core.shipping.confirmed_position import confirmed_position
 from aeron_core.shipping.events import EventMaker, JsonEvents, raw_event, raw_object
 from aeron_core.shipping.file_watcher import FileWatcher
 from aeron_core.shipping.followed_file import FollowedFile, Progress
@@ -27,12 +27,11 @@ from aeron_core.shipping.line_splitter import Line
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 if TYPE_CHECKING:
-    from aeron_core.client.aeron import Aeron
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
-    from aeron_core.concurrent.counters import CountersReader
+
+__all__ = ["Shipper", "ShipperParams", "confirmed_position"]
 
 _NS_PER_MS: Final = 1_000_000
-_REGISTRATION_ID_LENGTH: Final = 8
 
 
 def _ignore(_: OSError) -> None:
@@ -274,43 +273,3 @@ def _halves(line: Line, publication: ExclusivePublication) -> list[Line]:
     # Only the second half advances the offset: if the first alone is confirmed, the line is sent again.
     first = Line(line.offset, line.offset, line.payload[:half], b"")
     return [first, replace(line, offset=line.offset + half, payload=line.payload[half:])]
-
-
-def confirmed_position(aeron: Aeron, publication: ExclusivePublication) -> Callable[[], int]:
-    """Return a function that returns the confirmed position of a publication.
-
-    This is the driver's sender position: the acknowledged position for a medium with acknowledgements, else the sent
-    position. Without a sender, as for IPC, it is the publication's own position.
-    """
-    found = _SenderPosition.find(aeron.counters_reader, publication)
-    return (lambda: publication.position) if found is None else found.get
-
-
-class _SenderPosition:
-    """The sender position counter of a publication, while it belongs to that.
-
-    When a driver times a client out, for example one that was suspended, it reuses the client's counters before the
-    client notices.
-    """
-
-    def __init__(self, counters: CountersReader, counter_id: int, key: bytes) -> None:
-        self._counters = counters
-        self._id = counter_id
-        self._key = key
-        self._position = counters.value(counter_id)
-
-    @classmethod
-    def find(cls, counters: CountersReader, publication: ExclusivePublication) -> _SenderPosition | None:
-        # Identify the counter by its key, which drivers of all versions write.
-        key = publication.original_registration_id.to_bytes(_REGISTRATION_ID_LENGTH, "little", signed=True)
-        for record in counters:
-            if record.type_id == SENDER_POSITION and record.key.startswith(key):
-                return cls(counters, record.id, key)
-        return None
-
-    def get(self) -> int:
-        position = self._counters.value(self._id)
-        # Check the key after reading the value: the driver clears it before it reuses the counter.
-        if self._counters.key(self._id).startswith(self._key):
-            self._position = position
-        return self._position

@@ -2,7 +2,8 @@
 
 from aeron_core.testing.counters import counted, make_counters
 from aeron_core.testing.frames import data_frame, decode_frame, encode_frame, frames_of
-from aeron_core.testing.network import Fate, Sent, SimulatedHost, SimulatedLink, SimulatedNetwork
+from aeron_core.testing.links import Fate, SimulatedLink
+from aeron_core.testing.network import Sent, SimulatedHost, SimulatedNetwork
 from aeron_core.testing.pair import DriverPair, DriverUnderTest, SimulatedDriver, Simulation
 from aeron_core.testing.peer import SimulatedPeer
 from aeron_core.testing.probes import (

@@ -1,19 +1,18 @@
-"""Simulated network: hosts and links that drop, duplicate, delay and reorder datagrams, reproducibly from a seed.
+"""Simulated network: hosts whose datagrams are dropped, duplicated, delayed and reordered, reproducibly from a seed.
 
-Nothing runs in the background: a datagram arrives when a receive call comes after its time of arrival. The behaviour of
-a link depends on the seed, the two addresses and the number of earlier datagrams on it, not on other links.
+Nothing runs in the background: a datagram arrives when a receive call comes after its time of arrival.
+
+Not here: what happens to a datagram on its way (`links`).
 """
 
 from __future__ import annotations
 
 import errno
 import itertools
-import random
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 from heapq import heappop, heappush
 from ipaddress import ip_address
 from typing import Final, NamedTuple
@@ -22,33 +21,10 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.datagrams import DatagramChannel, PythonDatagramChannel
 from aeron_core.spi.media import DatagramOptions
+from aeron_core.testing.links import Fate, SimulatedLink, SimulatedLinks, host_of
 
 FIRST_EPHEMERAL_PORT: Final = 49152  # RFC 6335
 LAST_PORT: Final = 65535
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulatedLink:
-    """Behaviour of one direction of a path; shares are from 0 to 1."""
-
-    loss: float = 0.0
-    duplication: float = 0.0
-    reordering: float = 0.0  # share of datagrams that are delayed so that later ones overtake them
-    latency_ns: int = 0
-    jitter_ns: int = 0  # maximum additional delay, uniformly distributed
-    hold_back_ns: int = 1_000_000  # delay of reordered datagrams
-    is_partitioned: bool = False
-
-
-class Fate(Enum):
-    """Outcome of a datagram."""
-
-    DELIVERED = "delivered"
-    DUPLICATED = "duplicated"
-    LOST = "lost"
-    PARTITIONED = "partitioned"
-    UNREACHABLE = "unreachable"  # no socket is bound to the destination
-    OVERFLOWED = "overflowed"  # the receiver's socket buffer was full
 
 
 class Sent(NamedTuple):
@@ -85,12 +61,9 @@ class SimulatedNetwork:
         self.seed = seed
         self.log: list[Sent] = []
         self.counts: dict[Fate, int] = dict.fromkeys(Fate, 0)
-        self._links: dict[tuple[str | None, str | None], SimulatedLink] = {
-            (None, None): link or SimulatedLink()
-        }
+        self._links = SimulatedLinks(seed, link or SimulatedLink())
         self._sockets: dict[tuple[str, int], _Socket] = {}
         self._members: defaultdict[tuple[str, int], list[_Socket]] = defaultdict(list)
-        self._randoms: dict[tuple[str, str], random.Random] = {}
         self._ephemeral: defaultdict[str, Iterable[int]] = defaultdict(
             lambda: itertools.count(FIRST_EPHEMERAL_PORT)
         )
@@ -115,7 +88,7 @@ class SimulatedNetwork:
         the destination takes precedence over the source.
         """
         with self._lock:
-            self._links[source, destination] = link
+            self._links.set(link, source, destination)
 
     def partition(self, one: str, other: str) -> None:
         """Drop all datagrams between two ends, in both directions."""
@@ -125,16 +98,16 @@ class SimulatedNetwork:
     def heal(self, one: str, other: str) -> None:
         """Undo `partition`."""
         with self._lock:
-            self._links.pop((one, other), None)
-            self._links.pop((other, one), None)
+            self._links.remove(one, other)
+            self._links.remove(other, one)
 
     def sent(self, *, source: str | None = None, destination: str | None = None) -> list[bytes]:
         """Return the datagrams sent between two ends, as in `set_link`, whatever their outcome."""
         return [
             line.data
             for line in self.log
-            if source in (None, line.source, _host_of(line.source))
-            and destination in (None, line.destination, _host_of(line.destination))
+            if source in (None, line.source, host_of(line.source))
+            and destination in (None, line.destination, host_of(line.destination))
         ]
 
     def _bind(self, host: SimulatedHost, options: DatagramOptions) -> _Socket:
@@ -200,26 +173,13 @@ class SimulatedNetwork:
 
     def _send_to(self, socket: _Socket, data: bytes, to: SocketAddress, receiver: _Socket | None) -> None:
         source, target = str(socket.address), str(to)
-        link = self._link(source, target)
-        chance = self._randoms.get((source, target))
-        if chance is None:
-            chance = random.Random(f"{self.seed} {source} {target}")
-            self._randoms[source, target] = chance
-        # Always draw the same number of random values, so that a change of one share does not affect the others.
-        lost, doubled, held, late = (chance.random() for _ in range(4))
-        fate = Fate.DELIVERED
-        if link.is_partitioned:
-            fate = Fate.PARTITIONED
-        elif lost < link.loss:
-            fate = Fate.LOST
-        else:
-            delay_ns = link.latency_ns + int(late * link.jitter_ns)
-            if held < link.reordering:
-                delay_ns += link.hold_back_ns
-            fate = self._enqueue(socket.address, receiver, data, delay_ns)
-            if fate is Fate.DELIVERED and doubled < link.duplication:
+        passage = self._links.draw(source, target)
+        fate = passage.fate
+        if fate is Fate.DELIVERED:
+            fate = self._enqueue(socket.address, receiver, data, passage.delay_ns)
+            if fate is Fate.DELIVERED and passage.is_doubled:
                 fate = Fate.DUPLICATED
-                self._enqueue(socket.address, receiver, data, delay_ns)
+                self._enqueue(socket.address, receiver, data, passage.delay_ns)
         self.counts[fate] += 1
         self.log.append(Sent(self.clock.nano_time(), source, target, data, fate))
 
@@ -232,14 +192,6 @@ class SimulatedNetwork:
         due_ns = self.clock.nano_time() + delay_ns
         heappush(receiver.queue, (due_ns, next(self._order), data, source))
         return Fate.DELIVERED
-
-    def _link(self, source: str, destination: str) -> SimulatedLink:
-        for to in (destination, _host_of(destination), None):
-            for origin in (source, _host_of(source), None):
-                found = self._links.get((origin, to))
-                if found is not None:
-                    return found
-        return SimulatedLink()
 
     def _receive(self, socket: _Socket, limit: int) -> list[tuple[bytes, SocketAddress]]:
         with self._lock:
@@ -310,7 +262,3 @@ class _SocketFace:
         # Fail like a closed descriptor. A real descriptor could belong to another socket by now.
         if self._is_closed:
             raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed")
-
-
-def _host_of(address: str) -> str:
-    return address.rpartition(":")[0].strip("[]")

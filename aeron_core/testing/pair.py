@@ -29,7 +29,8 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.models import ClientSettings
 from aeron_core.testing.connections import SimulatedConnections
-from aeron_core.testing.network import SimulatedLink, SimulatedNetwork
+from aeron_core.testing.links import SimulatedLink
+from aeron_core.testing.network import SimulatedNetwork
 
 if TYPE_CHECKING:
     from aeron_core.client.handlers import PublicationErrorHandler

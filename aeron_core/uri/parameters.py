@@ -8,13 +8,11 @@ Source: aeron_driver_uri.c (aeron_diver_uri_publication_params, aeron_driver_uri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.frozen import frozen
-from aeron_core.uri import values
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.defaults import (
     Inferable,
@@ -23,6 +21,15 @@ from aeron_core.uri.defaults import (
     TaggedPublication,
 )
 from aeron_core.uri.endpoint_parameters import EndpointParameters
+from aeron_core.uri.session_ids import (
+    FindTagged,
+    tagged_publication,
+    untagged_session_id,
+    wanted_session_id,
+)
+from aeron_core.uri.socket_buffers import SocketBuffer, check_mtu_fits_socket, check_window_fits_socket
+from aeron_core.uri.start_position import StartPosition
+from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 MAX_RESEND_LIMIT: Final = 256
 NULL_CORRELATION_ID: Final = -1
@@ -33,28 +40,6 @@ MTU_ALLOWED: Final = (
     f"must be a multiple of {wire.FRAME_ALIGNMENT} "
     f"from {wire.MIN_MTU_LENGTH} to {wire.MAX_UDP_PAYLOAD_LENGTH}"
 )
-
-FindTagged = Callable[[int], TaggedPublication | None]
-
-_POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
-
-
-@frozen(slots=True)
-class StartPosition:
-    """The position at which a stream starts, if its URI sets one."""
-
-    initial_term_id: int
-    term_id: int
-    term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, at most the term length
-
-
-@frozen(slots=True)
-class UntetheredTimeouts:
-    """Durations of an untethered subscriber: at the window limit, lingering, and resting."""
-
-    window_limit_timeout_ns: int
-    linger_timeout_ns: int
-    resting_timeout_ns: int
 
 
 @frozen(slots=True, kw_only=True)
@@ -102,8 +87,8 @@ class PublicationParameters:
             )
         endpoint = EndpointParameters.parse(uri)
         _check_control_has_company(uri)
-        session_tag, tagged = _tagged_publication(uri, find_tagged)
-        session_id = tagged.session_id if tagged else _session_id(uri, session_tag)
+        session_tag, tagged = tagged_publication(uri, find_tagged)
+        session_id = tagged.session_id if tagged else untagged_session_id(uri, session_tag)
         entity_tag = uri.entity_tag
         linger_timeout_ns = uri.get_duration_ns("linger", defaults.linger_timeout_ns)
         term_length = _term_length(uri, tagged, defaults)
@@ -115,7 +100,7 @@ class PublicationParameters:
             # A prototype only holds the socket for later responses: nothing is ever offered to it.
             term_length = wire.TERM_MIN_LENGTH
             window_length = min(window_length, term_length // 2)
-        start = _start_position(uri, term_length)
+        start = StartPosition.parse(uri, term_length)
         params = cls(
             endpoint=endpoint,
             session_id=session_id,
@@ -135,12 +120,13 @@ class PublicationParameters:
             signal_eos=uri.get_bool("eos", True),
             spies_simulate_connection=uri.get_bool("ssc", defaults.spies_simulate_connection),
             response_correlation_id=_response_correlation_id(uri),
-            untethered=_untethered_timeouts(uri, defaults),
+            untethered=UntetheredTimeouts.parse(uri, defaults),
             is_response=is_response,
             flow_control=uri.get("fc"),
         )
         if compares_sockets:
-            check_mtu_fits_socket(uri, params, defaults)
+            sndbuf = SocketBuffer(endpoint.socket_sndbuf_length, defaults.socket_sndbuf_length)
+            check_mtu_fits_socket(uri, mtu, sndbuf)
         return params
 
 
@@ -185,16 +171,17 @@ class SubscriptionParameters:
             is_tether=uri.get_bool("tether", defaults.is_tether),
             is_rejoin=uri.get_bool("rejoin", defaults.is_rejoin),
             group=_group(uri, defaults),
-            session_id=_wanted_session_id(uri, find_tagged),
+            session_id=wanted_session_id(uri, find_tagged),
             initial_window_length=uri.get_size("rcv-wnd", defaults.initial_window_length),
             is_response=endpoint.is_response,
-            untethered=_untethered_timeouts(uri, defaults),
+            untethered=UntetheredTimeouts.parse(uri, defaults),
             group_tag=uri.get_int64("gtag", defaults.group_tag),
             nak_delay_ns=uri.get_duration_ns("nak-delay", None),
             congestion_control=uri.get("cc"),
         )
         if compares_sockets:
-            check_window_fits_socket(uri, params, defaults)
+            rcvbuf = SocketBuffer(endpoint.socket_rcvbuf_length, defaults.socket_rcvbuf_length)
+            check_window_fits_socket(uri, params.initial_window_length, rcvbuf)
         return params
 
 
@@ -204,37 +191,6 @@ def _check_control_has_company(uri: ChannelUri) -> None:
             f"'control' parameter requires that either 'endpoint' or 'control-mode' is specified, channel={uri}",
             ErrorCode.GENERIC_ERROR,
         )
-
-
-def _tagged_publication(
-    uri: ChannelUri, find_tagged: FindTagged | None
-) -> tuple[int | None, TaggedPublication | None]:
-    text = uri.get("session-id", "")
-    if not text.startswith("tag:"):
-        return None, None
-    try:
-        tag = values.parse_int64(text.removeprefix("tag:"))
-    except ConfigurationError:
-        raise uri.error(
-            f"could not parse session-id={text} as int64_t in URI due to",
-            f"after tag: {values.INT64_ALLOWED}",
-        ) from None
-    if find_tagged is None:
-        return tag, None
-    tagged = find_tagged(tag)
-    if tagged is None:
-        raise uri.error(f"session-id={text} must reference a network publication", "by its entity tag")
-    return tag, tagged
-
-
-def _wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | None:
-    # Unlike the reference, which resolves tags for publications only: a subscription may use the same tag.
-    session_tag, tagged = _tagged_publication(uri, find_tagged)
-    return tagged.session_id if tagged else _session_id(uri, session_tag)
-
-
-def _session_id(uri: ChannelUri, session_tag: int | None) -> int | None:
-    return None if session_tag is not None else uri.get_int32("session-id", None)
 
 
 def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: PublicationDefaults) -> int:
@@ -303,46 +259,6 @@ def _publication_window_length(
     return length
 
 
-def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
-    initial_term_id = uri.get_int32("init-term-id", None)
-    term_id = uri.get_int32("term-id", None)
-    missing = [key for key in _POSITION_KEYS if key not in uri]
-    if len(missing) == len(_POSITION_KEYS):
-        return None
-    if initial_term_id is None or term_id is None or missing:
-        raise uri.error(
-            f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set",
-            f"missing {' '.join(missing)}",
-        )
-    term_offset = _term_offset(uri)
-    # Term ids are int32 and wrap: the difference must not be negative as an int32.
-    if (term_id - initial_term_id) & 0x8000_0000:
-        raise uri.error(
-            f"Param difference greater than 2^31 - 1: init-term-id={initial_term_id} term-id={term_id}",
-            f"term-id must be at most 2^31 - 1 terms after init-term-id={initial_term_id}",
-        )
-    if not 0 <= term_offset <= term_length:
-        comparison = f"> term-length={term_length}" if term_offset > 0 else "< 0"
-        raise uri.error(
-            f"Param term-offset={term_offset} {comparison}",
-            f"must be from 0 to the term-length={term_length}",
-        )
-    if term_offset % wire.FRAME_ALIGNMENT:
-        raise uri.error(
-            f"Param term-offset={term_offset} must be multiple of FRAME_ALIGNMENT",
-            f"must be a multiple of {wire.FRAME_ALIGNMENT}",
-        )
-    return StartPosition(initial_term_id, term_id, term_offset)
-
-
-def _term_offset(uri: ChannelUri) -> int:
-    text = uri.get("term-offset", "")
-    try:
-        return values.parse_int64(text)
-    except ConfigurationError:
-        raise uri.error(f"could not parse term-offset={text} in URI", values.INT64_ALLOWED) from None
-
-
 def _response_correlation_id(uri: ChannelUri) -> int:
     if uri.get("response-correlation-id") == "prototype":
         return PROTOTYPE_CORRELATION_ID
@@ -359,89 +275,9 @@ def _response_correlation_id(uri: ChannelUri) -> int:
     return correlation_id
 
 
-def _untethered_timeouts(
-    uri: ChannelUri, defaults: PublicationDefaults | SubscriptionDefaults
-) -> UntetheredTimeouts:
-    window_limit_timeout_ns = uri.get_duration_ns(
-        "untethered-window-limit-timeout", defaults.untethered_window_limit_timeout_ns
-    )
-    linger_timeout_ns = uri.get_duration_ns("untethered-linger-timeout", 0)
-    if not linger_timeout_ns:
-        default_ns = defaults.untethered_linger_timeout_ns
-        linger_timeout_ns = window_limit_timeout_ns if default_ns is None else default_ns
-    resting_timeout_ns = uri.get_duration_ns(
-        "untethered-resting-timeout", defaults.untethered_resting_timeout_ns
-    )
-    return UntetheredTimeouts(window_limit_timeout_ns, linger_timeout_ns, resting_timeout_ns)
-
-
 def _group(uri: ChannelUri, defaults: SubscriptionDefaults) -> Inferable:
     text = uri.get("group")
     if text is None:
         return defaults.group
     # As in the reference: any text other than true and infer counts as false.
     return {"true": Inferable.TRUE, "infer": Inferable.INFER}.get(text, Inferable.FALSE)
-
-
-def check_mtu_fits_socket(
-    uri: ChannelUri,
-    params: PublicationParameters,
-    defaults: PublicationDefaults,
-    *,
-    existing: ChannelUri | None = None,
-    os_default_length: int = 0,
-) -> None:
-    """Raise ChannelUriError if the send buffer of the socket cannot hold a frame of the MTU.
-
-    `existing` is the URI that opened the endpoint, if there is one. `os_default_length` counts if neither URIs nor
-    settings have a length; with 0 nothing is checked then.
-    """
-    if uri.is_ipc:
-        return
-    existing_length = 0
-    if existing is not None:
-        existing_length = existing.get_size("so-sndbuf", 0) or defaults.socket_sndbuf_length
-    lengths = {
-        "endpoint": existing_length,
-        "channel": params.endpoint.socket_sndbuf_length,
-        "context": defaults.socket_sndbuf_length,
-        "os default": os_default_length,
-    }
-    where, length = next(((name, length) for name, length in lengths.items() if length), ("", 0))
-    if length and length < params.mtu:
-        raise ChannelUriError(
-            f"MTU greater than SO_SNDBUF for {where}: mtu={params.mtu} so-sndbuf={length} "
-            f"{_channels(uri, existing)}: mtu must be at most so-sndbuf",
-            ErrorCode.GENERIC_ERROR,
-        )
-
-
-def check_window_fits_socket(
-    uri: ChannelUri,
-    params: SubscriptionParameters,
-    defaults: SubscriptionDefaults,
-    *,
-    existing: ChannelUri | None = None,
-    os_default_length: int = 0,
-) -> None:
-    """Raise ChannelUriError if the receive buffer of the socket cannot hold the initial window.
-
-    The arguments are those of `check_mtu_fits_socket`.
-    """
-    if uri.is_ipc or uri.is_spy:
-        return
-    length = params.endpoint.socket_rcvbuf_length or defaults.socket_rcvbuf_length
-    limit = length or os_default_length
-    if limit and limit < params.initial_window_length:
-        # As the reference shows it: 0 stands for the length of the operating system.
-        shown = length or "0 (OS default)"
-        remedy = "so-rcvbuf" if length else f"the {limit} bytes that the operating system gives"
-        raise ChannelUriError(
-            f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={params.initial_window_length} "
-            f"so-rcvbuf={shown} {_channels(uri, existing)}: rcv-wnd must be at most {remedy}",
-            ErrorCode.GENERIC_ERROR,
-        )
-
-
-def _channels(uri: ChannelUri, existing: ChannelUri | None) -> str:
-    return f"channel={uri}" if existing is None else f"existingChannel={existing} channel={uri}"

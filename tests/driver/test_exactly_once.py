@@ -3,7 +3,7 @@
 import pytest
 
 from aeron_core.testing import DriverPair, Feed, SimulatedLink, Sink, make_messages
-from aeron_core.testing.network import Fate
+from aeron_core.testing.links import Fate
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"

@@ -8,7 +8,7 @@ import hashlib
 import pytest
 
 from aeron_core.testing import SimulatedLink, Simulation
-from aeron_core.testing.network import Fate
+from aeron_core.testing.links import Fate
 from aeron_core.testing.pair import MS, US, S
 
 DRIVERS, EACH = 10, 10

@@ -13,11 +13,11 @@ from aeron_core.uri.defaults import (
 from aeron_core.uri.parameters import (
     PROTOTYPE_CORRELATION_ID,
     PublicationParameters,
-    StartPosition,
     SubscriptionParameters,
-    UntetheredTimeouts,
-    check_mtu_fits_socket,
 )
+from aeron_core.uri.socket_buffers import SocketBuffer, check_mtu_fits_socket
+from aeron_core.uri.start_position import StartPosition
+from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 UDP = "aeron:udp?endpoint=localhost:20121"
 SECOND_NS = 1_000_000_000
@@ -275,7 +275,11 @@ def test_mtu_is_compared_with_the_first_length_that_is_set(existing, own, defaul
 
     with pytest.raises(ChannelUriError, match=f"SO_SNDBUF for {text} existingChannel="):
         check_mtu_fits_socket(
-            uri, params, defaults, existing=ChannelUri.parse(UDP + existing), os_default_length=4096
+            uri,
+            params.mtu,
+            SocketBuffer(
+                params.endpoint.socket_sndbuf_length, default, ChannelUri.parse(UDP + existing), 4096
+            ),
         )
 
 

@@ -18,8 +18,9 @@ from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.errors import ClosedError, DriverTimeoutError, NotConnectedError
+from aeron_core.shipping.confirmed_position import confirmed_position
 from aeron_core.shipping.driver_errors import DriverErrors
-from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
+from aeron_core.shipping.shipper import Shipper, ShipperParams
 
 #: Pause while there is no work. Invented: short for a user, and negligible load for a processor.
 _PAUSE_S: Final = 0.01

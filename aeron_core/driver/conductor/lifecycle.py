@@ -10,8 +10,6 @@ past that position.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +18,7 @@ from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -28,42 +27,11 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.agent_proxy import Linked
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
-    from aeron_core.uri.parameters import UntetheredTimeouts
+    from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 
 _Lifecycle = TypeVar("_Lifecycle", bound="StreamLifecycle")
-
-
-class TetherState(Enum):
-    """States of an untethered subscriber of one stream; only an ACTIVE one limits its publisher.
-
-        ACTIVE ──at the limit for too long──► LINGER (unavailable) ──► RESTING ──► ACTIVE (available again)
-                                                 └──rejoin=false──► (unlinked)
-
-    Source: aeron_driver_common.h, aeron_subscription_tether_state_t.
-    """
-
-    ACTIVE = "active"
-    LINGER = "linger"
-    RESTING = "resting"
-
-
-@dataclass
-class Tether:
-    """State of one untethered subscriber; while it is ACTIVE, `since_ns` is when it last was past the limit."""
-
-    since_ns: int
-    state: TetherState = TetherState.ACTIVE
-
-    def enter(self, state: TetherState, now_ns: int) -> None:
-        """Enter another state."""
-        self.state = state
-        self.since_ns = now_ns
-
-    def has_lasted(self, duration_ns: int, now_ns: int) -> bool:
-        """Return whether more than `duration_ns` has passed since `since_ns`."""
-        return now_ns > self.since_ns + duration_ns
 
 
 class StreamLifecycle(ABC):

@@ -32,8 +32,6 @@ Not here: channel URIs (`MediaTransportConformance`), and features of a single p
 
 from __future__ import annotations
 
-import contextlib
-import os
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -41,14 +39,13 @@ from typing import Final
 from aeron_core.errors import RegistrationError
 from aeron_core.logbuffer import results
 from aeron_core.testing.conformance.connection_lab import ConnectionLab, ConnectionMedium, WirePeer
+from aeron_core.testing.conformance.open_descriptors import assert_released, open_descriptors
 from aeron_core.testing.pair import MS, S
 
 #: More than a channel with short terms may buffer, so that back pressure must occur.
 _FLOOD_LENGTH: Final = 4 * 1024 * 1024
 #: Rounds of 10 ms in which a publication takes nothing more, until it counts as blocked.
 _STALLED_ROUNDS: Final = 20
-#: Seconds that an endpoint without streams may linger.
-_RELEASE_S: Final = 30
 #: Some media take JSON objects only.
 _BODY: Final = b'{"message":"%s"}' % (b"0123456789abcdef" * 256)
 
@@ -262,7 +259,7 @@ class ConnectionMediumConformance(ConnectionMedium):
     def test_closing_releases_the_address_the_connections_and_all_descriptors(self, tmp_path: Path) -> None:
         """Peers see the end, and the same channel can be opened again at once."""
         with ConnectionLab(tmp_path, self) as lab:
-            before = _open_descriptors()
+            before = open_descriptors()
             for _ in range(2):
                 subscription = lab.subscribe(self.listening)
                 peer = lab.dial()
@@ -270,13 +267,13 @@ class ConnectionMediumConformance(ConnectionMedium):
                 lab.until(lambda: lab.received == [b"hello"])
                 subscription.close()
                 lab.until(partial(_is_closed, peer))
-                _assert_released(lab, before)
+                assert_released(lab, before)
                 lab.received.clear()
 
     def test_closing_a_publication_ends_its_connection(self, tmp_path: Path) -> None:
         """Messages offered before are delivered first."""
         with ConnectionLab(tmp_path, self) as lab:
-            before = _open_descriptors()
+            before = open_descriptors()
             lab.serve()
             publication = lab.publish()
             peer = lab.accept()
@@ -284,7 +281,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             publication.close()
             lab.until(lambda: lab.read(peer) == [b'{"last":1}'])
             lab.until(lambda: peer.is_closed)
-            _assert_released(lab, before)
+            assert_released(lab, before)
 
 
 def _numbered(number: int) -> bytes:
@@ -293,23 +290,3 @@ def _numbered(number: int) -> bytes:
 
 def _is_closed(peer: WirePeer) -> bool:
     return peer.is_closed
-
-
-def _open_descriptors() -> dict[int, str]:
-    found = {}
-    for name in os.listdir("/proc/self/fd"):
-        # The descriptor of the listing itself is closed by now.
-        with contextlib.suppress(FileNotFoundError):
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    return found
-
-
-def _assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
-    for _ in range(_RELEASE_S):
-        kept = {
-            number: target for number, target in _open_descriptors().items() if before.get(number) != target
-        }
-        if not kept:
-            return
-        lab.run(1 * S)
-    raise AssertionError(f"still open after {_RELEASE_S} s: {kept}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aeron_core.testing.network import SimulatedLink
+from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
 SIZE = 50

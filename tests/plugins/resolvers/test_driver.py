@@ -11,7 +11,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ConfigurationError, ErrorCode, RegistrationError
 from aeron_core.spi import NameResolverParams
 from aeron_core.spi.media import DatagramOptions
-from aeron_core.testing.network import SimulatedLink
+from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
 

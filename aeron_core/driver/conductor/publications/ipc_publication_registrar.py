@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
-    from aeron_core.uri.parameters import FindTagged
+    from aeron_core.uri.session_ids import FindTagged
 
 
 class IpcPublicationRegistrar(PublicationRegistrar):

@@ -25,7 +25,8 @@ from aeron_core.driver.conductor.publications.publication_request import Publica
 from aeron_core.driver.conductor.stream_storage import StreamStorage
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.socket_lengths import os_default_sndbuf_length
-from aeron_core.uri.parameters import PublicationParameters, check_mtu_fits_socket
+from aeron_core.uri.parameters import PublicationParameters
+from aeron_core.uri.socket_buffers import SocketBuffer, check_mtu_fits_socket
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
@@ -108,14 +109,14 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     ) -> None:
         settings = self.context.settings
         if transport.has_datagrams:
-            check_mtu_fits_socket(
-                channel.uri,
-                params,
-                settings.publication_defaults,
+            sndbuf = SocketBuffer(
+                params.endpoint.socket_sndbuf_length,
+                settings.publication_defaults.socket_sndbuf_length,
                 existing=None if endpoint is None else endpoint.channel.uri,
                 # A frame that exceeds the send buffer of the socket could never be sent.
                 os_default_length=os_default_sndbuf_length(),
             )
+            check_mtu_fits_socket(channel.uri, params.mtu, sndbuf)
         if endpoint is not None:
             check_socket_lengths(
                 channel,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
     from aeron_core.driver.sender.sending_publication import SendingPublication
-    from aeron_core.uri.parameters import UntetheredTimeouts
+    from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 
 class PublicationLifecycle(StreamLifecycle):

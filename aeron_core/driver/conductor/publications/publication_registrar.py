@@ -10,7 +10,9 @@ from aeron_core._native import wire
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
-from aeron_core.uri.parameters import FindTagged, PublicationParameters, StartPosition
+from aeron_core.uri.parameters import PublicationParameters
+from aeron_core.uri.session_ids import FindTagged
+from aeron_core.uri.start_position import StartPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.receiver.image_connections import ImageConnection
     from aeron_core.driver.receiver.publication_image import PublicationImage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
-    from aeron_core.uri.parameters import UntetheredTimeouts
+    from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
 #: Status messages with the EOS flag before an image lingers. Source: AERON_IMAGE_SM_EOS_MULTIPLE.
 EOS_STATUS_MESSAGES: Final = 5

@@ -8,7 +8,7 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import check_socket_
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.parameters import check_window_fits_socket
+from aeron_core.uri.socket_buffers import SocketBuffer, check_window_fits_socket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,13 +53,13 @@ def check_window(
     existing: ChannelUri | None = None,
 ) -> None:
     """Raise ChannelUriError if the window is longer than the socket's receive buffer."""
-    check_window_fits_socket(
-        channel.uri,
-        params,
-        settings.subscription_defaults,
+    rcvbuf = SocketBuffer(
+        params.endpoint.socket_rcvbuf_length,
+        settings.subscription_defaults.socket_rcvbuf_length,
         existing=existing,
         os_default_length=os_default_rcvbuf_length(),
     )
+    check_window_fits_socket(channel.uri, params.initial_window_length, rcvbuf)
 
 
 def check_clash(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.uri.channel_uri import ChannelUri
-    from aeron_core.uri.parameters import FindTagged
+    from aeron_core.uri.session_ids import FindTagged
 
 
 class SubscriptionRegistrar:

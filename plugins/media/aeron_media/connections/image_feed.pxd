@@ -4,10 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from aeron_core._native cimport frames, positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
-from aeron_media._native cimport limits
+from aeron_media.connections.feed_streams cimport FeedStreams
 
 
 @cython.final
@@ -23,36 +22,17 @@ cdef class ImageFeed:
     cdef int32_t _term_length
     cdef int32_t _bits
     cdef int32_t _max_payload_length
-    cdef int32_t _window_length
-    cdef int64_t _limit                       # lowest limit of all streams
-    cdef AtomicBuffer _wanted                 # stream ids, int32 each
-    cdef AtomicBuffer _stream_ids             # stream ids in use, int32 each
-    cdef AtomicBuffer _limits                 # limit of each stream, int64; NO_POSITION while it has no image
-    cdef int32_t _count                       # number of streams
-    cdef bint _had_stream                     # an image existed at some time
+    cdef int32_t _initial_term_id
+    cdef FeedStreams _streams
+    cdef AtomicBuffer _stream_ids             # of `_streams`
     cdef AtomicBuffer _behind                 # saved bytes that follow a message in a foreign buffer
     cdef SocketAddress _source
-    cdef Setup _setup
     cdef ReceiveChannelEndpoint _endpoint
     cdef ReceiveDispatcher _dispatcher
-    cdef int64_t _time_of_last_setup_ns
     cdef int64_t _time_of_last_send_ns
-    cdef int64_t _refresh_ns
-    cdef int64_t _join_deadline_ns            # until then, streams that join delay the others
 
     cdef int32_t begin(self, int32_t session_id, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t work(self, int64_t now_ns) except -1 nogil
-    @cython.locals(count=int32_t, stream_id=int32_t, index=int32_t)
-    cdef int32_t _refresh(self, int64_t now_ns) except -1 nogil
-    @cython.locals(index=int32_t)
-    cdef int32_t _give_up_joining(self, int64_t now_ns) except -1 nogil
-    @cython.locals(index=int32_t)
-    cdef int32_t _index_of(self, int32_t stream_id) except -1 nogil
-    @cython.locals(last=int32_t)
-    cdef int32_t _forget(self, int32_t index) except -1 nogil
-    @cython.locals(lowest=int64_t, index=int32_t)
-    cdef int32_t _update_limit(self) except -1 nogil
-    @cython.locals(index=int32_t, position=int64_t, window=int64_t)
     cdef int32_t on_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
     cdef bint has_begun(self) noexcept nogil
     cdef bint has_room(self, int32_t length) except -1 nogil
@@ -94,10 +74,8 @@ cdef class ImageFeed:
     cdef int32_t _pass_on(self, AtomicBuffer buffer, int64_t offset, int64_t length, int64_t now_ns) except -1 nogil
     @cython.locals(end=int64_t)
     cdef int32_t _readdress(self, AtomicBuffer buffer, int64_t offset, int64_t length, int32_t stream_id) except -1 nogil
-    @cython.locals(lowest=int64_t, index=int32_t, position=int64_t)
+    @cython.locals(consumed=int64_t)
     cdef int64_t consumed_position(self) except? -1 nogil
     cdef int32_t end(self, int64_t now_ns) except -1 nogil
-    @cython.locals(index=int32_t)
-    cdef int32_t _send_setups(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _send_heartbeats(self, uint8_t flags, int64_t now_ns) except -1 nogil

@@ -4,7 +4,7 @@ A protocol without stream ids delivers the same messages to each stream that has
 position in all of them. Towards the driver the feed acts as an Aeron sender: it sends SETUP frames until the image
 exists, DATA frames up to the limit of status messages, heartbeats, and an end of stream.
 
-Not here: the connection, and the format of messages.
+Not here: the connection, the format of messages, and which streams there are (`feed_streams`).
 Invariant: a message that `offer` accepted is in the log buffers after the next `flush`, or the feed is broken.
 """
 
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import frames, positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.protocol.frames.setup import Setup
-from aeron_media._native import limits
+from aeron_media.connections.feed_streams import FeedStreams
 from aeron_media.connections.image_keys import longest_message
 
 if TYPE_CHECKING:
@@ -36,21 +35,17 @@ class ImageFeed:
         self._term_length = term_length
         self._bits = positions.position_bits_to_shift(term_length)
         self._max_payload_length = mtu - wire.DATA_HEADER_LENGTH
-        self._window_length = window_length
         self.max_message_length = longest_message(term_length, mtu, window_length or None)
-        self._wanted = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
-        self._stream_ids = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
-        self._limits = AtomicBuffer.allocate(limits.MAX_STREAMS * 8)
         self._behind = AtomicBuffer.allocate(wire.FRAME_ALIGNMENT)
         self._source = SocketAddress()
-        self._setup = Setup()
-        self._setup.term_length = term_length
-        self._setup.mtu = mtu
+        self._streams = FeedStreams(self._source, term_length, mtu, window_length)
+        self._stream_ids = self._streams.ids
 
     def bind(self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher) -> None:
         """Set the endpoint and the dispatcher of the images. Call this first."""
         self._endpoint = endpoint
         self._dispatcher = dispatcher
+        self._streams.bind(endpoint, dispatcher)
 
     def begin(self, session_id: int, source: SocketAddress, now_ns: int) -> int:
         """Start the session of a new peer at `source`. Return 0."""
@@ -59,114 +54,37 @@ class ImageFeed:
         self.position = 0
         self._packet_position = 0
         self._packet_length = 0
-        self._count = 0
-        # Nothing fits before each stream has an image, which shows in its first status message.
-        self._limit = wire.NO_POSITION
         self.is_broken = False
-        self._had_stream = False
         # Any initial term id is valid; the session id serves as one.
-        self._setup.initial_term_id = session_id
-        self._setup.session_id = session_id
-        # In the past: the first SETUP is due at once.
-        self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
+        self._initial_term_id = session_id
         self._time_of_last_send_ns = now_ns
-        self._refresh_ns = now_ns
-        return 0
+        return self._streams.begin(session_id, self._initial_term_id, now_ns)
 
     def work(self, now_ns: int) -> int:
         """Do timed work: find new streams, send SETUP frames and heartbeats. Return 0."""
-        if now_ns >= self._refresh_ns:
-            self._refresh(now_ns)
-        if self._had_stream and self._limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
-            self._give_up_joining(now_ns)
-        if now_ns > self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
-            self._send_setups(now_ns)
+        if self._streams.is_refresh_due(now_ns):
+            # Detects that all images are gone even while the peer sends nothing.
+            self.consumed_position()
+            self._streams.refresh(now_ns)
+        # A new image joins after the last flush: the frames in the packet are its first ones.
+        self._streams.work(self._packet_position, now_ns)
         # The conductor removes an image that receives nothing for the liveness timeout: a silent peer needs
         # heartbeats.
         if now_ns > self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS:
             self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED, now_ns)
         return 0
 
-    def _refresh(self, now_ns: int) -> int:
-        self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
-        # Detects that all images are gone even while the peer sends nothing.
-        self.consumed_position()
-        count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
-        for index in range(count):
-            stream_id = self._wanted.get_i32(index * 4)
-            if self._index_of(stream_id) < 0 and self._count < limits.MAX_STREAMS:
-                self._stream_ids.put_i32(self._count * 4, stream_id)
-                self._limits.put_i64(self._count * 8, wire.NO_POSITION)
-                self._count += 1
-                # Its SETUP is due. No stream receives data until the new one has joined at the same position.
-                self._limit = wire.NO_POSITION
-                self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
-                self._join_deadline_ns = now_ns + limits.JOIN_TIMEOUT_NS
-        return 0
-
-    def _give_up_joining(self, now_ns: int) -> int:
-        index = 0
-        while index < self._count:
-            if self._limits.get_i64(index * 8) == wire.NO_POSITION:
-                self._forget(index)
-            else:
-                index += 1
-        # A stream that fails to join delays the others: retry rarely if there are others.
-        self._refresh_ns = now_ns + (
-            limits.RETRY_INTERVAL_NS if self._count > 0 else limits.REFRESH_INTERVAL_NS
-        )
-        return 0
-
-    def _index_of(self, stream_id: int) -> int:
-        for index in range(self._count):
-            if self._stream_ids.get_i32(index * 4) == stream_id:
-                return index
-        return limits.NO_INDEX
-
-    def _forget(self, index: int) -> int:
-        last = self._count - 1
-        # The order of streams does not matter: the last one takes the free entry.
-        self._stream_ids.put_i32(index * 4, self._stream_ids.get_i32(last * 4))
-        self._limits.put_i64(index * 8, self._limits.get_i64(last * 8))
-        self._count = last
-        return self._update_limit()
-
-    def _update_limit(self) -> int:
-        if self._count == 0:
-            self._limit = wire.NO_POSITION
-            return 0
-        # All streams have the same position, so the slowest one holds back the peer.
-        lowest = self._limits.get_i64(0)
-        for index in range(1, self._count):
-            lowest = min(lowest, self._limits.get_i64(index * 8))
-        self._limit = lowest
-        return 0
-
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
         """Update the limit of an image from a status message; return 0."""
-        index = self._index_of(sm.stream_id)
-        if index < 0:
-            return 0
-        if sm.flags & wire.SM_FLAG_SEND_SETUP:
-            # A request for a SETUP: send one in the next `work`, without waiting for the interval.
-            self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
-            return 0
-        position = sm.position(self._setup.initial_term_id, self._bits)
-        # An image accepts half a term beyond the position of its last status message, whatever window it reports.
-        window = self._term_length >> 1
-        if self._window_length > 0:
-            window = min(sm.receiver_window, window)
-        self._limits.put_i64(index * 8, position + window)
-        self._had_stream = True
-        return self._update_limit()
+        return self._streams.on_status_message(sm, now_ns)
 
     def has_begun(self) -> bool:
         """Return whether there has ever been an image."""
-        return self._had_stream
+        return self._streams.had_stream
 
     def has_room(self, length: int) -> bool:
         """Return whether a message of `length` bytes fits now."""
-        return self.position + self._required(length) <= self._limit
+        return self.position + self._required(length) <= self._streams.limit
 
     def _required(self, length: int) -> int:
         framed = self._framed_length(length)
@@ -291,7 +209,7 @@ class ImageFeed:
         reserved_value: int,
     ) -> int:
         term_offset = positions.compute_term_offset(self.position, self._bits)
-        term_id = positions.compute_term_id(self.position, self._bits, self._setup.initial_term_id)
+        term_id = positions.compute_term_id(self.position, self._bits, self._initial_term_id)
         return frames.begin_frame(
             buffer,
             offset,
@@ -318,7 +236,7 @@ class ImageFeed:
         """Deliver frames that end at `position` to all streams; return 0."""
         self._time_of_last_send_ns = now_ns
         index = 0
-        while index < self._count:
+        while index < self._streams.count:
             if index > 0:
                 # The frames were written for the first stream; all streams have the same positions.
                 self._readdress(buffer, offset, length, self._stream_ids.get_i32(index * 4))
@@ -327,9 +245,9 @@ class ImageFeed:
                 index += 1
             else:
                 # Its image is gone; a later subscriber gets a new one.
-                self._forget(index)
+                self._streams.remove(index)
         self._packet_position = self.position
-        if self._count == 0:
+        if self._streams.count == 0:
             self.is_broken = True
         return 0
 
@@ -345,43 +263,15 @@ class ImageFeed:
 
     def consumed_position(self) -> int:
         """Return the position that all subscribers of all streams have consumed, `wire.NO_POSITION` without any."""
-        lowest = self.position
-        index = 0
-        while index < self._count:
-            position = self._dispatcher.consumed_position(
-                self.session_id, self._stream_ids.get_i32(index * 4)
-            )
-            if position != wire.NO_POSITION:
-                lowest = min(lowest, position)
-                index += 1
-            elif self._limits.get_i64(index * 8) == wire.NO_POSITION:
-                # Its image does not exist yet: it will join at the current position.
-                index += 1
-            else:
-                self._forget(index)
-        if self._had_stream and self._count == 0:
+        consumed = self._streams.consumed_position(self.position)
+        if consumed == wire.NO_POSITION:
             self.is_broken = True
-            return wire.NO_POSITION
-        return lowest
+        return consumed
 
     def end(self, now_ns: int) -> int:
         """Send the end of stream; return 0."""
         self.flush(now_ns)
         return self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED | wire.DATA_FLAG_EOS, now_ns)
-
-    def _send_setups(self, now_ns: int) -> int:
-        self._time_of_last_setup_ns = now_ns
-        # A new image joins after the last flush: the frames in the packet are its first ones.
-        self._setup.active_term_id = positions.compute_term_id(
-            self._packet_position, self._bits, self._setup.initial_term_id
-        )
-        self._setup.term_offset = positions.compute_term_offset(self._packet_position, self._bits)
-        for index in range(self._count):
-            # Only for streams without an image; the others would ignore it.
-            if self._limits.get_i64(index * 8) == wire.NO_POSITION:
-                self._setup.stream_id = self._stream_ids.get_i32(index * 4)
-                self._dispatcher.on_setup(self._endpoint, self._setup, self._source, now_ns)
-        return 0
 
     def _send_heartbeats(self, flags: int, now_ns: int) -> int:
         self._time_of_last_send_ns = now_ns
@@ -389,7 +279,7 @@ class ImageFeed:
             # The packet holds frames that are about to be flushed, which makes a heartbeat unnecessary.
             return 0
         self._put_header(self._packet, 0, 0, flags, wire.TYPE_DATA, 0)
-        for index in range(self._count):
+        for index in range(self._streams.count):
             self._packet.put_i32(wire.DATA_STREAM_ID_OFFSET, self._stream_ids.get_i32(index * 4))
             self._dispatcher.on_data(
                 self._endpoint, self._packet, 0, wire.DATA_HEADER_LENGTH, self._source, now_ns

@@ -10,18 +10,11 @@ from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
 from aeron_media._native.destination_table cimport FanOut
 from aeron_core._native.pointers cimport PointerMap, pair_key
-from aeron_core.protocol.frames.error cimport ErrorFrame
-from aeron_core.protocol.frames.header cimport validate
-from aeron_core.protocol.frames.nak cimport Nak
-from aeron_core.protocol.frames.response_setup cimport ResponseSetup
-from aeron_core.protocol.frames.rttm cimport Rttm
-from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.udp.destinations cimport Destinations
 from aeron_media.fault_slot cimport FaultSlot
-from aeron_media.udp.incoming_loss cimport IncomingLoss
-from aeron_media.udp.loss cimport LossGenerator
 from aeron_media.udp.lossy_sender cimport LossySender
+from aeron_media.udp.receiver_feedback cimport ReceiverFeedback
 from aeron_media.udp.response_receivers cimport ResponseReceivers
 
 
@@ -36,46 +29,21 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     # Next value; owned by the sender while `_has_new_remote` is set, otherwise by the conductor.
     cdef SocketAddress _new_remote
     cdef AtomicLong _has_new_remote
-    cdef SocketAddress _source              # source of the current packet
-    cdef ReceiveBatch _received             # received control frames
+    cdef ReceiverFeedback _feedback
+    cdef ReceiveBatch _received             # of `_feedback`
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
     cdef bint _answers                      # response channel: each stream goes to the receiver that requested it
     cdef ResponseReceivers _receivers
-    cdef StatusMessage _sm                  # reused to decode frames
-    cdef Nak _nak
-    cdef ErrorFrame _error
-    cdef Rttm _rttm
-    cdef ResponseSetup _response_setup
     cdef LossySender _lossy                 # deliberate loss, for tests
-    cdef LossGenerator _control_loss
     cdef bint _loses_data
-    cdef bint _loses_control
-    cdef IncomingLoss _incoming_loss        # deliberate loss, for tests
     cdef Clock _clock
     cdef bint _stamps                       # writes the send time into data
     cdef int32_t _stamp_offset              # offset in the payload, or that of the reserved value
     cdef FaultSlot _faults
     cdef AtomicCounter _bytes_sent
-    cdef AtomicCounter _invalid_packets     # shared with the receiver: changed by atomic addition only
-    cdef AtomicCounter _status_messages_received
-    cdef AtomicCounter _naks_received
-    cdef AtomicCounter _error_frames_received
 
     @cython.locals(count=int32_t, turn=int32_t, is_sent=bint)
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
-    @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t, frames=int32_t)
-    cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil
-    @cython.locals(frame_type=int32_t)
-    cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
-    cdef int32_t _on_status_message(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
-    cdef int32_t _on_nak(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
-    @cython.locals(destination_id=int64_t)
-    cdef int32_t _on_error(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
-    cdef int32_t _on_rare(
-        self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns
-    ) except -1 nogil
-    cdef bint _is_lost(self, int64_t offset, int32_t length) except -1 nogil
-    cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

@@ -11,7 +11,7 @@ peer. While CLOSING and WAITING the connection therefore keeps reading and drops
 Back pressure: at most one read is held per direction, and nothing is read until that is passed on. A half close is
 relayed in its direction: the end of the session on the wire, a shutdown on the pair.
 
-Not here: the protocol (`session`), and waiting for the sockets (`relay_thread`).
+Not here: the protocol (`session`), the socket pair (`agent_side`), and waiting for the sockets (`relay_thread`).
 Invariant: a socket that has hung up is no longer watched, because epoll would report it endlessly. Its unread bytes are
 read turn by turn (`is_unread`).
 """
@@ -27,6 +27,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
+from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.relay.params import RelayParams
 from aeron_media.connections.relay.session import Session, SessionError
@@ -42,7 +43,6 @@ READS_PER_TURN: Final = 16
 CLOSING_LIMIT_S: Final = 5.0
 #: SO_LINGER of 0 s: close discards unsent data and sends a reset.
 _ABORTS: Final = struct.pack("ii", 1, 0)
-_HANGS: Final = select.EPOLLHUP | select.EPOLLERR
 
 
 class Phase(enum.Enum):
@@ -71,11 +71,7 @@ class RelayedConnection:
         params: RelayParams,
     ) -> None:
         self.wire = wire
-        self.plain = plain
-        #: The agent's end of a pair that was created here, until it is handed over.
-        self.agent_end: socket.socket | None = None
-        #: Inode of the agent's end, 0 until it is known.
-        self.agent_inode = 0
+        self.agent = AgentSide(plain)
         self.peer = peer
         #: When the connection is given up; None without a limit.
         self.deadline: float | None = None
@@ -87,12 +83,10 @@ class RelayedConnection:
         #: There may be more to read from a wire that has hung up, which epoll does not report again.
         self.is_unread = False
         self._to_wire = memoryview(b"")
-        self._to_plain = memoryview(b"")
         self._has_received = False
         # Bytes have arrived since the last check of an incomplete message.
         self._has_progress = False
         self._peer_has_ended = False
-        self._agent_has_ended = False
         self._has_sent_end = False
         # The session has failed: received bytes are dropped.
         self._has_failed = False
@@ -105,17 +99,17 @@ class RelayedConnection:
             return select.EPOLLOUT
         wanted = select.EPOLLOUT if self._to_wire else 0
         # Unread bytes stay in the kernel, which closes the TCP window: the peer is held back.
-        is_full = self.phase is Phase.RELAYING and self._to_plain
+        is_full = self.phase is Phase.RELAYING and self.agent.unsent
         if not is_full and not self._peer_has_ended:
             wanted |= select.EPOLLIN
         return wanted
 
-    def plain_events(self) -> int:
-        """Return the epoll events of `plain` to wait for; hang-ups are always reported."""
+    def agent_events(self) -> int:
+        """Return the epoll events of the agent's socket to wait for; hang-ups are always reported."""
         if self.phase is not Phase.RELAYING:
             return 0
-        wanted = select.EPOLLOUT if self._to_plain else 0
-        if not self._agent_has_ended and not self._to_wire:
+        wanted = select.EPOLLOUT if self.agent.unsent else 0
+        if not self.agent.has_ended and not self._to_wire:
             wanted |= select.EPOLLIN
         return wanted
 
@@ -148,7 +142,7 @@ class RelayedConnection:
             self._faults.keep(f"internal error: {error!r}", self.peer)
             self._fail(errno.EIO)
 
-    def on_plain_hangs(self, now: float) -> None:
+    def on_agent_hangs(self, now: float) -> None:
         """React to the agent closing its end: deliver what it sent before, then close."""
         if self.phase is Phase.RELAYING:
             self.phase = Phase.CLOSING
@@ -179,9 +173,8 @@ class RelayedConnection:
     def close(self) -> None:
         """Close all sockets."""
         self.phase = Phase.DONE
-        for sock in (self.wire, self.plain, self.agent_end):
-            if sock is not None:
-                sock.close()
+        self.wire.close()
+        self.agent.close()
 
     def _connect(self) -> None:
         # Writable: the connection attempt has ended, and SO_ERROR is its result.
@@ -209,26 +202,20 @@ class RelayedConnection:
         self._send()
         self.deadline = None
         self.phase = Phase.RELAYING
-        if self.plain is not None:
-            # The agent that dialed waits for this byte: 0 for a connection, otherwise an error number.
-            self.plain.send(b"\0")
-        else:
-            # Only now: an agent gets no connection whose handshake may still fail.
-            self.plain, self.agent_end = socket.socketpair()
-            self.plain.setblocking(False)
+        self.agent.connect()
 
     def _relay_inbound(self) -> None:
         reads = 0
         while not self._peer_has_ended:
-            if not self._send_plain():
+            if not self.agent.send():
                 return
             data = self._session.read(CHUNK_LENGTH)
             if data:
-                self._to_plain = memoryview(data)
+                self.agent.unsent = memoryview(data)
             elif data is not None:
                 # A half close: the agent may still send.
                 self._peer_has_ended = True
-                self._shut_down_plain()
+                self.agent.shut_down(socket.SHUT_WR)
             else:
                 # Leave the rest to the next turn. While the wire is watched, epoll reports it again.
                 if reads == self._session.reads_per_turn:
@@ -242,7 +229,7 @@ class RelayedConnection:
                 self._session.feed(received)
 
     def _update_message_deadline(self, now: float) -> None:
-        if self._session.held_length == 0 or self._to_plain:
+        if self._session.held_length == 0 or self.agent.unsent:
             # No incomplete message, or the peer is held back by this end.
             self.deadline = None
         elif self._has_progress or self.deadline is None:
@@ -277,7 +264,7 @@ class RelayedConnection:
     def _relay_outbound(self) -> None:
         reads = 0
         while self._send():
-            if self._agent_has_ended:
+            if self.agent.has_ended:
                 if not self._has_sent_end:
                     # The session may be unable to end while it has unread bytes. When CLOSING these are
                     # of no use any more.
@@ -292,19 +279,14 @@ class RelayedConnection:
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
                 return
             reads += 1
-            assert self.plain is not None
-            try:
-                data = self.plain.recv(CHUNK_LENGTH)
-            except BlockingIOError:
+            data = self.agent.receive(CHUNK_LENGTH)
+            if data is None:
                 return
-            except ConnectionResetError:
-                # The agent closed with unread bytes; everything that it sent was read before.
-                data = b""
             if data:
                 # Nothing more is read from the agent until this was sent: memory stays bounded.
                 self._session.write(data)
             else:
-                self._agent_has_ended = True
+                self.agent.has_ended = True
 
     # Sockets
 
@@ -326,34 +308,14 @@ class RelayedConnection:
         except BlockingIOError:
             return None
 
-    def _send_plain(self) -> bool:
-        assert self.plain is not None
-        while self._to_plain:
-            try:
-                self._to_plain = self._to_plain[self.plain.send(self._to_plain) :]
-            except BlockingIOError:
-                return False
-            except (BrokenPipeError, ConnectionResetError):
-                # The agent has closed its end, which epoll reports.
-                return False
-        return True
-
-    def _shut_down_plain(self) -> None:
-        assert self.plain is not None
-        # Fails if the agent has closed its end.
-        with contextlib.suppress(OSError):
-            self.plain.shutdown(socket.SHUT_WR)
-
     def _refuse(self, error: SessionError, now: float) -> None:
         """Log a session error, and send its alert to the peer if possible."""
         self._faults.keep(str(error), self.peer, error.kind)
         self._has_failed = True
-        if self.plain is not None:
-            # Fails if the agent has closed its end.
-            with contextlib.suppress(OSError):
-                if self.phase is Phase.HANDSHAKE:
-                    self.plain.send(bytes([errno.EPROTO]))
-                self.plain.shutdown(socket.SHUT_RDWR)
+        if self.agent.socket is not None:
+            if self.phase is Phase.HANDSHAKE:
+                self.agent.report(errno.EPROTO)
+            self.agent.shut_down(socket.SHUT_RDWR)
         # Not closed yet: with unread bytes the kernel would send a reset, and the peer might lose the
         # alert.
         self.phase = Phase.WAITING
@@ -373,16 +335,8 @@ class RelayedConnection:
             self.wire.shutdown(socket.SHUT_WR)
 
     def _fail(self, code: int) -> None:
-        if self.phase in (Phase.CONNECTING, Phase.HANDSHAKE) and self.plain is not None:
-            # Fails if the agent has closed its end.
-            with contextlib.suppress(OSError):
-                # One byte: an errno from 1 to 255.
-                self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
+        if self.phase in (Phase.CONNECTING, Phase.HANDSHAKE) and self.agent.socket is not None:
+            self.agent.report(code)
         else:
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
-
-
-def hangs(events: int) -> bool:
-    """Return whether epoll events report a hang-up or an error."""
-    return bool(events & _HANGS)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+from typing import Final
+
+_HANGS: Final = select.EPOLLHUP | select.EPOLLERR
 
 
 class Watches:
@@ -38,3 +41,8 @@ class Watches:
     def close(self) -> None:
         """Close the set; the sockets stay open."""
         self._epoll.close()
+
+
+def hangs(events: int) -> bool:
+    """Return whether epoll events report a hang-up or an error."""
+    return bool(events & _HANGS)

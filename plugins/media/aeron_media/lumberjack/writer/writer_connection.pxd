@@ -3,16 +3,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from aeron_core._native cimport connections
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.connections cimport ByteConnection
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_media.lumberjack._native cimport bounds, end_reasons, faults, phases, sentinels, wire
+from aeron_media.lumberjack._native cimport bounds, end_reasons, faults, phases, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.codec.acks cimport AckParser
-from aeron_media.lumberjack.writer.message_encoder cimport MessageEncoder
 from aeron_media.lumberjack.writer.reconnect_backoff cimport ReconnectBackoff
 from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
+from aeron_media.lumberjack.writer.window_builder cimport WindowBuilder
 from aeron_media.lumberjack.writer.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
 from aeron_media.fault_slot cimport FaultSlot
@@ -36,22 +35,18 @@ cdef class WriterConnection:
     cdef int64_t _owner
     cdef WriterCounters _counters
     cdef FaultSlot _ends
-    cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
-    cdef MessageEncoder _messages
+    cdef WindowBuilder _windows
     cdef AckQueue _unacknowledged            # sent windows: end position in the log and number of events
     cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
-    cdef int64_t _window
-    cdef int64_t _room                  # maximum events of the next window; reduced while memory is scarce
     cdef int32_t _pipeline
     cdef bint _is_balanced
     cdef int64_t _timeout_ns
     cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
     cdef bint _has_requested_address    # resolution was requested before the connection expires
-    cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
     cdef int64_t _last_activity_ns      # time of the last bytes in or out, or of the first unacknowledged window
@@ -59,11 +54,10 @@ cdef class WriterConnection:
     cdef int64_t _part                  # acknowledged events of the oldest window
     cdef bint _has_reported_stall       # lack of progress was reported
     cdef int64_t _next_read_ns
-    cdef int64_t _next_window_ns
 
     cdef int32_t work(self, int64_t now_ns) except -1 nogil
     cdef bint may_send(self) noexcept nogil
-    @cython.locals(begin=int64_t, limit=int64_t, position=int64_t, step=int64_t, count=int64_t)
+    @cython.locals(count=int64_t, end=int64_t)
     cdef bint build_window(self, LogBuffer log) except -1 nogil
     cdef int32_t flush(self) except -1 nogil
     cdef int32_t close(self) except -1 nogil
@@ -84,7 +78,5 @@ cdef class WriterConnection:
     cdef int32_t _parse_acks(self, int64_t now_ns) except -1 nogil
     @cython.locals(sequence=int64_t, count=int64_t)
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
-    @cython.locals(is_too_long=bint)
-    cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil

@@ -7,7 +7,7 @@ another connection, so that each event is delivered at least once. A window take
 `window` events; it never waits to fill up.
 
 Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
-(`reconnect_backoff`), and the encoding of messages (`message_encoder`) and windows (`window_encoder`).
+(`reconnect_backoff`), and the encoding of windows (`window_builder`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from aeron_core._native import connections
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, sentinels, wire
+from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.codec.acks import AckParser
 from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
-from aeron_media.lumberjack.writer.message_encoder import MessageEncoder
+from aeron_media.lumberjack.writer.window_builder import WindowBuilder
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
@@ -53,15 +53,12 @@ class WriterConnection:
         self._owner = owner
         self._counters = params.counters
         self._ends = params.ends
-        self._budget = params.budget
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
         self._unacknowledged = AckQueue()
-        self._messages = MessageEncoder(self._encoder, params, host)
+        self._windows = WindowBuilder(params, self._encoder, host, ledger)
         self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
         self._input_length = 0
-        self._window = params.window
-        self._room = params.window
         self._pipeline = params.pipeline
         self._is_balanced = params.balances
         self._timeout_ns = params.timeout_ns
@@ -73,9 +70,7 @@ class WriterConnection:
         self.has_ended = False
         self._has_requested_address = False
         self._has_reported_stall = False
-        self._holds_memory = False
         self._next_read_ns = 0
-        self._next_window_ns = 0
         self._now_ns = 0
 
     def work(self, now_ns: int) -> int:
@@ -94,7 +89,7 @@ class WriterConnection:
         return (
             self.phase == phases.PHASE_UP
             and self._unacknowledged.size < self._pipeline
-            and self._now_ns >= self._next_window_ns
+            and self._now_ns >= self._windows.next_ns
             and not self._is_old(self._now_ns)
         )
 
@@ -194,13 +189,12 @@ class WriterConnection:
                 )
             return self._check_progress(now_ns)
         if (
-            self._holds_memory
+            self._windows.holds_memory
             and self._encoder.ready == 0
             and now_ns - self._last_activity_ns > bounds.IDLE_MEMORY_NS
         ):
             # Other streams share the memory.
-            self._holds_memory = False
-            self._encoder.reset()
+            self._windows.release_memory()
         if self._is_old(now_ns):
             # Nothing is unacknowledged: the next connection continues where this one ends.
             self._disconnect()
@@ -286,62 +280,21 @@ class WriterConnection:
 
     def build_window(self, log: LogBuffer) -> bool:
         """Encode the next window; return whether it has any events."""
-        begin = self._ledger.next_begin()
-        limit = self._ledger.next_end()
-        position = begin
-        self._holds_memory = True
-        while position < limit and (not self._encoder.is_open or self._encoder.count < self._room):
-            count = self._encoder.count
-            step = self._messages.add(log, position)
-            if step == sentinels.OUT_OF_MEMORY:
-                return self._shrink(count + 1, position + self._messages.step)
-            if step <= 0:
-                break
-            position += step
-        count = self._encoder.count if self._encoder.is_open else 0
+        count = self._windows.build(log, self._now_ns)
         if count == 0:
-            if position > begin:
-                # Nothing to send in this part: usually padding.
-                self._ledger.take(position, sentinels.DONE)
             return False
-        if self._encoder.finish() < 0:
-            return self._shrink(count, position)
-        self._room = min(self._room * 2, self._window)
+        end = self._windows.end
         if self._unacknowledged.size == 0:
             # The first unacknowledged window: start its timeouts.
             self._last_activity_ns = self._now_ns
             self._note_progress(0)
-        self._ledger.take(position, self._owner)
+        self._ledger.take(end, self._owner)
         self.windows += 1
         self.events += count
-        self._unacknowledged.push(wire.VERSION_2, count, position, self.events)
+        self._unacknowledged.push(wire.VERSION_2, count, end, self.events)
         self._counters.windows.increment_release()
         self._counters.events.get_and_add(count)
         return True
-
-    def _shrink(self, count: int, end: int) -> bool:
-        """Shorten the next window after one of `count` events up to `end` ran out of memory; return False.
-
-        A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
-        would not help.
-        """
-        self._room = max(count >> 1, 1)
-        self._next_window_ns = self._now_ns + bounds.MEMORY_PAUSE_NS
-        self._ends.keep(
-            faults.BUDGET_SPENT,
-            self._encoder.fault_value,
-            self._encoder.fault_limit,
-            0,
-            self.host.address,
-        )
-        if self._encoder.ready == 0:
-            self._encoder.reset()
-            is_too_long = end - self._ledger.next_begin() > self._budget.limit
-            if count == 1 and (is_too_long or self._budget.used == 0):
-                self._ledger.take(end, sentinels.DONE)
-                self._counters.passed_over.increment_release()
-                self._next_window_ns = self._now_ns
-        return False
 
     def _send(self, now_ns: int) -> int:
         while self._encoder.ready > 0:

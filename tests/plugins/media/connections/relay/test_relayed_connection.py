@@ -121,9 +121,9 @@ def test_dropped_bytes_are_read_turn_by_turn_too(flooded):
     connection, session = flooded
     connection.work(0.0)
     connection.wire_hangs = True
-    connection.agent_end.close()
+    connection.agent.other_end.close()
 
-    connection.on_plain_hangs(0.0)
+    connection.on_agent_hangs(0.0)
 
     assert len(session.fed) == 4
     assert connection.phase is Phase.DONE
@@ -170,7 +170,7 @@ def test_an_incomplete_message_must_make_progress(holding):
     connection.on_overdue(150.0)
 
     assert faults.take().reason == "incomplete message: no more bytes within 30 s after the first 9"
-    assert connection.agent_end.recv(1) == b""
+    assert connection.agent.other_end.recv(1) == b""
     assert peer.recv(1) == b""
 
 
@@ -181,4 +181,4 @@ def test_a_complete_message_has_no_deadline(holding):
     peer.sendall(b" and done.")
     connection.work(120.0)
     assert connection.deadline is None
-    assert connection.agent_end.recv(100) == b"begun and done."
+    assert connection.agent.other_end.recv(100) == b"begun and done."

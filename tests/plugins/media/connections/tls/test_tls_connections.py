@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from aeron_media._native.relays import hand_over
 from aeron_media.connections.relay import relay_thread, relayed_connection
 from aeron_media.connections.relay.params import RelayParams
 from aeron_media.connections.tls.connections import TlsConnections
@@ -237,7 +238,7 @@ def test_a_connection_closed_before_it_fails_does_not_affect_others(certificates
         ours, theirs = socket.socketpair()
         if closes:
             ours.close()
-        relay_thread.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
+        hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
         theirs.close()
     ours.settimeout(10)
     assert ours.recv(1) == bytes([errno.ENETUNREACH])

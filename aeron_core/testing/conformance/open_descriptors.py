@@ -1,0 +1,37 @@
+"""Open descriptors of this process, to see whether a closed endpoint has released its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.testing.pair import S
+
+if TYPE_CHECKING:
+    from aeron_core.testing.conformance.connection_lab import ConnectionLab
+
+#: Seconds that an endpoint without streams may linger.
+_RELEASE_S: Final = 30
+
+
+def open_descriptors() -> dict[int, str]:
+    """Return the descriptors of this process, with what each refers to."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        # The descriptor of the listing itself is closed by now.
+        with contextlib.suppress(FileNotFoundError):
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return found
+
+
+def assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
+    """Raise AssertionError unless all descriptors but those `before` are closed in time, while a lab runs."""
+    for _ in range(_RELEASE_S):
+        kept = {
+            number: target for number, target in open_descriptors().items() if before.get(number) != target
+        }
+        if not kept:
+            return
+        lab.run(1 * S)
+    raise AssertionError(f"still open after {_RELEASE_S} s: {kept}")

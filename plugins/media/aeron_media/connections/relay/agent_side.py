@@ -1,0 +1,84 @@
+"""Agent side of a relayed connection: this end of the socket pair, and the other end until it is handed over.
+
+An agent that dialed created the pair and waits for one byte, the result: 0 for a connection, otherwise an error number.
+For an accepted connection the pair is created here, after the handshake.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+from typing import Final
+
+#: The largest error number that fits the byte of a result.
+_MAX_RESULT: Final = 255
+
+
+class AgentSide:
+    """Plain bytes to and from one agent; used by the relay thread."""
+
+    def __init__(self, sock: socket.socket | None) -> None:
+        #: This end of the pair, None until that is created.
+        self.socket = sock
+        #: The agent's end of a pair that was created here, until it is handed over.
+        self.other_end: socket.socket | None = None
+        #: Inode of the agent's end, 0 until it is known.
+        self.inode = 0
+        #: The agent sends nothing more.
+        self.has_ended = False
+        #: Bytes for the agent that its socket did not take yet.
+        self.unsent = memoryview(b"")
+
+    def connect(self) -> None:
+        """Report a connection to the agent that dialed, or create the pair for an accepted one."""
+        if self.socket is not None:
+            self.socket.send(b"\0")
+        else:
+            # Only now: an agent gets no connection whose handshake may still fail.
+            self.socket, self.other_end = socket.socketpair()
+            self.socket.setblocking(False)
+
+    def report(self, code: int) -> None:
+        """Report an error number to the agent that dialed."""
+        assert self.socket is not None
+        # Fails if the agent has closed its end.
+        with contextlib.suppress(OSError):
+            self.socket.send(bytes([code if 0 < code <= _MAX_RESULT else errno.EIO]))
+
+    def send(self) -> bool:
+        """Send what is unsent; return whether all was sent."""
+        assert self.socket is not None
+        while self.unsent:
+            try:
+                self.unsent = self.unsent[self.socket.send(self.unsent) :]
+            except BlockingIOError:
+                return False
+            except (BrokenPipeError, ConnectionResetError):
+                # The agent has closed its end, which epoll reports.
+                return False
+        return True
+
+    def receive(self, length: int) -> bytes | None:
+        """Return up to `length` bytes, none at the end; None if nothing has arrived."""
+        assert self.socket is not None
+        try:
+            return self.socket.recv(length)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            # The agent closed with unread bytes; everything that it sent was read before.
+            return b""
+
+    def shut_down(self, how: int) -> None:
+        """Shut the socket down: SHUT_WR sends an end."""
+        assert self.socket is not None
+        # Fails if the agent has closed its end.
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(how)
+
+    def close(self) -> None:
+        """Close both ends."""
+        for sock in (self.socket, self.other_end):
+            if sock is not None:
+                sock.close()

@@ -1,0 +1,83 @@
+"""Control socket between agents and their relay thread.
+
+Agents send requests: to dial, with a descriptor, or to abort a connection, which they identify by the inode of their
+end. The thread hands over the agents' ends of connections that it accepted, once their handshake is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections import deque
+from typing import TYPE_CHECKING
+
+from aeron_media._native.relays import hand_over, take_over
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_media.connections.relay.relayed_connection import RelayedConnection
+
+
+class ControlSocket:
+    """The thread's end of the control socket, and the connections that agents know; used by the thread."""
+
+    def __init__(self) -> None:
+        #: The agents' end; any thread may use it.
+        # SEQPACKET keeps the boundaries of requests; a Unix socket can carry descriptors.
+        self.agent_end, self.socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.setblocking(False)
+        #: Connections whose handshake is complete; they are handed over when the socket has space.
+        self.unannounced: deque[RelayedConnection] = deque()
+        # Connections by the inode of the agent's end, which identifies them in abort requests.
+        self._by_agent: dict[int, RelayedConnection] = {}
+
+    def events(self) -> int:
+        """Return the epoll events to wait for."""
+        return select.EPOLLIN | (select.EPOLLOUT if self.unannounced else 0)
+
+    def take_request(self) -> tuple[int, SocketAddress, int] | None:
+        """Return descriptor, peer and inode of the next request, None if there is none; raise OSError at the end."""
+        return take_over(self.socket.fileno())
+
+    def find(self, inode: int) -> RelayedConnection | None:
+        """Return the connection whose agent's end has an inode."""
+        return self._by_agent.get(inode)
+
+    def add(self, connection: RelayedConnection, inode: int) -> None:
+        """Add a connection, whose agent's end has an inode."""
+        connection.agent.inode = inode
+        self._by_agent[inode] = connection
+
+    def announce(self, connection: RelayedConnection) -> None:
+        """Hand the agent's end of a connection over, now or when the socket has space."""
+        assert connection.agent.other_end is not None
+        self.add(connection, os.fstat(connection.agent.other_end.fileno()).st_ino)
+        if self.unannounced or not self._hand_over(connection):
+            self.unannounced.append(connection)
+
+    def announce_waiting(self) -> None:
+        """Hand over what had to wait."""
+        while self.unannounced and self._hand_over(self.unannounced[0]):
+            self.unannounced.popleft()
+
+    def _hand_over(self, connection: RelayedConnection) -> bool:
+        """Hand the agent's end of a connection over; return False if the socket is full."""
+        assert connection.agent.other_end is not None
+        try:
+            if not hand_over(self.socket.fileno(), connection.agent.other_end.fileno(), connection.peer):
+                return False
+        except OSError:
+            # The endpoint is closed. Closing the agent's end below ends the connection.
+            pass
+        connection.agent.other_end.close()
+        connection.agent.other_end = None
+        return True
+
+    def remove(self, connection: RelayedConnection) -> None:
+        """Remove a connection, so that it is neither handed over nor aborted."""
+        # The inode may have been reused for another connection.
+        if self._by_agent.get(connection.agent.inode) is connection:
+            del self._by_agent[connection.agent.inode]
+        if connection in self.unannounced:
+            self.unannounced.remove(connection)

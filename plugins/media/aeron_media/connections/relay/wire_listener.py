@@ -1,0 +1,45 @@
+"""Listener of a relay thread: accepts TCP connections, with a pause after an error that may last."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_media.connections.relay.faults import RelayFaults
+
+#: Before a listener that failed is polled again, for example when no more files may be open. Invented.
+LISTENER_PAUSE_S: Final = 0.1
+
+
+class WireListener:
+    """A listening socket; times are seconds of the monotonic clock."""
+
+    def __init__(self, sock: socket.socket, faults: RelayFaults) -> None:
+        self.socket = sock
+        self._faults = faults
+        #: When it may be polled again; 0 without a pause.
+        self.paused_until = 0.0
+
+    def is_paused(self, now: float) -> bool:
+        """Return whether a pause lasts."""
+        if self.paused_until and now >= self.paused_until:
+            self.paused_until = 0.0
+        return self.paused_until > 0
+
+    def accept(self, now: float) -> tuple[socket.socket, SocketAddress] | None:
+        """Return a new connection and its peer, None if there is none."""
+        try:
+            wire, name = self.socket.accept()
+        except (BlockingIOError, ConnectionError):
+            return None
+        except OSError as error:
+            # EINVAL: `RelayThread.close` has shut the listener down. Other errors last, such as too many open files,
+            # while the listener stays readable: without a pause the thread would spin.
+            if error.errno != errno.EINVAL:
+                self._faults.keep(f"cannot accept connections: {error.strerror}")
+            self.paused_until = now + LISTENER_PAUSE_S
+            return None
+        host, port, *rest = name
+        return wire, SocketAddress.of(host, port, rest[1] if rest else 0)
