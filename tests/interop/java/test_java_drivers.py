@@ -8,7 +8,6 @@ import socket
 import pytest
 from aeron_media._native.interfaces import list_interfaces
 from parties import DIRECTIONS, THERE, exchange
-from party_facts import await_true
 
 from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
@@ -191,35 +190,3 @@ def test_a_publisher_is_notified_which_destination_has_rejected(at, free_port, s
 
     assert len(ids) == 2
     assert -1 not in ids
-
-
-@pytest.mark.compatible(
-    "names by gossip (127.0.0.1), of ours and a Java driver",
-    "{publisher_driver} publishes, {first_driver} is bootstrap neighbour",
-)
-@pytest.mark.parametrize(
-    ("publisher", "first"), [("ours", "java"), ("java", "ours"), ("ours", "ours"), ("java", "java")]
-)
-def test_a_publication_reaches_the_driver_named_by_its_endpoint(
-    further_drivers, clients, free_port, publisher, first
-):
-    second = "java" if first == "ours" else "ours"
-    one, two = (f"127.0.0.1:{free_port()}" for _ in range(2))
-    directories = {
-        first: further_drivers.start_gossiping(first, one),
-        second: further_drivers.start_gossiping(second, two, one),
-    }
-    for directory in directories.values():
-        counters = DriverFiles.open(directory).counters
-        await_true(lambda counters=counters: any(r.type_id == 16 and r.value > 0 for r in counters), "names")
-    subscriber = "java" if publisher == "ours" else "ours"
-    port = free_port()
-    subscription = clients(subscriber, directories[subscriber]).subscription(
-        f"aeron:udp?endpoint=127.0.0.1:{port}"
-    )
-
-    publication = clients(publisher, directories[publisher]).publication(
-        f"aeron:udp?endpoint=driver-{subscriber}:{port}"
-    )
-
-    exchange(publication, subscription, count=500)

@@ -8,7 +8,6 @@ import signal
 import sys
 
 import pytest
-from aeron_resolvers.csv_table import ROW_TYPE_ID
 from java_client import JavaClient
 from java_peer import JavaError, JavaPeer
 from messages import expected_checksum, message
@@ -17,8 +16,6 @@ from parties import exchange
 from party_facts import await_true
 
 import aeron_core
-from aeron_core._native.counter import AtomicCounter
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.errors import RecordingError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.recording import Archive
@@ -110,38 +107,6 @@ def test_a_java_client_closes_itself_after_our_driver_was_killed_and_another_wor
     successor = clients("java", directory)
     subscription = successor.subscription("aeron:ipc", stream_id)
     exchange(successor.publication("aeron:ipc", stream_id), subscription, count=COUNT)
-
-
-def select_host(directory, operation: int) -> None:
-    """Set the counter of the only row of a name table."""
-    (row,) = (one for one in DriverFiles.open(directory).counters if one.type_id == ROW_TYPE_ID)
-    AtomicCounter(CncFile.open(directory / CNC_FILE).counters_values, row.id).set_release(operation)
-
-
-@pytest.mark.compatible("names by a table (csv_table), re-resolution", "Java client, our driver")
-def test_a_java_client_reaches_a_name_of_the_table_and_then_its_other_host(
-    further_drivers, clients, free_port, tmp_path, stream_id
-):
-    directory = further_drivers.start_ours(
-        tmp_path / "driver",
-        AERON_NAME_RESOLVER_SUPPLIER="csv_table",
-        AERON_NAME_RESOLVER_INIT_ARGS="node,127.0.0.1,127.0.0.2",
-        **QUICK,
-    )
-    client, port = clients("java", directory), free_port()
-    publication = client.publication(f"aeron:udp?endpoint=node:{port}", stream_id)
-
-    first = client.subscription(f"aeron:udp?endpoint=127.0.0.1:{port}", stream_id)
-    exchange(publication, first, count=COUNT)
-    first.close()
-    select_host(directory, 1)
-    second = client.subscription(f"aeron:udp?endpoint=127.0.0.2:{port}", stream_id)
-    second.await_images(1)
-    exchange(publication, second, count=COUNT)
-
-    select_host(directory, -1)
-    with pytest.raises(JavaError, match=r"Unable to resolve host=\(node\): \(forced\)"):
-        client.publication(f"aeron:udp?endpoint=node:{free_port()}", stream_id)
 
 
 @pytest.mark.compatible("tools of Java, of a live driver", "our driver")
