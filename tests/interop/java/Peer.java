@@ -119,6 +119,7 @@ public final class Peer
             case "offer" -> offer(object(args[0], Publication.class), args[1]);
             case "receive" -> receive(object(args[0], Reader.class), Integer.parseInt(args[1]));
             case "receive-first" -> receiveFirst(object(args[0], Reader.class));
+            case "receive-timestamps" -> receiveTimestamps(object(args[0], Reader.class));
             case "receive-until-gap" -> receiveWithGaps(object(args[0], Reader.class), Long.parseLong(args[1]));
             case "respond" -> echo(args);
             case "await-images" -> awaitImages(object(args[0], Reader.class), Integer.parseInt(args[1]));
@@ -389,6 +390,19 @@ public final class Peer
         });
         await(() -> reader.subscription().poll(assembler, 1) > 0 && !text.isEmpty(), "a message");
         return sessionId + " " + text;
+    }
+
+    /** Receive one frame and return its reserved value and the first two numbers of its payload. */
+    private static String receiveTimestamps(final Reader reader)
+    {
+        final StringBuilder timestamps = new StringBuilder();
+        await(
+            () -> reader.subscription().poll(
+                (buffer, offset, length, header) -> timestamps.append(header.reservedValue()).append(' ')
+                    .append(buffer.getLong(offset)).append(' ').append(buffer.getLong(offset + Long.BYTES)),
+                1) > 0,
+            "a frame");
+        return timestamps.toString();
     }
 
     /** Return how many numbered messages arrived until `last`, and whether their numbers always grew. */

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from parties import DIRECTIONS, THERE, exchange
-from party_facts import await_true
 
 pytestmark = pytest.mark.interop
 
@@ -115,28 +112,3 @@ def test_a_revoked_stream_ends_at_once(at, udp_channel, stream_id, sender, recei
     publication.revoke()
 
     assert ended.result(120) == f"{end} true"
-
-
-@pytest.mark.compatible("channel timestamps", "{sender_driver} → {receiver_driver}")
-@pytest.mark.parametrize(("sender", "receiver"), [("ours", "java"), ("java", "ours")])
-def test_send_and_receive_timestamps_are_ordered(at, udp_channel, stream_id, sender, receiver):
-    subscription = at(f"ours/{receiver}").aeron.add_subscription(
-        f"{udp_channel}|channel-rcv-ts-offset=0", stream_id
-    )
-    publication = at(f"ours/{sender}").aeron.add_publication(
-        f"{udp_channel}|channel-snd-ts-offset=reserved", stream_id
-    )
-    publication.await_connected(timeout=30)
-    received = []
-    before_ns = time.time_ns()
-
-    await_true(lambda: publication.offer(bytes(1300)) > 0, "back pressure")
-    await_true(
-        lambda: subscription.poll(
-            lambda buffer, header: received.append((header.reserved_value, bytes(buffer[:8]))), 1
-        ),
-        "the message",
-    )
-
-    ((sent_ns, received_at),) = received
-    assert before_ns <= sent_ns <= int.from_bytes(received_at, "little") <= time.time_ns()
