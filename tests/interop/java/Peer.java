@@ -7,6 +7,7 @@ import io.aeron.FragmentAssembler;
 import io.aeron.Image;
 import io.aeron.Publication;
 import io.aeron.Subscription;
+import io.aeron.driver.CongestionControlSupplier;
 import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
 import io.aeron.driver.ext.DebugReceiveChannelEndpoint;
@@ -163,7 +164,7 @@ public final class Peer
     }
 
     /** Launch a driver; each option is `name=value`. */
-    private static MediaDriver launch(final String[] args)
+    private static MediaDriver launch(final String[] args) throws ReflectiveOperationException
     {
         final MediaDriver.Context context = new MediaDriver.Context()
             .aeronDirectoryName(args[0])
@@ -179,6 +180,8 @@ public final class Peer
             switch (option[0])
             {
                 case "loss" -> lose(context, Double.parseDouble(option[1]));
+                case "congestion-control-supplier" -> context.congestControlSupplier(
+                    (CongestionControlSupplier)Class.forName(option[1]).getConstructor().newInstance());
                 case "resolver-name" -> context.resolverName(option[1]);
                 case "resolver-interface" -> context.resolverInterface(option[1]);
                 case "resolver-bootstrap-neighbor" -> context.resolverBootstrapNeighbor(option[1]);
