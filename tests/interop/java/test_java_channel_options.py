@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 from parties import DIRECTIONS, THERE, exchange
+from party_facts import await_true
+
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.concurrent.error_log import read_errors
 
 pytestmark = pytest.mark.interop
 
@@ -112,3 +116,24 @@ def test_a_revoked_stream_ends_at_once(at, udp_channel, stream_id, sender, recei
     publication.revoke()
 
     assert ended.result(120) == f"{end} true"
+
+
+@pytest.mark.compatible("SETUP refused: mtu above the receiver's window", THERE)
+@DIRECTIONS
+def test_a_stream_with_an_mtu_above_the_window_of_the_receiver_is_refused(
+    at, shared_drivers, udp_channel, stream_id, sender, receiver
+):
+    # A value of this test alone: shared drivers keep the errors of earlier tests.
+    mtu = 8192 + 32 * (stream_id % 1000)
+    subscription = at(receiver).subscription(f"{udp_channel}|rcv-wnd=4k", stream_id)
+    publication = at(sender).publication(f"{udp_channel}|mtu={mtu}", stream_id)
+
+    errors = DriverFiles.open(shared_drivers.directory(receiver.split("/")[1])).cnc.error_log
+    await_true(
+        lambda: any(
+            f"mtuLength={mtu} > initialWindowLength=4096" in error.text for error in read_errors(errors)
+        ),
+        "the error",
+    )
+    assert subscription.images == []
+    assert not publication.is_connected
