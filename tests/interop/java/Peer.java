@@ -34,6 +34,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.agrona.DirectBuffer;
+import org.agrona.SystemUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -180,6 +181,10 @@ public final class Peer
             switch (option[0])
             {
                 case "loss" -> lose(context, Double.parseDouble(option[1]));
+                case "client-liveness-timeout" ->
+                    context.clientLivenessTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
+                case "publication-unblock-timeout" ->
+                    context.publicationUnblockTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
                 case "congestion-control-supplier" -> context.congestControlSupplier(
                     (CongestionControlSupplier)Class.forName(option[1]).getConstructor().newInstance());
                 case "resolver-name" -> context.resolverName(option[1]);

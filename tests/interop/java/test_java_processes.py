@@ -1,25 +1,20 @@
-"""A Java client that is killed, Java tools on our driver, and recordings of a Java client's streams."""
+"""Java clients and drivers that are killed, and Java tools on our driver."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
-import sys
 
 import pytest
 from java_client import JavaClient
 from java_peer import JavaError, JavaPeer
-from messages import expected_checksum, message
 from our_client import OurClient
 from parties import exchange
 from party_facts import await_true
 
 import aeron_core
-from aeron_core.errors import RecordingError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
-from aeron_core.recording import Archive
-from aeron_core.recording.reading.messages import messages
 
 pytestmark = pytest.mark.interop
 
@@ -131,58 +126,3 @@ def test_java_tools_read_the_files_of_our_driver(at, java, shared_drivers, udp_c
     assert str(publication.session_id) in backlogs
     assert "mtu" in errors
     assert losses.startswith("#OBSERVATION_COUNT")
-
-
-@pytest.fixture
-def recorded(start, at, shared_drivers, udp_channel, stream_id, tmp_path):
-    """Record a stream of a Java client at our driver and return the archive's folder."""
-
-    def record(medium):
-        channel = "aeron:ipc" if medium == "ipc" else udp_channel
-        folder = tmp_path / "archive"
-        start(
-            sys.executable, "-m", "aeron_core", "record", channel, stream_id,
-            "--to", folder, "-d", shared_drivers.directory("ours"),
-        )  # fmt: skip
-        publication = at("java/ours").publication(channel, stream_id, "exclusive")
-        assert publication.send(COUNT).result(120) == str(COUNT)
-        publication.close()
-        await_true(lambda: has_ended(folder), "the end of the recording")
-        return folder
-
-    return record
-
-
-def has_ended(folder) -> bool:
-    try:
-        recordings = Archive.open(folder).recordings()
-    except RecordingError:
-        return False
-    return any(recording.descriptor.is_end_of_stream for recording in recordings)
-
-
-@pytest.mark.compatible(
-    "recording, {medium}, exclusive publication", "Java client → our driver → our recorder"
-)
-@pytest.mark.parametrize("medium", ["ipc", "udp"])
-def test_a_stream_of_a_java_client_is_recorded_byte_by_byte(recorded, medium):
-    (recording,) = Archive.open(recorded(medium)).recordings()
-
-    found = [found.payload for found in messages(recording, recording.start_position, recording.position)]
-    assert found == [message(index) for index in range(COUNT)]
-
-
-@pytest.mark.compatible("replay of a recording, IPC", "our replay → our driver → Java client")
-def test_a_java_client_receives_a_replay_as_it_sent_the_stream(
-    recorded, start, at, shared_drivers, stream_id
-):
-    folder = recorded("ipc")
-    received = at("java/ours").subscription("aeron:ipc?alias=replay", stream_id + 10_000).receive(COUNT)
-
-    start(
-        sys.executable, "-m", "aeron_core", "replay", 0, "--from", folder,
-        "--to", "aeron:ipc?alias=replay", "--stream-id", stream_id + 10_000,
-        "-d", shared_drivers.directory("ours"),
-    )  # fmt: skip
-
-    assert received.result(120) == expected_checksum(COUNT)
