@@ -79,7 +79,7 @@ def test_destinations_of_one_subscription_are_udp_ipc_and_a_spy(at, free_port, s
         subscription.remove_destination(channel)
 
 
-@pytest.mark.compatible("untethered subscription of a Java client", "{driver_driver}")
+@pytest.mark.compatible("untethered subscription", "Java client, {driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "java"])
 def test_an_untethered_java_client_that_stalls_is_detached_and_rejoins(at, stream_id, driver):
     client = at(f"java/{driver}")
