@@ -12,6 +12,7 @@ from java_peer import JavaError, JavaPeer
 from our_client import OurClient
 from parties import exchange
 from party_facts import await_true
+from tool_checks import check_tools, open_stream, run_tool
 
 import aeron_core
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
@@ -126,3 +127,36 @@ def test_java_tools_read_the_files_of_our_driver(at, java, shared_drivers, udp_c
     assert str(publication.session_id) in backlogs
     assert "mtu" in errors
     assert losses.startswith("#OBSERVATION_COUNT")
+
+
+@pytest.fixture
+def java_driver(java, tmp_path):
+    """Start a Java driver in a JVM of its own; return its directory and that JVM."""
+    peer = JavaPeer()
+    peer.call("driver", tmp_path / "java")
+    yield tmp_path / "java", peer
+    peer.process.kill()
+    peer.process.wait()
+
+
+@pytest.mark.compatible("tools, of a live and of a killed driver", "Java driver")
+def test_our_tools_read_the_directory_of_a_live_and_a_killed_java_driver(java_driver, udp_channel):
+    directory, peer = java_driver
+    for publication in open_stream(directory, udp_channel):
+        check_tools(directory, publication)
+        alive = run_tool("clean", directory=directory)
+        peer.process.kill()
+        check_tools(directory, publication)
+
+    assert (alive.returncode, "active media driver" in alive.stderr) == (1, True)
+
+
+@pytest.mark.compatible("terminate, denied by default", "Java driver")
+def test_a_java_driver_ignores_a_termination_request_by_default(java_driver):
+    directory, _ = java_driver
+
+    outcome = run_tool("terminate", "--timeout", 1, directory=directory)
+
+    assert (outcome.returncode, "TERMINATION_VALIDATOR" in outcome.stderr) == (1, True)
+    with aeron_core.connect(directory) as aeron:
+        assert not aeron.is_closed
