@@ -11,6 +11,8 @@ import time
 import pytest
 
 import aeron_core
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.concurrent.error_log import read_errors
 
 pytestmark = pytest.mark.interop
 
@@ -148,6 +150,28 @@ def test_gaps_of_an_unreliable_stream_are_skipped(connected, udp_channel, sender
     await_true(has_message_1000, "message 1000")
     assert received == sorted(set(received))
     assert len(received) < received[-1]
+
+
+@DIRECTIONS
+@pytest.mark.compatible("SETUP refused: mtu above the receiver's window", THERE)
+def test_a_stream_with_an_mtu_above_the_window_of_the_receiver_is_refused(
+    our_driver, foreign_driver, udp_channel, sender, receiver
+):
+    drivers = {"ours": our_driver, "theirs": foreign_driver}
+    receiver_dir = drivers[receiver]()
+    with aeron_core.connect(drivers[sender]()) as sending, aeron_core.connect(receiver_dir) as receiving:
+        subscription = receiving.add_subscription(f"{udp_channel}|rcv-wnd=4k", 1001)
+        publication = sending.add_publication(f"{udp_channel}|mtu=8k", 1001)
+
+        errors = DriverFiles.open(receiver_dir).cnc.error_log
+        await_true(
+            lambda: any(
+                "mtuLength=8192 > initialWindowLength=4096" in error.text for error in read_errors(errors)
+            ),
+            "the error",
+        )
+        assert not subscription.images
+        assert not publication.is_connected
 
 
 @DIRECTIONS

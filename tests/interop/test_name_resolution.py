@@ -68,15 +68,17 @@ def gossip(name: str, address: str, *bootstraps: str) -> dict[str, str]:
 
 
 @pytest.mark.compatible(
-    "names by gossip ({host})", "{publisher_driver} publishes, {first_driver} is bootstrap neighbour"
+    "names by gossip ({host})",
+    "{publisher_driver} → {subscriber_driver}, {first_driver} is bootstrap neighbour",
 )
 # The real driver gossips over IPv6, but resolves names to IPv4 only (aeron_driver_name_resolver_resolve).
 @pytest.mark.parametrize(
-    ("host", "publisher"), [("127.0.0.1", "ours"), ("127.0.0.1", "theirs"), ("::1", "ours")]
+    ("host", "publisher", "subscriber"),
+    [("127.0.0.1", "ours", "theirs"), ("127.0.0.1", "theirs", "ours"), ("::1", "ours", "theirs")],
 )
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_a_publication_reaches_the_driver_named_by_its_endpoint(
-    start, our_driver, foreign_driver, host, first, publisher
+    start, our_driver, foreign_driver, host, first, publisher, subscriber
 ):
     drivers = {"ours": our_driver, "theirs": foreign_driver}
     second = "theirs" if first == "ours" else "ours"
@@ -88,7 +90,6 @@ def test_a_publication_reaches_the_driver_named_by_its_endpoint(
     }
     for directory in directories.values():
         await_names(directory, 1)
-    subscriber = "theirs" if publisher == "ours" else "ours"
     port = free_port(host)
     ours = PEERS / "ours.py"
 

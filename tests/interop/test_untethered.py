@@ -13,7 +13,7 @@ PEERS = Path(__file__).parent / "peers"
 TIMEOUTS = "untethered-window-limit-timeout=1100ms|untethered-linger-timeout=1100ms|untethered-resting-timeout=1100ms"
 
 
-@pytest.mark.compatible("untethered subscription of a C client", "{driver_driver}")
+@pytest.mark.compatible("untethered subscription", "C client, {driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
 def test_an_untethered_client_that_stalls_is_detached_and_rejoins(
     start, our_driver, foreign_driver, foreign_python, driver

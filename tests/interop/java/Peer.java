@@ -7,6 +7,7 @@ import io.aeron.FragmentAssembler;
 import io.aeron.Image;
 import io.aeron.Publication;
 import io.aeron.Subscription;
+import io.aeron.driver.CongestionControlSupplier;
 import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
 import io.aeron.driver.ext.DebugReceiveChannelEndpoint;
@@ -33,6 +34,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.agrona.DirectBuffer;
+import org.agrona.SystemUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -119,6 +121,7 @@ public final class Peer
             case "offer" -> offer(object(args[0], Publication.class), args[1]);
             case "receive" -> receive(object(args[0], Reader.class), Integer.parseInt(args[1]));
             case "receive-first" -> receiveFirst(object(args[0], Reader.class));
+            case "receive-timestamps" -> receiveTimestamps(object(args[0], Reader.class));
             case "receive-until-gap" -> receiveWithGaps(object(args[0], Reader.class), Long.parseLong(args[1]));
             case "respond" -> echo(args);
             case "await-images" -> awaitImages(object(args[0], Reader.class), Integer.parseInt(args[1]));
@@ -162,7 +165,7 @@ public final class Peer
     }
 
     /** Launch a driver; each option is `name=value`. */
-    private static MediaDriver launch(final String[] args)
+    private static MediaDriver launch(final String[] args) throws ReflectiveOperationException
     {
         final MediaDriver.Context context = new MediaDriver.Context()
             .aeronDirectoryName(args[0])
@@ -178,6 +181,12 @@ public final class Peer
             switch (option[0])
             {
                 case "loss" -> lose(context, Double.parseDouble(option[1]));
+                case "client-liveness-timeout" ->
+                    context.clientLivenessTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
+                case "publication-unblock-timeout" ->
+                    context.publicationUnblockTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
+                case "congestion-control-supplier" -> context.congestControlSupplier(
+                    (CongestionControlSupplier)Class.forName(option[1]).getConstructor().newInstance());
                 case "resolver-name" -> context.resolverName(option[1]);
                 case "resolver-interface" -> context.resolverInterface(option[1]);
                 case "resolver-bootstrap-neighbor" -> context.resolverBootstrapNeighbor(option[1]);
@@ -389,6 +398,19 @@ public final class Peer
         });
         await(() -> reader.subscription().poll(assembler, 1) > 0 && !text.isEmpty(), "a message");
         return sessionId + " " + text;
+    }
+
+    /** Receive one frame and return its reserved value and the first two numbers of its payload. */
+    private static String receiveTimestamps(final Reader reader)
+    {
+        final StringBuilder timestamps = new StringBuilder();
+        await(
+            () -> reader.subscription().poll(
+                (buffer, offset, length, header) -> timestamps.append(header.reservedValue()).append(' ')
+                    .append(buffer.getLong(offset)).append(' ').append(buffer.getLong(offset + Long.BYTES)),
+                1) > 0,
+            "a frame");
+        return timestamps.toString();
     }
 
     /** Return how many numbered messages arrived until `last`, and whether their numbers always grew. */

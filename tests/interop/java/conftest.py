@@ -54,6 +54,7 @@ class Drivers:
         self._root = root
         self._made: dict[str, Path] = {}
         self._stack = ExitStack()
+        self._started: dict[Path, ExitStack] = {}
 
     def directory(self, kind: str, *, loss: bool = False, name: str = "") -> Path:
         """Return the directory of the driver of that kind, `ours` or `java`; `name` selects a further one."""
@@ -72,8 +73,9 @@ class Drivers:
             env={**os.environ, **ENVIRONMENT, "AERON_DIR": str(directory), **environment},
             stdout=subprocess.DEVNULL,
         )
-        self._stack.callback(process.wait, 10)
-        self._stack.callback(process.terminate)
+        running = self._keep(directory)
+        running.callback(process.wait, 10)
+        running.callback(process.terminate)
         with aeron_core.connect(directory):
             assert process.poll() is None
         return directory
@@ -82,22 +84,29 @@ class Drivers:
         """Start a Java driver in the JVM."""
         pairs = [f"{name.replace('_', '-')}={value}" for name, value in options.items()]
         handle = self._java.call("driver", directory, *pairs)
-        self._stack.callback(self._java.call, "close", handle)
+        self._keep(directory).callback(self._java.call, "close", handle)
         return directory
 
-    def start_gossiping(self, kind: str, address: str, bootstrap: str = "") -> Path:
-        """Start a driver that is named `driver-KIND` at an address, and knows a neighbour."""
-        directory = self._root / f"gossip-{kind}"
+    def _keep(self, directory: Path) -> ExitStack:
+        """Return the actions that stop the driver of a directory."""
+        self._started[directory] = self._stack.enter_context(ExitStack())
+        return self._started[directory]
+
+    def stop(self, directory: Path) -> None:
+        """Stop one driver."""
+        self._started[directory].close()
+
+    def start_gossiping(self, kind: str, name: str, address: str, bootstrap: str = "") -> Path:
+        """Start a driver with a name at an address; `bootstrap` is the address of its first neighbour."""
+        directory = self._root / f"{name}-at-{address}"
         if kind == "java":
             neighbors = {"resolver_bootstrap_neighbor": bootstrap} if bootstrap else {}
-            return self.start_java(
-                directory, resolver_name="driver-java", resolver_interface=address, **neighbors
-            )
+            return self.start_java(directory, resolver_name=name, resolver_interface=address, **neighbors)
         neighbors = {"AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR": bootstrap} if bootstrap else {}
         return self.start_ours(
             directory,
             AERON_NAME_RESOLVER_SUPPLIER="driver",
-            AERON_DRIVER_RESOLVER_NAME="driver-ours",
+            AERON_DRIVER_RESOLVER_NAME=name,
             AERON_DRIVER_RESOLVER_INTERFACE=address,
             **neighbors,
         )
@@ -171,8 +180,9 @@ def free_port() -> Callable[[], int]:
     given: set[int] = set()
 
     def port(host: str = "127.0.0.1") -> int:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         while True:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
                 probe.bind((host, 0))
                 number = int(probe.getsockname()[1])
             if number not in given:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from parties import DIRECTIONS, THERE, exchange
 from party_facts import await_true
+
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.concurrent.error_log import read_errors
 
 pytestmark = pytest.mark.interop
 
@@ -117,26 +118,22 @@ def test_a_revoked_stream_ends_at_once(at, udp_channel, stream_id, sender, recei
     assert ended.result(120) == f"{end} true"
 
 
-@pytest.mark.compatible("channel timestamps", "{sender_driver} → {receiver_driver}")
-@pytest.mark.parametrize(("sender", "receiver"), [("ours", "java"), ("java", "ours")])
-def test_send_and_receive_timestamps_are_ordered(at, udp_channel, stream_id, sender, receiver):
-    subscription = at(f"ours/{receiver}").aeron.add_subscription(
-        f"{udp_channel}|channel-rcv-ts-offset=0", stream_id
-    )
-    publication = at(f"ours/{sender}").aeron.add_publication(
-        f"{udp_channel}|channel-snd-ts-offset=reserved", stream_id
-    )
-    publication.await_connected(timeout=30)
-    received = []
-    before_ns = time.time_ns()
+@pytest.mark.compatible("SETUP refused: mtu above the receiver's window", THERE)
+@DIRECTIONS
+def test_a_stream_with_an_mtu_above_the_window_of_the_receiver_is_refused(
+    at, shared_drivers, udp_channel, stream_id, sender, receiver
+):
+    # A value of this test alone: shared drivers keep the errors of earlier tests.
+    mtu = 8192 + 32 * (stream_id % 1000)
+    subscription = at(receiver).subscription(f"{udp_channel}|rcv-wnd=4k", stream_id)
+    publication = at(sender).publication(f"{udp_channel}|mtu={mtu}", stream_id)
 
-    await_true(lambda: publication.offer(bytes(1300)) > 0, "back pressure")
+    errors = DriverFiles.open(shared_drivers.directory(receiver.split("/")[1])).cnc.error_log
     await_true(
-        lambda: subscription.poll(
-            lambda buffer, header: received.append((header.reserved_value, bytes(buffer[:8]))), 1
+        lambda: any(
+            f"mtuLength={mtu} > initialWindowLength=4096" in error.text for error in read_errors(errors)
         ),
-        "the message",
+        "the error",
     )
-
-    ((sent_ns, received_at),) = received
-    assert before_ns <= sent_ns <= int.from_bytes(received_at, "little") <= time.time_ns()
+    assert subscription.images == []
+    assert not publication.is_connected

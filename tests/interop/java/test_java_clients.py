@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from java_client import JavaClient
-from messages import expected_checksum
 from parties import exchange
 from party_facts import await_true
 
@@ -52,7 +51,8 @@ def test_a_spy_alone_reads_all_that_is_published(at, udp_channel, stream_id, dri
 def test_a_spy_and_a_receiver_read_the_same(at, udp_channel, stream_id, driver, sender, receiver):
     spy = at(f"{receiver}/{driver}").subscription(f"aeron-spy:{udp_channel}")
     subscription = at(f"{receiver}/{'java' if driver == 'ours' else 'ours'}").subscription(udp_channel)
-    publication = at(f"{sender}/{driver}").publication(udp_channel)
+    # The spy alone must not connect the publication: the receiver, which joins at position 0, would be too far behind.
+    publication = at(f"{sender}/{driver}").publication(f"{udp_channel}|ssc=false")
     spy.await_images(1)
     subscription.await_images(1)
 
@@ -80,57 +80,7 @@ def test_destinations_of_one_subscription_are_udp_ipc_and_a_spy(at, free_port, s
         subscription.remove_destination(channel)
 
 
-@pytest.mark.compatible("response channel, IPC", "{asking} requests, {answering} responds, {driver_driver}")
-@pytest.mark.parametrize("driver", ["ours", "java"])
-@pytest.mark.parametrize(("asking", "answering"), [("java", "java"), ("java", "ours"), ("ours", "java")])
-def test_requests_over_ipc_get_responses(at, stream_id, driver, asking, answering):
-    check_responses(
-        at(f"{asking}/{driver}"),
-        at(f"{answering}/{driver}"),
-        "aeron:ipc?alias=requests",
-        "aeron:ipc?control-mode=response",
-        stream_id,
-    )
-
-
-@pytest.mark.compatible("response channel, UDP", "{requester} requests, {responder} responds")
-@pytest.mark.parametrize(
-    ("requester", "responder"),
-    [
-        ("java/ours", "java/java"),
-        ("java/java", "java/ours"),
-        ("java/java", "ours/ours"),
-        ("ours/ours", "java/java"),
-    ],
-)
-def test_requests_between_drivers_get_responses(at, udp_channel, stream_id, free_port, requester, responder):
-    responses = f"aeron:udp?control=127.0.0.1:{free_port()}|control-mode=response"
-
-    check_responses(at(requester), at(responder), udp_channel, responses, stream_id)
-
-
-def check_responses(asking, answering, requests, responses, stream_id):
-    count = 5000
-    received_requests = answering.subscription(requests, stream_id)
-    received_responses = asking.subscription(responses, stream_id + 10_000)
-    request = asking.publication(
-        f"{requests}|response-correlation-id={received_responses.registration_id}", stream_id, "exclusive"
-    )
-    (image,) = received_requests.await_images(1)
-    response = answering.publication(
-        f"{responses}|response-correlation-id={image.correlation_id}", stream_id + 10_000, "exclusive"
-    )
-    response.await_connected()
-
-    answered = received_requests.respond(response, count)
-    received = received_responses.receive(count)
-
-    assert request.send(count).result(120) == str(count)
-    assert answered.result(120) == str(count)
-    assert received.result(120) == expected_checksum(count)
-
-
-@pytest.mark.compatible("untethered subscription of a Java client", "{driver_driver}")
+@pytest.mark.compatible("untethered subscription", "Java client, {driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "java"])
 def test_an_untethered_java_client_that_stalls_is_detached_and_rejoins(at, stream_id, driver):
     client = at(f"java/{driver}")

@@ -1,28 +1,21 @@
-"""A Java client that is killed, Java tools on our driver, and recordings of a Java client's streams."""
+"""Java clients and drivers that are killed, and Java tools on our driver."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
-import sys
 
 import pytest
-from aeron_resolvers.csv_table import ROW_TYPE_ID
 from java_client import JavaClient
 from java_peer import JavaError, JavaPeer
-from messages import expected_checksum, message
 from our_client import OurClient
 from parties import exchange
 from party_facts import await_true
+from tool_checks import check_tools, open_stream, run_tool
 
 import aeron_core
-from aeron_core._native.counter import AtomicCounter
-from aeron_core.cli.tools.driver_files import DriverFiles
-from aeron_core.errors import RecordingError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
-from aeron_core.recording import Archive
-from aeron_core.recording.reading.messages import messages
 
 pytestmark = pytest.mark.interop
 
@@ -112,38 +105,6 @@ def test_a_java_client_closes_itself_after_our_driver_was_killed_and_another_wor
     exchange(successor.publication("aeron:ipc", stream_id), subscription, count=COUNT)
 
 
-def select_host(directory, operation: int) -> None:
-    """Set the counter of the only row of a name table."""
-    (row,) = (one for one in DriverFiles.open(directory).counters if one.type_id == ROW_TYPE_ID)
-    AtomicCounter(CncFile.open(directory / CNC_FILE).counters_values, row.id).set_release(operation)
-
-
-@pytest.mark.compatible("names by a table (csv_table), re-resolution", "Java client, our driver")
-def test_a_java_client_reaches_a_name_of_the_table_and_then_its_other_host(
-    further_drivers, clients, free_port, tmp_path, stream_id
-):
-    directory = further_drivers.start_ours(
-        tmp_path / "driver",
-        AERON_NAME_RESOLVER_SUPPLIER="csv_table",
-        AERON_NAME_RESOLVER_INIT_ARGS="node,127.0.0.1,127.0.0.2",
-        **QUICK,
-    )
-    client, port = clients("java", directory), free_port()
-    publication = client.publication(f"aeron:udp?endpoint=node:{port}", stream_id)
-
-    first = client.subscription(f"aeron:udp?endpoint=127.0.0.1:{port}", stream_id)
-    exchange(publication, first, count=COUNT)
-    first.close()
-    select_host(directory, 1)
-    second = client.subscription(f"aeron:udp?endpoint=127.0.0.2:{port}", stream_id)
-    second.await_images(1)
-    exchange(publication, second, count=COUNT)
-
-    select_host(directory, -1)
-    with pytest.raises(JavaError, match=r"Unable to resolve host=\(node\): \(forced\)"):
-        client.publication(f"aeron:udp?endpoint=node:{free_port()}", stream_id)
-
-
 @pytest.mark.compatible("tools of Java, of a live driver", "our driver")
 def test_java_tools_read_the_files_of_our_driver(at, java, shared_drivers, udp_channel, stream_id):
     client = at("java/ours")
@@ -169,55 +130,33 @@ def test_java_tools_read_the_files_of_our_driver(at, java, shared_drivers, udp_c
 
 
 @pytest.fixture
-def recorded(start, at, shared_drivers, udp_channel, stream_id, tmp_path):
-    """Record a stream of a Java client at our driver and return the archive's folder."""
-
-    def record(medium):
-        channel = "aeron:ipc" if medium == "ipc" else udp_channel
-        folder = tmp_path / "archive"
-        start(
-            sys.executable, "-m", "aeron_core", "record", channel, stream_id,
-            "--to", folder, "-d", shared_drivers.directory("ours"),
-        )  # fmt: skip
-        publication = at("java/ours").publication(channel, stream_id, "exclusive")
-        assert publication.send(COUNT).result(120) == str(COUNT)
-        publication.close()
-        await_true(lambda: has_ended(folder), "the end of the recording")
-        return folder
-
-    return record
+def java_driver(java, tmp_path):
+    """Start a Java driver in a JVM of its own; return its directory and that JVM."""
+    peer = JavaPeer()
+    peer.call("driver", tmp_path / "java")
+    yield tmp_path / "java", peer
+    peer.process.kill()
+    peer.process.wait()
 
 
-def has_ended(folder) -> bool:
-    try:
-        recordings = Archive.open(folder).recordings()
-    except RecordingError:
-        return False
-    return any(recording.descriptor.is_end_of_stream for recording in recordings)
+@pytest.mark.compatible("tools, of a live and of a killed driver", "Java driver")
+def test_our_tools_read_the_directory_of_a_live_and_a_killed_java_driver(java_driver, udp_channel):
+    directory, peer = java_driver
+    for publication in open_stream(directory, udp_channel):
+        check_tools(directory, publication)
+        alive = run_tool("clean", directory=directory)
+        peer.process.kill()
+        check_tools(directory, publication)
+
+    assert (alive.returncode, "active media driver" in alive.stderr) == (1, True)
 
 
-@pytest.mark.compatible(
-    "recording, {medium}, exclusive publication", "Java client → our driver → our recorder"
-)
-@pytest.mark.parametrize("medium", ["ipc", "udp"])
-def test_a_stream_of_a_java_client_is_recorded_byte_by_byte(recorded, medium):
-    (recording,) = Archive.open(recorded(medium)).recordings()
+@pytest.mark.compatible("terminate, denied by default", "Java driver")
+def test_a_java_driver_ignores_a_termination_request_by_default(java_driver):
+    directory, _ = java_driver
 
-    found = [found.payload for found in messages(recording, recording.start_position, recording.position)]
-    assert found == [message(index) for index in range(COUNT)]
+    outcome = run_tool("terminate", "--timeout", 1, directory=directory)
 
-
-@pytest.mark.compatible("replay of a recording, IPC", "our replay → our driver → Java client")
-def test_a_java_client_receives_a_replay_as_it_sent_the_stream(
-    recorded, start, at, shared_drivers, stream_id
-):
-    folder = recorded("ipc")
-    received = at("java/ours").subscription("aeron:ipc?alias=replay", stream_id + 10_000).receive(COUNT)
-
-    start(
-        sys.executable, "-m", "aeron_core", "replay", 0, "--from", folder,
-        "--to", "aeron:ipc?alias=replay", "--stream-id", stream_id + 10_000,
-        "-d", shared_drivers.directory("ours"),
-    )  # fmt: skip
-
-    assert received.result(120) == expected_checksum(COUNT)
+    assert (outcome.returncode, "TERMINATION_VALIDATOR" in outcome.stderr) == (1, True)
+    with aeron_core.connect(directory) as aeron:
+        assert not aeron.is_closed

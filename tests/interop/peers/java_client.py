@@ -122,6 +122,10 @@ class JavaSubscription(JavaObject):
         session_id, _, text = self.call("receive-first").partition(" ")
         return int(session_id), text
 
+    def receive_timestamps(self) -> list[int]:
+        """Receive one frame and return its reserved value and the first two numbers of its payload."""
+        return [int(number) for number in self.call("receive-timestamps").split()]
+
     def receive_until_gap(self, last: int) -> Future[str]:
         """Receive numbered messages until `last`; return the count, the last number, and whether they grew."""
         return self.start("receive-until-gap", last)

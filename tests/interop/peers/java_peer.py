@@ -26,6 +26,7 @@ JVM_OPTIONS = [
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Xmx512m",
+    "-Daeron.CubicCongestionControl.measureRtt=true",
 ]
 ANSWER_S = 120
 

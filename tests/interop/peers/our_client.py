@@ -142,6 +142,17 @@ class OurSubscription:
         await_true(lambda: self._subscription.poll(handler, 1) and received, "a message")
         return received[0]
 
+    def receive_timestamps(self) -> list[int]:
+        """Receive one frame and return its reserved value and the first two numbers of its payload."""
+        received: list[int] = []
+
+        def handler(buffer: memoryview, header: aeron_core.Header) -> None:
+            numbers = (int.from_bytes(buffer[at : at + 8], "little") for at in (0, 8))
+            received.extend((header.reserved_value, *numbers))
+
+        await_true(lambda: self._subscription.poll(handler, 1), "a frame")
+        return received
+
     def receive_until_gap(self, last: int) -> Future[str]:
         """Receive numbered messages until `last`; return the count, the last number, and whether they grew."""
         return self._threads.submit(self._receive_until_gap, last)
