@@ -21,7 +21,7 @@ ROOTS := aeron_core plugins
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
-.PHONY: help demo test test-fast check format build dist-check coverage bench fuzz clean
+.PHONY: help demo test test-fast check format build wheels dist-check coverage bench fuzz clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench   measure"
 	@echo "make fuzz    decode hostile bytes for longer than the tests do"
 	@echo "make build   make a source distribution and a wheel in dist/"
+	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
 	@echo "make dist-check  make both, install the wheel into a new environment, and send messages with it"
 	@echo "make coverage    measure which lines of the lower levels their tests execute, in build/coverage"
 	@echo "make clean   delete everything that was made"
@@ -101,6 +102,10 @@ build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'
 	$(PYTHON) -m build --outdir dist
 
+wheels: $(VENV)/.installed
+	@$(BIN)/pip install --quiet --group wheels
+	tools/wheels
+
 # The wheel is built from the source distribution, so that this tests both.
 dist-check: build
 	tools/dist-check $(PYTHON) "$$(ls --sort=time dist/*.whl | head -1)"
@@ -110,6 +115,6 @@ coverage: $(VENV)/.built
 	$(PYTHON) tools/coverage
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp build dist wheelhouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
 	find $(ROOTS) -name '*.so' -delete

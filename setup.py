@@ -14,6 +14,7 @@ from pathlib import Path
 from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.command.editable_wheel import editable_wheel
 
@@ -147,6 +148,17 @@ def extensions() -> list[Extension]:
     return found
 
 
+class Build(build):
+    """Check what the compiler needs before anything is copied, so that an error is not behind a long log."""
+
+    def run(self) -> None:
+        """Build the distribution."""
+        if self.distribution.has_ext_modules():
+            compression_library()
+            require_compiler()
+        super().run()
+
+
 class BuildExtensions(build_ext):
     """Translate to C in processes, compile in threads, and report progress.
 
@@ -269,6 +281,6 @@ IS_COMPILED_ELSEWHERE = bool(os.environ.get("AERON_CORE_COMPILED_ELSEWHERE"))
 
 setup(
     ext_modules=[] if IS_COMPILED_ELSEWHERE else extensions(),
-    cmdclass={"build_ext": BuildExtensions, "editable_wheel": EditableWheel},
+    cmdclass={"build": Build, "build_ext": BuildExtensions, "editable_wheel": EditableWheel},
     options={"build_ext": {"parallel": CORES}},
 )

@@ -88,14 +88,16 @@ def test_a_declared_class_is_compiled_with_its_c_methods(module, name, has_metho
     ("environment", "message"),
     [
         ({"CPPFLAGS": "-nostdinc"}, "found no header of ISA-L or zlib: on Debian, apt-get install libisal-dev"),
+        ({"CC": "/nonexistent/gcc"}, "cannot run the C compiler '/nonexistent/gcc' (No such file or directory): "
+         "install gcc (on Debian, apt-get install gcc libc6-dev), or name another compiler in CC"),
         ({"AERON_CORE_COMPRESSION": "lzma"}, "AERON_CORE_COMPRESSION=lzma: must be isal or zlib"),
     ],
 )  # fmt: skip
-def test_the_error_of_a_build_without_a_compression_library_names_the_remedy(environment, message):
+def test_a_build_that_lacks_a_package_reports_its_name_in_one_line(environment, message):
     pytest.importorskip("Cython")
 
     done = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", "build_ext"],
+        [sys.executable, "setup.py", "build"],
         cwd=ROOT,
         env=os.environ | environment,
         capture_output=True,
@@ -105,3 +107,6 @@ def test_the_error_of_a_build_without_a_compression_library_names_the_remedy(env
 
     assert done.returncode != 0
     assert f"error: {message}" in done.stderr
+    # Nothing hides the line.
+    assert "Traceback" not in done.stderr
+    assert "copying" not in done.stdout

