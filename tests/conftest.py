@@ -17,6 +17,8 @@ from aeron_core import MediaDriver
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
+#: Markers of tests, slowest first; the others follow.
+SLOWEST = ({"spark"}, {"interop", "netns", "system"}, set[str]())
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
 for package in sorted(PLUGINS.glob("*/*_*/")):
@@ -31,6 +33,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write docs/reference/compatibility.md from the results of tests/interop",
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files that take longest, so that no worker of pytest-xdist runs one of them alone at the end."""
+    rank: dict[Path, int] = {}
+    for item in items:
+        found = next(place for place, names in enumerate(SLOWEST) if not names or names & set(item.keywords))
+        rank[item.path] = min(rank.get(item.path, found), found)
+    items.sort(key=lambda item: rank[item.path])
 
 
 @pytest.fixture
