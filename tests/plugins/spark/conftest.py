@@ -22,8 +22,9 @@ MESSAGES_OF_TERM = 409  # of 100 bytes
 
 def pytest_collection_modifyitems(items):
     """Mark the tests of this folder."""
+    folder = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.spark)
 
 

@@ -4,7 +4,6 @@ They change how long Spark takes, not what it does: a test program runs for seco
 compiling of classes. Programs inherit the options from the environment.
 """
 
-import fcntl
 import hashlib
 import os
 import subprocess
@@ -12,11 +11,12 @@ import sys
 from pathlib import Path
 
 import pyspark
+from peer_programs import alone
 from pyspark_aeron.session import prepare_environment
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: An archive that does not fit is ignored. Java's warnings would mix with the output of programs.
-QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
+QUIET = "-Xshare:auto -Xlog:disable"
 PROGRAM = Path(__file__).parents[1] / "programs" / "loading.py"
 TIMEOUT_S = 240
 
@@ -48,10 +48,7 @@ def class_archive(folder):
     ]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     path = folder / f"spark-{digest[:16]}.jsa"
-    folder.mkdir(parents=True, exist_ok=True)
-    # Test processes that start together wait for the one that makes it.
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(path):
         if not path.exists():
             make_class_archive(path)
     return path if path.stat().st_size else None
