@@ -48,5 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def driver() -> Iterator[MediaDriver]:
     """Run a media driver within this process, in a directory of its own."""
-    with MediaDriver.launch_embedded() as driver:
+    # The conductor's timers end streams: with the default of a second, many tests would wait for them.
+    with MediaDriver.launch_embedded({"timer_interval_ns": "100ms"}) as driver:
         yield driver
