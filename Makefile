@@ -73,12 +73,14 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Two at a time: many tests wait for processes that start.
+# Three at a time, for two processors: many tests wait for processes. Files in the order of tests/conftest.py.
+PYTEST := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
 test: check
-	$(PYTHON) -m pytest -n 2 --dist loadfile
+	$(PYTEST)
 
 test-fast: $(VENV)/.built $(VENV)/.developing
-	$(PYTHON) -m pytest -n 2 --dist loadfile -m 'not system and not interop and not netns and not spark'
+	$(PYTEST) -m 'not system and not interop and not netns and not spark'
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,7 @@ from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.spi.idle_strategy import adapt_idle_strategy
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
     import typer
 
@@ -82,8 +83,8 @@ class Registry:
 
     def _load_entry_point(self, entry_point: EntryPoint) -> None:
         distribution = entry_point.dist
-        name = distribution.name if distribution else "unknown"
-        installed = InstalledPlugin(entry_point.name, name, distribution.version if distribution else "")
+        name, version = _name_and_version(distribution) if distribution else ("unknown", "")
+        installed = InstalledPlugin(entry_point.name, name, version)
         if (name, entry_point.name) in self._installed:
             return  # the metadata of an editable install may be found twice
         try:
@@ -273,6 +274,12 @@ def _call_table(
             f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories"
         )
     return table
+
+
+@lru_cache(maxsize=8)
+def _name_and_version(distribution: Distribution) -> tuple[str, str]:
+    """Return both for all entry points of a distribution: each attribute parses its metadata anew."""
+    return distribution.name, distribution.version
 
 
 def _check_spi_version(module: object, installed: InstalledPlugin) -> None:

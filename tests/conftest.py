@@ -6,17 +6,21 @@ Built-in plugins are importable from a checkout that is built in place but not i
 import importlib.util
 import sys
 from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from aeron_core import MediaDriver
+from aeron_core import MediaDriver, registry
 
 # No deadline: a busy machine must not fail a test.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
+#: Markers of tests, slowest first; the others follow.
+SLOWEST = ({"spark"}, {"interop", "netns", "system"}, set[str]())
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
 for package in sorted(PLUGINS.glob("*/*_*/")):
@@ -33,8 +37,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files that take longest, so that no worker of pytest-xdist runs one of them alone at the end."""
+    rank: dict[Path, int] = {}
+    for item in items:
+        found = next(place for place, names in enumerate(SLOWEST) if not names or names & set(item.keywords))
+        rank[item.path] = min(rank.get(item.path, found), found)
+    items.sort(key=lambda item: rank[item.path])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_distributions_once() -> Iterator[None]:
+    """Read the plugins of installed distributions once per state of the search path, not for each of 4000 drivers."""
+
+    @cache
+    def read(group: str, state: tuple[tuple[str, int], ...]) -> EntryPoints:
+        return entry_points(group=group)
+
+    def found(*, group: str) -> EntryPoints:
+        folders = [(folder, Path(folder or ".")) for folder in sys.path]
+        return read(
+            group, tuple((name, path.stat().st_mtime_ns if path.exists() else 0) for name, path in folders)
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "entry_points", found)
+        yield
+
+
 @pytest.fixture
 def driver() -> Iterator[MediaDriver]:
     """Run a media driver within this process, in a directory of its own."""
-    with MediaDriver.launch_embedded() as driver:
+    # The conductor's timers end streams: with the default of a second, many tests would wait for them.
+    with MediaDriver.launch_embedded({"timer_interval_ns": "100ms"}) as driver:
         yield driver

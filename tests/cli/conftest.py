@@ -98,6 +98,8 @@ def running_driver(start, tmp_path):
         "-Daeron.ipc.term.buffer.length=256k",
         "-Daeron.counters.buffer.length=1m",
         "-Daeron.dir.delete.on.shutdown=true",
+        # The conductor's timers end streams: with the default of a second, many tests would wait for them.
+        "-Daeron.timer.interval=100ms",
         "-Daeron.driver.termination.validator=allow",
     ]
     process = start("driver", *defines)

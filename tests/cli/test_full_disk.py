@@ -51,7 +51,7 @@ def message(index):
 
 
 class Publisher(threading.Thread):
-    """Offers messages in sequence, and waits under back pressure."""
+    """Offers messages in sequence until its client closes, and waits under back pressure."""
 
     def __init__(self, publication):
         super().__init__(daemon=True)
@@ -59,7 +59,7 @@ class Publisher(threading.Thread):
         self.sent = 0
 
     def run(self):
-        while self.sent < COUNT:
+        while self.sent < COUNT and not self.publication.is_closed:
             if self.publication.offer(message(self.sent)) > 0:
                 self.sent += 1
             else:

@@ -173,7 +173,7 @@ def our_driver(start: Start, aeron_dirs: Callable[[], Path]) -> Callable[..., Pa
         directory = directory or aeron_dirs()
         peer = start(
             sys.executable, "-m", "aeron_core", "driver",
-            AERON_DIR=str(directory), AERON_DIR_DELETE_ON_SHUTDOWN="true", **DRIVER_ENVIRONMENT, **environment,
+            AERON_DIR=str(directory), AERON_DIR_DELETE_ON_SHUTDOWN="true", **(DRIVER_ENVIRONMENT | environment),
         )  # fmt: skip
         start_driver.peers.append(peer)
         _await_driver(directory, peer)
@@ -190,7 +190,7 @@ def foreign_driver(start: Start, aeron_dirs: Callable[[], Path], foreign_python:
     def start_driver(directory: Path | None = None, **environment: str) -> Path:
         directory = directory or aeron_dirs()
         peer = start(
-            foreign_python, PEERS / "foreign.py", "driver", directory, **DRIVER_ENVIRONMENT, **environment
+            foreign_python, PEERS / "foreign.py", "driver", directory, **(DRIVER_ENVIRONMENT | environment)
         )
         start_driver.peers.append(peer)
         peer.await_line("ready")
@@ -200,8 +200,13 @@ def foreign_driver(start: Start, aeron_dirs: Callable[[], Path], foreign_python:
     return start_driver
 
 
-#: Short terms: twelve logs of several drivers must fit into any /dev/shm.
-DRIVER_ENVIRONMENT = {"AERON_TERM_BUFFER_LENGTH": "1m", "AERON_IPC_TERM_BUFFER_LENGTH": "1m"}
+DRIVER_ENVIRONMENT = {
+    # Short terms: twelve logs of several drivers must fit into any /dev/shm.
+    "AERON_TERM_BUFFER_LENGTH": "1m",
+    "AERON_IPC_TERM_BUFFER_LENGTH": "1m",
+    # The conductor's timers end streams: with the default of a second, many tests would wait for them.
+    "AERON_TIMER_INTERVAL": "100ms",
+}
 
 
 def _await_driver(directory: Path, peer: Peer) -> None:

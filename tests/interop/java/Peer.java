@@ -172,6 +172,7 @@ public final class Peer
             .threadingMode(ThreadingMode.SHARED)
             .publicationTermBufferLength(1024 * 1024)
             .ipcTermBufferLength(1024 * 1024)
+            .timerIntervalNs(TimeUnit.MILLISECONDS.toNanos(100))
             .spiesSimulateConnection(false)
             .dirDeleteOnShutdown(true)
             .printConfigurationOnStart(false);

@@ -25,6 +25,8 @@ ENVIRONMENT = {
     "AERON_TERM_BUFFER_LENGTH": "1m",
     "AERON_IPC_TERM_BUFFER_LENGTH": "1m",
     "AERON_DIR_DELETE_ON_SHUTDOWN": "true",
+    # The conductor's timers end streams: with the default of a second, many tests would wait for them.
+    "AERON_TIMER_INTERVAL": "100ms",
 }
 LOSS = {
     "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": "loss",
@@ -32,7 +34,7 @@ LOSS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def java() -> Iterator[JavaPeer]:
     """Start a JVM with the peer program."""
     missing = java_peer.missing_programs()
@@ -116,7 +118,7 @@ class Drivers:
         self._stack.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_drivers(java: JavaPeer) -> Iterator[Drivers]:
     """Keep drivers for the whole session."""
     root = Path(tempfile.mkdtemp(prefix="aeron-java-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))

@@ -56,7 +56,13 @@ class Ours:
 
     def __init__(self, directory: Path) -> None:
         self._driver = MediaDriver.launch(
-            {"aeron_dir": directory, "perform_storage_checks": False, "term_buffer_length": "1m"}
+            {
+                "aeron_dir": directory,
+                "perform_storage_checks": False,
+                "term_buffer_length": "1m",
+                # The conductor's timers end streams: with the default of a second, many tests would wait for them.
+                "timer_interval_ns": "100ms",
+            }
         )
         self.client = aeron_core.connect(directory)
         self._directory = directory

@@ -25,6 +25,8 @@ STREAM = 7
 #: Mask of the hop count in a reserved value; the session id of the peer is the upper half.
 NAMES_PEER = 0x100
 DEADLINE_S = 40
+#: The conductor's timers end streams: with the default of a second, many tests would wait for them.
+DRIVER_SETTINGS = {"perform_storage_checks": False, "timer_interval_ns": "100ms"}
 
 
 def _missing(name: str, why: str) -> None:
@@ -105,16 +107,23 @@ class OurPair:
     """
 
     def __init__(self, directory: Path, url: str, mode: str, keys: str = "") -> None:
-        self._driver = MediaDriver.launch({"aeron_dir": directory, "perform_storage_checks": False})
+        self._driver = MediaDriver.launch({"aeron_dir": directory, **DRIVER_SETTINGS})
         self.client = aeron_core.connect(directory)
         self._directory = directory
         channel = f"aeron:sp?{channel_keys(url)}|mode={mode}{keys}"
         self.received: list[Message] = []
+        self._is_closed = False
+        try:
+            self._add(channel, mode, url)
+        except BaseException:
+            self.close()  # its threads would run beside the following tests
+            raise
+
+    def _add(self, channel: str, mode: str, url: str) -> None:
         self.subscription = self.client.add_subscription(channel, STREAM)
         self.publication = self.client.add_exclusive_publication(channel, STREAM)
         self._assembler = aeron_core.FragmentAssembler(self._on_message)
         self._taken = 0
-        self._is_closed = False
         self.url = url
         if mode == "listen" and "://127.0.0.1:0" in url:
             self.until(self.subscription.resolved_endpoint)

@@ -13,6 +13,7 @@ from aeron_core.testing.recordings import RecordingUnderTest
 
 pytest.importorskip("pyspark", reason="needs pyspark: pip install aeron-core[spark]")
 
+ROOT = Path(__file__).parents[3]
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 240
 SINKS = ("parquet", "aeron")
@@ -21,9 +22,28 @@ MESSAGES_OF_TERM = 409  # of 100 bytes
 
 def pytest_collection_modifyitems(items):
     """Mark the tests of this folder."""
+    folder = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_java(request):
+    """Let each Java of Spark start quickly if a selected test starts one, here or in a program."""
+    from java_options import java_environment  # noqa: PLC0415 - imports pyspark
+
+    with pytest.MonkeyPatch.context() as patch:
+        if any(_needs_java(item) for item in request.session.items):
+            for name, value in java_environment(ROOT / "build/java").items():
+                patch.setenv(name, value)
+        yield
+
+
+def _needs_java(item):
+    return item.get_closest_marker("spark") and (
+        "spark" in item.fixturenames or item.get_closest_marker("system")
+    )
 
 
 @pytest.fixture
@@ -38,13 +58,12 @@ def second(written):
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
+def spark(quick_java, tmp_path_factory):
     """Return a session with two cores that retries a task once, as a cluster does."""
     from pyspark_aeron.session import session  # noqa: PLC0415
 
-    roots = Path(__file__).parents[3]
     os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(roots / "plugins/spark"), os.environ.get("PYTHONPATH", "")]
+        [str(ROOT / "plugins/spark"), os.environ.get("PYTHONPATH", "")]
     )
     spark = session(
         "local[2,2]",

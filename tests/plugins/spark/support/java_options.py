@@ -1,0 +1,74 @@
+"""Options that start Java quickly: the serial collector, the first compiler only, and an archive of loaded classes.
+
+They change how long Spark takes, not what it does: a test program runs for seconds, most of which are the loading and
+compiling of classes. Programs inherit the options from the environment.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+from peer_programs import alone
+from pyspark_aeron.session import prepare_environment
+
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: An archive that does not fit is ignored. Java's warnings would mix with the output of programs.
+QUIET = "-Xshare:auto -Xlog:disable"
+PROGRAM = Path(__file__).parents[1] / "programs" / "loading.py"
+TIMEOUT_S = 240
+
+
+def java_environment(folder):
+    """Return variables that make each Java of Spark start quickly; `folder` keeps the archive of classes."""
+    prepare_environment()
+    archive = class_archive(folder)
+    options = f"{QUICK} {QUIET}" + (f" -XX:SharedArchiveFile={archive}" if archive else "")
+    return launch_environment(options) | {"SPARK_DAEMON_JAVA_OPTS": options}
+
+
+def launch_environment(options):
+    """Return the variables for the Java of a driver and its executors."""
+    settings = f'"-Dspark.executor.extraJavaOptions={options}" -Dspark.ui.enabled=false'
+    return {"SPARK_LAUNCHER_OPTS": QUICK, "SPARK_SUBMIT_OPTS": f"{options} {settings}"}
+
+
+def class_archive(folder):
+    """Return the archive for this Java and this Spark, made if necessary; None if this Java makes none."""
+    java = Path(os.environ["JAVA_HOME"]) / "bin/java" if os.environ.get("JAVA_HOME") else Path("java")
+    version = subprocess.run([java, "-version"], capture_output=True, check=True).stderr
+    parts = [
+        version,
+        pyspark.__file__.encode(),
+        pyspark.__version__.encode(),
+        PROGRAM.read_bytes(),
+        QUICK.encode(),
+    ]
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    path = folder / f"spark-{digest[:16]}.jsa"
+    with alone(path):
+        if not path.exists():
+            make_class_archive(path)
+    return path if path.stat().st_size else None
+
+
+def make_class_archive(path):
+    """Write the classes that a program loads to `path`, an empty file if this Java archives none."""
+    for old in path.parent.glob("*.jsa"):
+        old.unlink()
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    driver = f"{QUICK} {QUIET} -XX:ArchiveClassesAtExit={draft}"
+    ended = subprocess.run(
+        [sys.executable, PROGRAM, path.parent],
+        env=os.environ | launch_environment(QUICK) | {"SPARK_SUBMIT_OPTS": driver},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    draft.touch()
+    draft.replace(path)
