@@ -73,8 +73,8 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Three at a time, for two processors: many tests wait for processes. Files in the order of tests/conftest.py.
-PYTEST := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Two at a time: many tests wait for processes. Files in the order of tests/conftest.py.
+PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: check
 	$(PYTEST)
