@@ -1,6 +1,7 @@
 """A wheel is small and complete, works without a compiler, and satisfies each `pip install` of the documentation.
 
-All tests use one wheel, which is made of the modules compiled in place and repaired as `make wheels` does it.
+All tests use one wheel, which is built from a source distribution with the modules compiled in place, and repaired as
+`make wheels` does it.
 """
 
 from __future__ import annotations
@@ -55,16 +56,22 @@ def pip(folder: Path, *arguments: str | Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory) -> Path:
-    """Copy the tracked files, and beside them what was built in place, so that a wheel compiles nothing."""
+def sources(tmp_path_factory) -> Path:
+    """Unpack a source distribution, and put beside it what was built in place, so that a wheel compiles nothing."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
-    copy = tmp_path_factory.mktemp("checkout")
+    checkout, unpacked = (tmp_path_factory.mktemp(name) for name in ("checkout", "unpacked"))
     for name in listed.stdout.splitlines():
         if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, checkout / name)
+    packing = "from setuptools.build_meta import build_sdist; build_sdist('dist')"
+    done = run([sys.executable, "-c", packing], checkout, AERON_CORE_COMPILED_ELSEWHERE="1")
+    assert done.returncode == 0, done.stderr
+    (packed,) = (checkout / "dist").glob("*.tar.gz")
+    shutil.unpack_archive(packed, unpacked)
+    (copy,) = unpacked.iterdir()
     for name in PYTHON_PACKAGES:
         for path in (ROOT / name).rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
             relative = path.relative_to(ROOT)
@@ -79,27 +86,27 @@ def checkout(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(checkout) -> Path:
-    """Return a manylinux wheel in the folder `wheelhouse` of the checkout."""
+def wheel(sources) -> Path:
+    """Return a manylinux wheel in the folder `wheelhouse` of the sources."""
     # Those of the environment, activated or not, come first.
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     if not all(shutil.which(name, path=path) for name in ("auditwheel", "patchelf")):
         pytest.skip("no auditwheel or no patchelf")
-    pip(checkout, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", "built", ".")
-    (built,) = (checkout / "built").glob("*.whl")
-    done = run(["auditwheel", "repair", "--wheel-dir", "wheelhouse", built], checkout, PATH=path)
+    pip(sources, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", "built", ".")
+    (built,) = (sources / "built").glob("*.whl")
+    done = run(["auditwheel", "repair", "--wheel-dir", "wheelhouse", built], sources, PATH=path)
     assert done.returncode == 0, done.stderr
-    (repaired,) = (checkout / "wheelhouse").glob("*.whl")
+    (repaired,) = (sources / "wheelhouse").glob("*.whl")
     return repaired
 
 
 @pytest.fixture(scope="module")
-def environment(checkout, wheel, tmp_path_factory) -> Path:
+def environment(sources, wheel, tmp_path_factory) -> Path:
     """Return the folder of an environment where aeron-core is installed from the folder with the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder)
     python = folder / "bin" / "python"
-    pip(checkout, "--python", python, "install", "--no-deps", "--no-index", "--find-links", "wheelhouse",
+    pip(sources, "--python", python, "install", "--no-deps", "--no-index", "--find-links", "wheelhouse",
         "aeron-core")  # fmt: skip
     # Dependencies are those of the environment that runs the tests, which needs no package index.
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -197,11 +204,11 @@ def test_the_documentation_installs_aeron_core_in_several_forms():
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
-def test_an_installation_of_the_documentation_is_possible(arguments, checkout, environment):
+def test_an_installation_of_the_documentation_is_possible(arguments, sources, environment):
     parts = shlex.split(arguments)
 
     out = pip(
-        checkout, "--python", environment / "bin" / "python", "install", "--dry-run", "--no-build-isolation",
+        sources, "--python", environment / "bin" / "python", "install", "--dry-run", "--no-build-isolation",
         "--no-index", "--find-links", "wheelhouse", *parts,
     )  # fmt: skip
 
@@ -219,10 +226,10 @@ def packed(name: str, folder: Path) -> None:
                 archive.write(path.locate(), str(path))
 
 
-def test_a_compiled_plugin_is_built_with_aeron_core_from_a_folder(checkout, environment, tmp_path):
+def test_a_compiled_plugin_is_built_with_aeron_core_from_a_folder(sources, environment, tmp_path):
     shutil.copytree(ROOT / "tests" / "spi" / "third_party", tmp_path / "plugin")
     for name in ("Cython", "setuptools"):
-        packed(name, checkout / "wheelhouse")
+        packed(name, sources / "wheelhouse")
 
     # The environment that pip makes for the build needs no dependencies.
     done = run(
@@ -238,7 +245,7 @@ def test_a_compiled_plugin_is_built_with_aeron_core_from_a_folder(checkout, envi
         tmp_path,
         PIP_NO_DEPS="1",
         PIP_NO_INDEX="1",
-        PIP_FIND_LINKS=str(checkout / "wheelhouse"),
+        PIP_FIND_LINKS=str(sources / "wheelhouse"),
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
