@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: All entries that a driver creates in its directory.
 _ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
+#: Seconds between two checks whether a driver that is starting has completed its cnc.dat. Invented.
+_START_CHECK_INTERVAL_S: Final = 0.01
 
 
 def prepare_directory(settings: DriverFields) -> None:
@@ -83,7 +85,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             if not (path / CNC_FILE).exists() or time.monotonic() >= deadline:
                 return
             # Another driver may be starting in this directory.
-            time.sleep(0.01)
+            time.sleep(_START_CHECK_INTERVAL_S)
         except CncIncompatibleError:
             # The heartbeat cannot be read. At the start of a driver this counts as dead;
             # `delete_dead_directory` opens the file again and refuses.

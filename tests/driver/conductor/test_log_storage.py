@@ -162,6 +162,7 @@ def test_a_driver_that_closes_closes_sockets_that_agents_have_not_released(drive
 
     driver.close()
 
+    # Raises OSError if a socket is still bound to the address.
     driver.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 20121)))
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from aeron_core._native.address import SocketAddress
 from aeron_media.connections.relay.faults import RelayFaults
 
-#: Before a listener that failed is polled again, for example when no more files may be open. Invented.
+#: Seconds without polling after `accept` failed, for example because too many files are open. Invented.
 LISTENER_PAUSE_S: Final = 0.1
 
 
