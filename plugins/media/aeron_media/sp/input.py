@@ -2,7 +2,7 @@
 
 Back pressure: it stops reading while images have no space, so TCP flow control holds the peer back.
 
-Not here: reacting to an end or a fault of the connection (`peer`). Used under the lock of the socket's keeping side.
+Not here: reacting to an end or a fault of the connection (`peer`). Used under the lock of `peer_connections`.
 """
 
 from __future__ import annotations

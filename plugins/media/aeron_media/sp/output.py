@@ -6,7 +6,7 @@ in the middle of a draft, `settle` determines how many messages were sent; the n
 
 Polyamorous socket: messages are copied into the queue of their peer, so that a slow peer does not delay the others.
 
-Not here: choosing the peer of a message. Used under the lock of the socket's sending side.
+Not here: choosing the peer of a message. Used under the lock of `message_router`.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Output:
 
     def _on_no_bytes(self, result: int) -> bool:
         if result == connections.CONNECTION_FAILED:
-            # The keeping side closes the connection.
+            # `peer_connections` closes the connection.
             self.is_broken = True
         return False
 

@@ -6,8 +6,8 @@
 
 Received messages of a disconnected peer are kept until images have space for them.
 
-Not here: reading (`input`), sending (`output`), and the admission of peers (`pair_socket`). Used under the lock of the
-socket's keeping side.
+Not here: reading (`input`), sending (`output`), and the admission of peers (`peer_connections`, under whose
+lock this is used).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Receive endpoint of PAIR: each peer is a session. Not here: the connections (`pair_socket`)."""
+"""Receive endpoint of PAIR: each peer is a session. Not here: the connections (`peer_connections`)."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         self._dispatcher = params.dispatcher
         self._lease = lease
         self._socket: PairSocket = lease.socket
+        self._connections = self._socket.connections
         self._counters = PairCounters(params, [CONNECTIONS, RECEIVING])
         self._tallies = self._socket.tallies
         self._bytes_received = params.counters["bytes_received"]
         self._now_ns = params.clock.nano_time()
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
         feeds = [self._new_feed(keys, packet) for _ in self._socket.peers]
-        self._number = self._socket.attach_receiver(feeds, self._now_ns)
+        self._number = self._connections.attach(feeds, self._now_ns)
 
     def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> ImageFeed:
         feed = ImageFeed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
@@ -58,13 +59,13 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        self._socket.detach_receiver(self._number)
+        self._connections.detach(self._number)
         self._lease.end()
 
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""
         self._now_ns = now_ns
-        received: int = self._socket.keep(now_ns)
+        received: int = self._connections.work(now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         if received > 0:
             self._bytes_received.get_and_add(received)
@@ -72,11 +73,15 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
         """See `ReceiveChannelEndpoint.send_status_message`; the image feed of the peer handles it."""
-        return wire.SM_HEADER_LENGTH if self._socket.on_status_message(sm, self._number, self._now_ns) else 0
+        return (
+            wire.SM_HEADER_LENGTH
+            if self._connections.on_status_message(sm, self._number, self._now_ns)
+            else 0
+        )
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
         """See `ReceiveChannelEndpoint.send_error`; ends the connection of the peer."""
-        return wire.ERR_HEADER_LENGTH if self._socket.reject(error.session_id) else 0
+        return wire.ERR_HEADER_LENGTH if self._connections.reject(error.session_id) else 0
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
         """Do nothing: connections are reliable."""

@@ -1,4 +1,4 @@
-"""Send endpoint of PAIR. Not here: the routing of messages (`pair_socket`)."""
+"""Send endpoint of PAIR. Not here: the routing of messages (`message_router`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class PairSendEndpoint(SendChannelEndpoint):
     def __init__(self, lease: SocketLease, params: EndpointParams) -> None:
         self._lease = lease
         self._socket: PairSocket = lease.socket
+        self._router = self._socket.router
+        self._connections = self._socket.connections
         self._counters = PairCounters(params, [CONNECTIONS, SENDING])
         self._tallies = self._socket.tallies
         slots = len(self._socket.peers)
@@ -30,7 +32,7 @@ class PairSendEndpoint(SendChannelEndpoint):
             rooms = [params.new_peer_counter(f"sp-room {slot}") for slot in range(slots)]
         else:
             rooms = [params.new_peer_counter("sp-room 0")] * slots
-        self._number = self._socket.attach_publisher(rooms)
+        self._number = self._router.attach(rooms)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""
@@ -42,7 +44,7 @@ class PairSendEndpoint(SendChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        self._socket.detach_publisher(self._number)
+        self._router.detach(self._number)
         self._lease.end()
 
     def new_stream_state(self) -> PairPublication:
@@ -52,21 +54,21 @@ class PairSendEndpoint(SendChannelEndpoint):
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
         """See `SendChannelEndpoint.advance`."""
         state = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        answer: int = self._socket.advance(cython.cast(PairPublication, state), stream.log, position, now_ns)
+        answer: int = self._router.advance(cython.cast(PairPublication, state), stream.log, position, now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return answer
 
     def has_peer(self, stream: SendStream) -> bool:
         """See `SendChannelEndpoint.has_peer`."""
-        return self._socket.has_peer()
+        return self._router.has_peer()
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`; keeps connections if there are no subscriptions."""
-        self._socket.keep_without_receiver(now_ns)
+        """See `SendChannelEndpoint.poll`; works on the connections if there are no subscriptions."""
+        self._connections.work_without_receiver(now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return 0
 
     def remove_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.remove_stream`."""
         state = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        return self._socket.forget(cython.cast(PairPublication, state))
+        return self._router.forget(cython.cast(PairPublication, state))

@@ -76,8 +76,8 @@ def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
     params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20), faults=end, losses=end)
     socket = PairSocket(params, 1, SystemConnections().new_connection, None, ADDRESS)
     feeds = [[ImageFeed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
-    former, _ = (socket.attach_receiver(each, 0) for each in feeds)
-    socket.detach_receiver(former)
+    former, _ = (socket.connections.attach(each, 0) for each in feeds)
+    socket.connections.detach(former)
     [peer] = socket.peers
     assert peer.input.feed is feeds[1][0]
     assert peer.input.is_fed

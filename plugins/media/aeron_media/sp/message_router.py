@@ -1,0 +1,197 @@
+"""Sending side of one PAIR socket: routes messages to the admitted peers, and shows these in counters.
+
+On a monogamous socket, messages go to its only peer. On a polyamorous one, a message goes to the peer whose session id
+it names, and to no other; without a session id it goes to the oldest peer.
+
+Not here: sending to one peer (`output`), and which peers are admitted (`peer_connections`).
+Invariant: all methods but `has_peer` take the lock. If both are needed, the lock of `peer_connections` is taken first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import peers
+from aeron_core._native.cell import AtomicLong
+from aeron_core.spi.stream_counter import detached_peer_counter
+from aeron_media._native.spin_lock import SpinLock
+from aeron_media.connections.log_message import LogMessage
+from aeron_media.sp._native import phases, tallies
+from aeron_media.sp.pair_publication import PairPublication
+from aeron_media.sp.peer import Peer
+
+if TYPE_CHECKING:
+    from aeron_core._native.peers import PeerCounter
+    from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_media.sp.pair_params import PairParams
+    from aeron_media.sp.peer_slots import PeerSlots
+
+
+class MessageRouter:
+    """The part of a socket that the sender uses; see the module."""
+
+    def __init__(self, params: PairParams, slots: PeerSlots) -> None:
+        self._is_polyamorous = params.is_polyamorous
+        self._tallies = params.tallies
+        self._slots = slots
+        self._up = self._slots.up
+        self._sessions = self._slots.sessions
+        self._first = cython.cast(cython.pointer(PyObject), self._slots.peers[0])
+        self._message = LogMessage()
+        self._lock = SpinLock()
+        self._has_peer = AtomicLong(0)
+        self._has_publisher = AtomicLong(0)
+        self._rooms_number = 0
+
+    # Conductor
+
+    def attach(self, counters: list[PeerCounter]) -> int:
+        """Publish the peers in `counters`, which clients read; return a number that identifies them.
+
+        Another endpoint may attach before this one is closed.
+        """
+        self._has_publisher.set_release(1)
+        self.show_rooms(counters)
+        self._rooms_number += 1
+        return self._rooms_number
+
+    def detach(self, number: int) -> None:
+        """Release those counters; queued messages are still sent while the socket exists."""
+        if number != self._rooms_number:
+            return
+        self.show_rooms([detached_peer_counter("sp-room") for _ in self._slots.peers])
+        self._has_publisher.set_release(0)
+
+    def show_rooms(self, counters: list[PeerCounter]) -> None:
+        """Publish each peer, and the longest message that it accepts, in the counter of its slot.
+
+        A monogamous socket may use one counter for all slots.
+        """
+        self._lock.take()
+        try:
+            for peer, counter in zip(self._slots.peers, counters, strict=True):
+                cython.cast(Peer, peer).room = counter
+                if cython.cast(Peer, peer).is_among_peers:
+                    self._introduce(cython.cast(Peer, peer))
+        finally:
+            self._lock.give()
+
+    # Called by `peer_connections`
+
+    def admit(self, peer: Peer, now_ns: int) -> int:
+        """Begin to send to a peer; return 0."""
+        self._lock.take()
+        peer.admit(now_ns)
+        peer.is_among_peers = True
+        self._up.append(cython.cast(cython.pointer(PyObject), peer))
+        self._count_peers()
+        self._introduce(peer)
+        self._lock.give()
+        return 0
+
+    def remove(self, peer: Peer) -> int:
+        """Stop sending to a peer and close its connection; return how many queued bytes are lost."""
+        self._lock.take()
+        self._up.remove(cython.cast(cython.pointer(PyObject), peer))
+        peer.is_among_peers = False
+        unsent = peer.output.end()
+        # After removal from the list: another connection may reuse the descriptor at once.
+        peer.connection.close(False)
+        self._count_peers()
+        peer.room.leave()
+        self._lock.give()
+        return unsent
+
+    def flush_queues(self, now_ns: int) -> int:
+        """Send queued messages after the last publication was closed, when the sender is not called; return 0."""
+        if self._has_publisher.get_acquire() != 0:
+            return 0
+        if self._lock.try_take():
+            for index in range(self._up.size):
+                self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
+            self._lock.give()
+        return 0
+
+    def _introduce(self, peer: Peer) -> int:
+        return peer.room.admit(peer.session_id, self._room(peer), peer.address)
+
+    def _count_peers(self) -> int:
+        self._tallies.put(tallies.PEERS, self._up.size)
+        self._has_peer.set_release(self._up.size)
+        return 0
+
+    # Sender
+
+    def has_peer(self) -> bool:
+        """Return whether there is a peer to send to."""
+        return self._has_peer.get_acquire() != 0
+
+    def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
+        """Send messages of a publication from `position` on; return the position up to which they were sent."""
+        if not self._lock.try_take():
+            return position
+        try:
+            if publication.is_cut:
+                position = cython.cast(Peer, self._first).output.settle(publication, log, position)
+            if self._up.size == 0 or not cython.cast(Peer, self._up.at(0)).is_confirmed(now_ns):
+                return position
+            if self._is_polyamorous:
+                return self._distribute(log, position, now_ns)
+            return self._send_to_partner(publication, log, position)
+        finally:
+            self._lock.give()
+
+    def _send_to_partner(self, publication: PairPublication, log: LogBuffer, position: int) -> int:
+        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(publication, log, position)
+        return answer
+
+    def _distribute(self, log: LogBuffer, position: int, now_ns: int) -> int:
+        for _ in range(phases.MESSAGES_PER_TURN):
+            if not self._message.look(log, position):
+                break
+            if self._message.is_message:
+                self._put(log)
+            position += self._message.step
+        for index in range(self._up.size):
+            self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
+            self._show_room(cython.cast(Peer, self._up.at(index)))
+        return position
+
+    def _flush(self, peer: Peer, now_ns: int) -> int:
+        return peer.output.flush() if peer.is_confirmed(now_ns) else 0
+
+    def _put(self, log: LogBuffer) -> int:
+        """Queue a message for its peer; return 0."""
+        peer = self._up.at(0)
+        if self._message.reserved_value & peers.RESERVED_HAS_PEER:
+            peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
+            if peer == cython.NULL or not cython.cast(Peer, peer).is_among_peers:
+                peer = self._first
+                cython.cast(Peer, peer).output.pass_over(phases.NO_PEER, self._message.payload_length)
+                return 0
+        reason = cython.cast(Peer, peer).output.reason_against(
+            self._message, cython.cast(Peer, peer).session_id
+        )
+        if reason == phases.NO_REASON and not cython.cast(Peer, peer).output.enqueue(log, self._message):
+            reason = phases.PEER_FULL
+        if reason != phases.NO_REASON:
+            cython.cast(Peer, peer).output.pass_over(reason, self._message.payload_length)
+        return 0
+
+    def _show_room(self, peer: Peer) -> int:
+        return peer.room.show(peer.session_id, self._room(peer))
+
+    def _room(self, peer: Peer) -> int:
+        """Return the longest message accepted now; a monogamous socket has no limit, it leaves messages in the log."""
+        return peer.output.longest() if self._is_polyamorous else peers.ROOM_MASK
+
+    def forget(self, publication: PairPublication) -> int:
+        """Forget a publication that was closed; return 0."""
+        self._lock.take()
+        for index in range(self._up.size):
+            cython.cast(Peer, self._up.at(index)).output.forget(publication)
+        self._lock.give()
+        return 0

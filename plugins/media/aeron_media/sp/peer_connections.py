@@ -1,0 +1,296 @@
+"""Connections of one PAIR socket: accepts or makes them, reads and closes them, and admits peers.
+
+A monogamous socket refuses other peers while it has one.
+
+Not here: the phases of one connection (`peer`), and sending to admitted peers (`message_router`).
+Invariant: all methods but `on_status_message` and `reject`, which only the receiver calls, take the lock.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.cell import AtomicLong
+from aeron_core._native.readiness import ReadinessSet
+from aeron_media._native.spin_lock import SpinLock
+from aeron_media.sp._native import phases, tallies
+from aeron_media.sp.dialer import Dialer
+from aeron_media.sp.peer import Peer
+
+if TYPE_CHECKING:
+    from aeron_core._native.connections import ByteConnection, ConnectionListener
+    from aeron_core.protocol.frames.status_message import StatusMessage
+    from aeron_media.connections.image_feed import ImageFeed
+    from aeron_media.sp.message_router import MessageRouter
+    from aeron_media.sp.pair_params import PairParams
+    from aeron_media.sp.peer_slots import PeerSlots
+
+
+class PeerConnections:
+    """Accepts peers with a listener, connects to `remote` without one; see the module.
+
+    `surplus` accepts connections beyond the limit.
+    """
+
+    _listener: ConnectionListener
+
+    def __init__(  # noqa: PLR0913 - connects these objects
+        self,
+        params: PairParams,
+        slots: PeerSlots,
+        router: MessageRouter,
+        surplus: ByteConnection,
+        listener: ConnectionListener | None,
+        remote: SocketAddress,
+    ) -> None:
+        self._tallies = params.tallies
+        self._budget = params.budget
+        self._faults = params.faults
+        self._is_polyamorous = params.is_polyamorous
+        self._slots = slots
+        self._unused = self._slots.unused
+        self._active = self._slots.active
+        self._up = self._slots.up
+        self._sessions = self._slots.sessions
+        self._router = router
+        if listener is not None:
+            self._listener = listener
+        self._is_local = remote.family == socket.AF_UNIX
+        self._listens = listener is not None
+        self._remote = remote
+        self._dialer = Dialer(params)
+        self._dialed = cython.NULL
+        self._surplus = surplus
+        self._address = SocketAddress()
+        self._lock = SpinLock()
+        self._receivers = AtomicLong(0)
+        self._readiness = ReadinessSet()
+        descriptor = self._listener.descriptor() if listener is not None else aeron_wire.NO_DESCRIPTOR
+        self._is_listener_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
+            descriptor, cython.NULL
+        )
+        self._next = 0
+        self._feeds_number = 0
+
+    # Conductor
+
+    def attach(self, feeds: list[ImageFeed], now_ns: int) -> int:
+        """Deliver messages to images, with one feed per slot; from now on the receiver works on the connections.
+
+        Return a number that identifies these feeds: another endpoint may attach before this one is closed.
+        """
+        self._lock.take()
+        try:
+            for peer, feed in zip(self._slots.peers, feeds, strict=True):
+                peer.attach(feed, now_ns)
+            self._receivers.set_release(1)
+            self._feeds_number += 1
+            return self._feeds_number
+        finally:
+            self._lock.give()
+
+    def detach(self, number: int) -> None:
+        """Stop delivering messages, unless another endpoint has attached since."""
+        self._lock.take()
+        try:
+            if number != self._feeds_number:
+                return
+            for peer in self._slots.peers:
+                peer.detach()
+            self._receivers.set_release(0)
+        finally:
+            self._lock.give()
+
+    def local_addresses(self) -> list[str]:
+        """Return the address at which the socket listens, if it does."""
+        return [str(self._listener.local_address())] if self._listens else []
+
+    def close_listener(self) -> None:
+        """Accept no more peers. Call only when no agent uses the socket any more."""
+        if self._listens:
+            self._listener.close()
+
+    def close(self) -> None:
+        """Stop watching connections, after they are closed."""
+        self._readiness.close()
+
+    # Receiver, or sender
+
+    def work(self, now_ns: int) -> int:
+        """Accept, connect, read and close; return the bytes read. Runs on the receiver."""
+        if not self._lock.try_take():
+            return 0
+        try:
+            return self._work(now_ns)
+        finally:
+            self._lock.give()
+
+    def work_without_receiver(self, now_ns: int) -> int:
+        """Run `work` on the sender, while there are no subscriptions."""
+        if self._receivers.get_acquire() != 0 or not self._lock.try_take():
+            return 0
+        try:
+            # A receiver may have attached before the lock was taken.
+            return self._work(now_ns) if self._receivers.get_acquire() == 0 else 0
+        finally:
+            self._lock.give()
+
+    def _work(self, now_ns: int) -> int:
+        has_callers = self._listens and not self._is_listener_watched
+        for index in range(self._readiness.wait()):
+            if self._readiness.at(index) == cython.NULL:
+                has_callers = True
+            else:
+                cython.cast(Peer, self._readiness.at(index)).input.is_readable = True
+        if has_callers:
+            self._accept(now_ns)
+        if not self._listens and self._dialed == cython.NULL and self._dialer.is_due(now_ns):
+            self._dial(now_ns)
+        received = 0
+        while self._next < self._active.size:
+            index = self._next
+            self._next += 1
+            received += cython.cast(Peer, self._active.at(index)).work(now_ns)
+            if self._follow(cython.cast(Peer, self._active.at(index)), now_ns):
+                self._next = index
+        self._next = 0
+        self._router.flush_queues(now_ns)
+        self._tallies.put(tallies.MEMORY, self._budget.used)
+        return received
+
+    def _accept(self, now_ns: int) -> int:
+        for _ in range(phases.ACCEPTS_PER_TURN):
+            if self._unused.size == 0:
+                self._evict(now_ns)
+            if self._unused.size == 0:
+                if self._listener.accept(self._surplus, self._address) != 1:
+                    break
+                self._surplus.close(False)
+                self._tallies.add(tallies.TURNED_AWAY, 1)
+                self._faults.keep(phases.TOO_MANY, self._active.size + 1, self._active.size, 0, self._address)
+                continue
+            slot = self._unused.at(self._unused.size - 1)
+            if (
+                self._listener.accept(cython.cast(Peer, slot).connection, cython.cast(Peer, slot).address)
+                != 1
+            ):
+                break
+            if self._is_local:
+                # A connecting Unix socket usually has no path of its own: show that of the listener.
+                cython.cast(Peer, slot).address.assign(self._remote)
+            self._tallies.add(tallies.ACCEPTED, 1)
+            self._slots.begin(cython.cast(Peer, slot), False, now_ns)
+            self._watch(cython.cast(Peer, slot))
+        return self._report_listener()
+
+    def _evict(self, now_ns: int) -> int:
+        """Free the slot of a disconnected peer whose messages are not consumed; return 0."""
+        for index in range(self._active.size):
+            if cython.cast(Peer, self._active.at(index)).is_stale(now_ns):
+                cython.cast(Peer, self._active.at(index)).evict(now_ns)
+                self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
+                break
+        return 0
+
+    def _report_listener(self) -> int:
+        if self._listener.error_code != 0:
+            self._address.clear()
+            self._faults.keep(phases.NO_REASON, 0, 0, self._listener.error_code, self._address)
+            self._listener.error_code = 0
+        return 0
+
+    def _dial(self, now_ns: int) -> int:
+        if self._unused.size == 0:
+            self._evict(now_ns)
+        if self._unused.size == 0:
+            return 0
+        slot = self._unused.at(self._unused.size - 1)
+        self._dialer.on_dialed()
+        self._tallies.add(tallies.ATTEMPTS, 1)
+        cython.cast(Peer, slot).address.assign(self._remote)
+        self._dialed = slot
+        self._slots.begin(cython.cast(Peer, slot), True, now_ns)
+        if cython.cast(Peer, slot).connection.connect(self._remote) < 0:
+            cython.cast(Peer, slot).fail(phases.NO_REASON, 0, 0, now_ns)
+        return 0
+
+    def _watch(self, peer: Peer) -> int:
+        descriptor = peer.connection.descriptor()
+        peer.input.is_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
+            descriptor, cython.cast(cython.pointer(PyObject), peer)
+        )
+        return 0
+
+    def _follow(self, peer: Peer, now_ns: int) -> bool:
+        """React to the phase of a peer; return whether its slot is free again."""
+        if peer.phase == phases.PHASE_GREETED:
+            if self._is_polyamorous or self._up.size == 0:
+                self._router.admit(peer, now_ns)
+            else:
+                self._tallies.add(tallies.REFUSED, 1)
+                peer.refuse(now_ns)
+        if peer.phase == phases.PHASE_UP:
+            if peer.is_dialed and (peer.input.has_received or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
+                self._dialer.on_good()
+            return False
+        if peer.phase < phases.PHASE_UP:
+            if peer.is_dialed and peer.phase == phases.PHASE_GREETING and not peer.input.is_watched:
+                self._watch(peer)
+            return False
+        if peer.is_among_peers:
+            self._leave(peer)
+        if self._dialed == cython.cast(cython.pointer(PyObject), peer):
+            self._dialed = cython.NULL
+            self._dialer.on_lost(now_ns)
+        if peer.phase == phases.PHASE_ENDED:
+            self._count_end(peer)
+            self._slots.release(peer)
+            return True
+        return False
+
+    def _leave(self, peer: Peer) -> int:
+        unsent = self._router.remove(peer)
+        self._tallies.add(tallies.LOST, 1)
+        if unsent > 0:
+            self._faults.keep(phases.UNSENT, unsent, 0, 0, peer.address)
+        return 0
+
+    def _count_end(self, peer: Peer) -> int:
+        reason = peer.end_reason
+        if reason == phases.NO_REASON:
+            # A listening end does not report how peers disconnect; a connecting end reports why it fails.
+            if peer.is_dialed and peer.connection.error_code != 0:
+                self._faults.keep(reason, 0, 0, peer.connection.error_code, peer.address)
+            return 0
+        if reason == phases.OTHER_PROTOCOL:
+            self._tallies.add(tallies.MISMATCHED, 1)
+        elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
+            self._tallies.add(tallies.MALFORMED, 1)
+        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED):
+            self._tallies.add(tallies.SILENT, 1)
+        elif reason == phases.REFUSED_BY_PEER:
+            self._tallies.add(tallies.REFUSALS, 1)
+        self._faults.keep(reason, peer.end_value, peer.end_limit, 0, peer.address)
+        return 0
+
+    def on_status_message(self, sm: StatusMessage, number: int, now_ns: int) -> int:
+        """Update the limit of an image; return whether its peer exists. Runs on the receiver."""
+        found = self._sessions.get(sm.session_id)
+        if number != self._feeds_number or found == cython.NULL or not cython.cast(Peer, found).input.is_fed:
+            return 0
+        cython.cast(Peer, found).input.feed.on_status_message(sm, now_ns)
+        return 1
+
+    def reject(self, session_id: int) -> int:
+        """End a connection that a subscriber rejected; return whether it exists. Runs on the receiver."""
+        found = self._sessions.get(session_id)
+        if found == cython.NULL:
+            return 0
+        cython.cast(Peer, found).is_rejected = True
+        return 1
