@@ -22,7 +22,7 @@ cdef class MessageRouter:
     cdef Tallies _tallies
     cdef PeerSlots _slots
     cdef PointerList _up                # of `_slots`
-    cdef PointerMap _sessions           # of `_slots`
+    cdef PointerMap _sessions           # session id -> Peer of `_up`; `PeerSlots.sessions` changes under another lock
     cdef PyObject *_first               # any Peer
     cdef LogMessage _message
     cdef SpinLock _lock

@@ -16,6 +16,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import peers
 from aeron_core._native.cell import AtomicLong
+from aeron_core._native.pointers import PointerMap
 from aeron_core.spi.stream_counter import detached_peer_counter
 from aeron_media._native.spin_lock import SpinLock
 from aeron_media.connections.log_message import LogMessage
@@ -38,7 +39,7 @@ class MessageRouter:
         self._tallies = params.tallies
         self._slots = slots
         self._up = self._slots.up
-        self._sessions = self._slots.sessions
+        self._sessions = PointerMap()
         self._first = cython.cast(cython.pointer(PyObject), self._slots.peers[0])
         self._message = LogMessage()
         self._lock = SpinLock()
@@ -83,35 +84,43 @@ class MessageRouter:
 
     def admit(self, peer: Peer, now_ns: int) -> int:
         """Begin to send to a peer; return 0."""
+        pointer = cython.cast(cython.pointer(PyObject), peer)
         self._lock.take()
-        peer.admit(now_ns)
-        peer.is_among_peers = True
-        self._up.append(cython.cast(cython.pointer(PyObject), peer))
-        self._count_peers()
-        self._introduce(peer)
-        self._lock.give()
+        try:
+            peer.admit(now_ns)
+            peer.is_among_peers = True
+            self._up.append(pointer)
+            self._sessions.put(peer.session_id, pointer)
+            self._count_peers()
+            self._introduce(peer)
+        finally:
+            self._lock.give()
         return 0
 
     def remove(self, peer: Peer) -> int:
         """Stop sending to a peer and close its connection; return how many queued bytes are lost."""
         self._lock.take()
-        self._up.remove(cython.cast(cython.pointer(PyObject), peer))
-        peer.is_among_peers = False
-        unsent = peer.output.end()
-        # After removal from the list: another connection may reuse the descriptor at once.
-        peer.connection.close(False)
-        self._count_peers()
-        peer.room.leave()
-        self._lock.give()
-        return unsent
+        try:
+            self._up.remove(cython.cast(cython.pointer(PyObject), peer))
+            self._sessions.remove(peer.session_id)
+            peer.is_among_peers = False
+            unsent = peer.output.end()
+            # After removal from the list: another connection may reuse the descriptor at once.
+            peer.connection.close(False)
+            self._count_peers()
+            peer.room.leave()
+            return unsent
+        finally:
+            self._lock.give()
 
     def flush_queues(self, now_ns: int) -> int:
         """Send queued messages after the last publication was closed, when the sender is not called; return 0."""
-        if self._has_publisher.get_acquire() != 0:
+        if self._has_publisher.get_acquire() != 0 or not self._lock.try_take():
             return 0
-        if self._lock.try_take():
+        try:
             for index in range(self._up.size):
                 self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
+        finally:
             self._lock.give()
         return 0
 
@@ -168,7 +177,7 @@ class MessageRouter:
         peer = self._up.at(0)
         if self._message.reserved_value & peers.RESERVED_HAS_PEER:
             peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
-            if peer == cython.NULL or not cython.cast(Peer, peer).is_among_peers:
+            if peer == cython.NULL:
                 peer = self._first
                 cython.cast(Peer, peer).output.pass_over(phases.NO_PEER, self._message.payload_length)
                 return 0
@@ -191,7 +200,9 @@ class MessageRouter:
     def forget(self, publication: PairPublication) -> int:
         """Forget a publication that was closed; return 0."""
         self._lock.take()
-        for index in range(self._up.size):
-            cython.cast(Peer, self._up.at(index)).output.forget(publication)
-        self._lock.give()
+        try:
+            for index in range(self._up.size):
+                cython.cast(Peer, self._up.at(index)).output.forget(publication)
+        finally:
+            self._lock.give()
         return 0
