@@ -271,3 +271,25 @@ def test_a_wrong_name_resolver_fails_the_suite(resolver, test, error):
 
     with pytest.raises(error):
         getattr(Suite(), test)()
+
+
+class KeepingDescriptor(MEDIA["udp"]):
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+
+    def open_receive_endpoint(self, params):
+        self.descriptor = os.open(self.folder, os.O_RDONLY)
+        return super().open_receive_endpoint(params)
+
+
+def test_a_medium_that_keeps_a_descriptor_open_fails_the_suite(tmp_path):
+    medium = KeepingDescriptor(tmp_path)
+
+    class Suite(MediaTransportConformance):
+        def make(self):
+            return medium
+
+    with pytest.raises(AssertionError, match=f"still open: .*{tmp_path}"):
+        Suite().test_closed_endpoints_have_no_open_descriptors()
+    os.close(medium.descriptor)

@@ -15,6 +15,7 @@ from aeron_core._native.clock import Clock
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, SendEndpointParams
+from aeron_core.testing.conformance.open_descriptors import open_descriptors, opened_since
 from aeron_core.testing.counters import make_counters
 from aeron_core.testing.frames import data_frame
 from aeron_core.testing.network import SimulatedNetwork
@@ -88,6 +89,20 @@ class MediaTransportConformance(ABC):
             for probe in (receiver, sender):
                 assert all(isinstance(text, str) for text in lab.medium.local_addresses(probe.endpoint))
                 lab.medium.close_endpoint(probe.endpoint)
+
+    def test_closed_endpoints_have_no_open_descriptors(self) -> None:
+        """Closing releases them at once, not when the garbage collector runs."""
+        lab = _Lab(self.make())
+        if lab.medium.is_shared_memory:
+            return
+        before = open_descriptors()
+        receiver = lab.open_receive(self._resolved(lab.medium, self.channel, False))
+        sender = lab.open_send(self._resolved(lab.medium, self.channel, True))
+        receiver.poll()
+        for probe in (receiver, sender):
+            lab.medium.close_endpoint(probe.endpoint)
+        kept = opened_since(before)
+        assert kept == {}, f"still open: {kept}"
 
     def test_a_sent_frame_is_dispatched_unchanged(self) -> None:
         """Without a sender, a poll returns 0."""

@@ -25,12 +25,15 @@ def open_descriptors() -> dict[int, str]:
     return found
 
 
+def opened_since(before: dict[int, str]) -> dict[int, str]:
+    """Return the open descriptors that `before` does not contain."""
+    return {number: target for number, target in open_descriptors().items() if before.get(number) != target}
+
+
 def assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
     """Raise AssertionError unless all descriptors but those `before` are closed in time, while a lab runs."""
     for _ in range(_RELEASE_S):
-        kept = {
-            number: target for number, target in open_descriptors().items() if before.get(number) != target
-        }
+        kept = opened_since(before)
         if not kept:
             return
         lab.run(1 * S)
