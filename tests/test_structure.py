@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,14 @@ PACKAGES = (ROOT / "aeron_core", *sorted(ROOT.glob("plugins/*/*_*/")))
 
 MAX_MODULES = 20
 MAX_FUNCTION_LINES = 60
+MIN_LINES = 40
 
+#: Shorter modules that only one module of their folder imports, and why they are not part of it.
+SHORT_MODULES = {
+    "aeron_media.ipc.parameters": "imports pydantic, without which a driver starts",
+}
+
+_C_IMPORT = re.compile(r"^\s*(?:from ([\w.]+) )?c?import ([\w., ]+|\()", re.M)
 _REASON = re.compile(r"# noqa: (\w+, )*PLC0415 - \w")
 _NATIVE_CLASS = re.compile(r"^\s*(?:cdef |cpdef )?class (\w+)", re.M)
 _NATIVE_FUNCTION = re.compile(
@@ -83,9 +90,9 @@ def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from top_level(handler.body)
 
 
-def imports_of(path: Path, names: set[str]) -> Iterator[str]:
-    """Yield the modules among `names` that a module imports."""
-    for node in top_level(ast.parse(path.read_text(encoding="utf-8")).body):
+def imports_of(nodes: Iterable[ast.AST], names: Container[str]) -> Iterator[str]:
+    """Yield the modules among `names` that statements import."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -138,11 +145,83 @@ def test_no_modules_of_a_package_import_each_other_in_a_cycle():
             ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): path
             for path in files(package, ".py")
         }
-        graph = {name: set(imports_of(path, set(modules))) - {name} for name, path in modules.items()}
+        graph = {
+            name: set(imports_of(top_level(ast.parse(path.read_text(encoding="utf-8")).body), modules))
+            - {name}
+            for name, path in modules.items()
+        }
 
         edges += sum(map(len, graph.values()))
         assert cycles(graph) == []
     assert edges > 0
+
+
+def c_imports_of(text: str, names: Container[str]) -> Iterator[str]:
+    """Yield the modules among `names` that a `.pxd` or `.pyx` imports or cimports."""
+    for match in _C_IMPORT.finditer(text):
+        module = match[1]
+        for name in re.split(r"[, ]+", match[2].strip()):
+            submodule = f"{module}.{name}" if module else name
+            target = submodule if submodule in names else module
+            if target in names:
+                yield target
+
+
+def importers(modules: dict[str, Path]) -> dict[str, set[str]]:
+    """Return the modules that import each module, anywhere in their files; those of packages do not count."""
+    found: dict[str, set[str]] = {name: set() for name in modules}
+    for name, path in modules.items():
+        if path.name == "__init__.py":
+            continue
+        targets: set[str] = set()
+        if path.suffix == ".py":
+            targets.update(imports_of(ast.walk(ast.parse(path.read_text(encoding="utf-8"))), modules))
+        for native in {path, path.with_suffix(".pxd")}:
+            if native.suffix != ".py" and native.exists():
+                targets.update(c_imports_of(native.read_text(encoding="utf-8"), modules))
+        for target in targets - {name}:
+            found[target].add(name)
+    return found
+
+
+def test_imports_of_a_pxd_are_found():
+    names = {"a", "a.b", "c"}
+    text = "cimport cython\nfrom a cimport b, d\nfrom a.b cimport (\n    E)\n    import c\n"
+
+    assert list(c_imports_of(text, names)) == ["a.b", "a", "a.b", "c"]
+
+
+def test_importers_are_found_in_functions_and_in_pxd_files(tmp_path):
+    texts = {
+        "a.py": "",
+        "b.py": "def f():\n    import a",
+        "c.py": "",
+        "c.pxd": "from a cimport A",
+        "__init__.py": "import a",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    modules = {path.stem: path for path in files(tmp_path, ".py")}
+
+    assert importers(modules)["a"] == {"b", "c"}
+
+
+def test_a_short_module_has_more_than_one_neighbour_that_imports_it():
+    modules = {
+        ".".join(path.relative_to(package.parent).with_suffix("").parts): path
+        for package in PACKAGES
+        for path in files(package, ".py", ".pyx")
+    }
+    found = importers(modules)
+    lone = set()
+    for name, path in modules.items():
+        is_short = len(path.read_text(encoding="utf-8").splitlines()) < MIN_LINES
+        if is_short and len(found[name]) == 1 and modules[min(found[name])].parent == path.parent:
+            lone.add(name)
+
+    assert len(found["aeron_core._native.buffer"]) > 10
+    # A module that is not in the table goes into the module that imports it.
+    assert lone == set(SHORT_MODULES)
 
 
 def imports_in_functions(path: Path) -> Iterator[tuple[int, str]]:

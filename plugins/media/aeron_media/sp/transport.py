@@ -28,9 +28,7 @@ from aeron_media.connections.sockets import SystemConnections
 from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
 from aeron_media.connections.unix_sockets import UnixConnections
-from aeron_media.fault_slot import FaultSlot
 from aeron_media.sp._native.tallies import Tallies
-from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
 from aeron_media.sp.pair_socket import PairSocket
 from aeron_media.sp.parameters import Mode, PairParameters
@@ -101,8 +99,6 @@ def _pair_params(keys: PairParameters) -> PairParams:
     return PairParams(
         tallies=Tallies(),
         budget=MemoryBudget(keys.max_memory),
-        faults=FaultSlot(fault_text),
-        losses=FaultSlot(fault_text),
         protocol=keys.protocol.number,
         has_type=keys.transport.is_local,
         is_polyamorous=keys.poly,
