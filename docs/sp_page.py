@@ -83,6 +83,10 @@ def sp_page() -> Iterator[str]:
         for name in kind.values():
             yield f"| `{name}` | {side} | {COUNTERS[name]} |"
     yield ""
+    yield (
+        "Clients find the peers of a publication in counters labelled `sp-space <slot>`, of type 1021; see "
+        "[counters](counters.md).\n"
+    )
 
 
 def _keys() -> Iterator[str]:

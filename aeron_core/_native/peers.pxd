@@ -28,16 +28,16 @@ cpdef enum:
 # Value of a peer counter: the peer's session, a flag that it exists, and the longest message that it accepts now.
 # Key of a peer counter: the length of the text, then the peer's address, usually `host:port`.
 cpdef enum:
-    ROOM_SESSION_SHIFT = 32
-    ROOM_IS_PEER = 0x80000000
-    ROOM_MASK = 0x7FFFFFFF
+    PEER_SESSION_SHIFT = 32
+    PEER_IS_CONNECTED = 0x80000000
+    PEER_SPACE_MASK = 0x7FFFFFFF
     PEER_KEY_TEXT_OFFSET = 4
     PEER_KEY_TEXT_MAX_LENGTH = 108
 
 
-cdef inline int64_t room_value(int32_t session_id, int64_t room) noexcept nogil:
-    cdef int64_t bounded = min(max(room, 0), <int64_t>ROOM_MASK)
-    return (<int64_t>session_id << ROOM_SESSION_SHIFT) | <int64_t>ROOM_IS_PEER | bounded
+cdef inline int64_t peer_value(int32_t session_id, int64_t space) noexcept nogil:
+    cdef int64_t bounded = min(max(space, 0), <int64_t>PEER_SPACE_MASK)
+    return (<int64_t>session_id << PEER_SESSION_SHIFT) | <int64_t>PEER_IS_CONNECTED | bounded
 
 cdef inline int64_t reserved_for(int32_t session_id, int64_t hops) noexcept nogil:
     return (<int64_t>session_id << RESERVED_PEER_SHIFT) | RESERVED_HAS_PEER | (hops & RESERVED_HOPS_MASK)
@@ -49,9 +49,9 @@ cdef class PeerCounter:
     cdef AtomicBuffer _metadata      # metadata buffer of all counters
     cdef int64_t _key_offset         # offset of this counter's key in `_metadata`
 
-    cdef int32_t admit(self, int32_t session_id, int64_t room, SocketAddress address) except -1 nogil
-    cdef inline int32_t show(self, int32_t session_id, int64_t room) except -1 nogil:
-        cdef int64_t value = room_value(session_id, room)
+    cdef int32_t admit(self, int32_t session_id, int64_t space, SocketAddress address) except -1 nogil
+    cdef inline int32_t show(self, int32_t session_id, int64_t space) except -1 nogil:
+        cdef int64_t value = peer_value(session_id, space)
         if value != self.counter.get():
             self.counter.set_release(value)
         return 0

@@ -67,7 +67,7 @@ cdef class PeerCounter:
         self._key_offset = <int64_t>counter.id * wire.COUNTER_METADATA_LENGTH + wire.COUNTER_KEY_OFFSET
         metadata.check(self._key_offset, wire.COUNTER_KEY_MAX_LENGTH)
 
-    cdef int32_t admit(self, int32_t session_id, int64_t room, SocketAddress address) except -1 nogil:
+    cdef int32_t admit(self, int32_t session_id, int64_t space, SocketAddress address) except -1 nogil:
         """Publish a peer that has connected; return 0."""
         cdef char text[128]
         memset(text, 0, sizeof(text))
@@ -77,4 +77,4 @@ cdef class PeerCounter:
         cdef int64_t at = self._key_offset + PEER_KEY_TEXT_OFFSET
         memcpy(self._metadata.at(at, PEER_KEY_TEXT_MAX_LENGTH), text, PEER_KEY_TEXT_MAX_LENGTH)
         self._metadata.put_i32_release(self._key_offset, length)
-        return self.show(session_id, room)
+        return self.show(session_id, space)

@@ -76,7 +76,7 @@ class ChannelPeers:
         value = self._find(session_id)
         if value == 0:
             return peers.RESULT_NO_PEER
-        space = value & peers.ROOM_MASK
+        space = value & peers.PEER_SPACE_MASK
         # Even an empty message needs space for its header.
         return peers.RESULT_PEER_FULL if space == 0 or length + waiting > space else 0
 
@@ -119,7 +119,7 @@ class ChannelPeers:
         for index in range(-1, self._slots.size):
             at = self._last if index < 0 else index
             value: int = cython.cast(AtomicCounter, self._slots.at(at)).get_acquire()
-            if value & peers.ROOM_IS_PEER and value >> peers.ROOM_SESSION_SHIFT == session_id:
+            if value & peers.PEER_IS_CONNECTED and value >> peers.PEER_SESSION_SHIFT == session_id:
                 self._last = at
                 return value
         return 0
@@ -131,7 +131,7 @@ class ChannelPeers:
             value = counter.get_acquire()
             key = self._reader.key(counter.id)
             # Otherwise the peer disconnected, or another took its slot, while the key was read.
-            if value & peers.ROOM_IS_PEER and _session_of(value) == _session_of(counter.get_acquire()):
+            if value & peers.PEER_IS_CONNECTED and _session_of(value) == _session_of(counter.get_acquire()):
                 length = min(int.from_bytes(key[: peers.PEER_KEY_TEXT_OFFSET], "little"), len(key))
                 text = key[peers.PEER_KEY_TEXT_OFFSET :][:length]
                 found.append(ChannelPeer(_session_of(value), text.decode(errors="replace")))
@@ -148,4 +148,4 @@ def addressed(peer: int, hops: int) -> int:
 
 
 def _session_of(value: int) -> int:
-    return value >> peers.ROOM_SESSION_SHIFT
+    return value >> peers.PEER_SESSION_SHIFT

@@ -39,12 +39,12 @@ cdef class ByteQueue:
     cdef inline uint8_t *end(self) noexcept nogil:
         return self._memory + self.start + self.size
 
-    cdef inline int64_t room(self) noexcept nogil:
+    cdef inline int64_t free_length(self) noexcept nogil:
         return self.capacity - self.start - self.size
 
     # Add bytes that were written into the reserved space.
     cdef inline int64_t commit(self, int64_t length) noexcept nogil:
-        self.size += min(max(length, 0), self.room())
+        self.size += min(max(length, 0), self.free_length())
         return self.size
 
     cdef inline int64_t drop(self, int64_t length) noexcept nogil:

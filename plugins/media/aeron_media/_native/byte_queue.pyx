@@ -118,7 +118,7 @@ cdef class ByteQueue:
         cdef int64_t needed
         cdef int64_t capacity = self.capacity
         self.lacks_budget = False
-        if length <= self.room():
+        if length <= self.free_length():
             return 1
         if length > self.max_capacity - self._lead - self.size:
             return 0

@@ -35,7 +35,7 @@ cdef class ImageFeed:
     cdef int32_t work(self, int64_t now_ns) except -1 nogil
     cdef int32_t on_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
     cdef bint has_begun(self) noexcept nogil
-    cdef bint has_room(self, int32_t length) except -1 nogil
+    cdef bint has_space(self, int32_t length) except -1 nogil
     @cython.locals(framed=int64_t, left=int64_t)
     cdef int64_t _required(self, int32_t length) except -1 nogil
     cdef inline int64_t _framed_length(self, int32_t length) noexcept nogil

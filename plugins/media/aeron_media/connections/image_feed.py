@@ -82,7 +82,7 @@ class ImageFeed:
         """Return whether there has ever been an image."""
         return self._streams.had_stream
 
-    def has_room(self, length: int) -> bool:
+    def has_space(self, length: int) -> bool:
         """Return whether a message of `length` bytes fits now."""
         return self.position + self._required(length) <= self._streams.limit
 
@@ -98,7 +98,7 @@ class ImageFeed:
         return positions.fragmented_length(length, self._max_payload_length)
 
     def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
-        """Append a message for which `has_room` holds; return 0. `length` is at most `max_message_length`."""
+        """Append a message for which `has_space` holds; return 0. `length` is at most `max_message_length`."""
         self._pad_unless_fitting(length, now_ns)
         return self._append_fragments(buffer, offset, length, reserved_value, now_ns, False)
 

@@ -14,6 +14,6 @@ cdef class LogMessage:
     cdef readonly int64_t reserved_value  # reserved value of the first frame
 
     @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
-    cdef bint look(self, LogBuffer log, int64_t position) except -1 nogil
+    cdef bint read(self, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(offset=int64_t, length=int64_t)
     cdef bint _scan_fragments(self, LogBuffer log) except -1 nogil

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class LogMessage:
-    """The message that `look` found last. Lengths are bytes; offsets refer to the buffer of the log."""
+    """The message that `read` found last. Lengths are bytes; offsets refer to the buffer of the log."""
 
-    def look(self, log: LogBuffer, position: int) -> bool:
+    def read(self, log: LogBuffer, position: int) -> bool:
         """Examine the frames at `position`; return whether a complete message or padding is there."""
         offset = log.frame_offset(position)
         # Acquire: pairs with the release of the publisher that completes the frame.

@@ -98,7 +98,7 @@ class Input:
     def receive(self, length: int) -> int:
         """Read up to `length` bytes into reserved space; return the result of the connection."""
         received = self._connection.receive(
-            self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.room())
+            self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.free_length())
         )
         if received > 0:
             self.queue.commit(received)
@@ -237,7 +237,7 @@ class Input:
                 return self._discard(tallies.OVER_TTL)
             at += wire.HOPS_LENGTH
             length -= wire.HOPS_LENGTH
-        if not self.is_fed or not self.feed.has_room(length):
+        if not self.is_fed or not self.feed.has_space(length):
             return False
         if length >= phases.DIRECT_LENGTH:
             self.feed.offer_in_place(self.queue.buffer, at, length, hops, now_ns)

@@ -28,7 +28,7 @@ cdef class MessageRouter:
     cdef SpinLock _lock
     cdef AtomicLong _has_peer
     cdef AtomicLong _has_publisher
-    cdef int64_t _rooms_number          # number of the endpoint that owns the counters
+    cdef int64_t _publisher_number      # number of the endpoint that owns the counters
 
     @cython.locals(unsent=int64_t)
     cdef int64_t remove(self, Peer peer) except -1 nogil
@@ -45,7 +45,7 @@ cdef class MessageRouter:
     cdef int32_t _flush(self, Peer peer, int64_t now_ns) except -1 nogil
     @cython.locals(reason=int32_t)
     cdef int32_t _put(self, LogBuffer log) except -1 nogil
-    cdef int32_t _show_room(self, Peer peer) except -1 nogil
-    cdef int64_t _room(self, Peer peer) noexcept nogil
+    cdef int32_t _show_space(self, Peer peer) except -1 nogil
+    cdef int64_t _space_of(self, Peer peer) noexcept nogil
     @cython.locals(index=int32_t)
     cdef int32_t forget(self, PairPublication publication) except -1 nogil

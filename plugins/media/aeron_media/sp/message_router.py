@@ -45,7 +45,7 @@ class MessageRouter:
         self._lock = SpinLock()
         self._has_peer = AtomicLong(0)
         self._has_publisher = AtomicLong(0)
-        self._rooms_number = 0
+        self._publisher_number = 0
 
     # Conductor
 
@@ -55,18 +55,18 @@ class MessageRouter:
         Another endpoint may attach before this one is closed.
         """
         self._has_publisher.set_release(1)
-        self.show_rooms(counters)
-        self._rooms_number += 1
-        return self._rooms_number
+        self.set_peer_counters(counters)
+        self._publisher_number += 1
+        return self._publisher_number
 
     def detach(self, number: int) -> None:
         """Release those counters; queued messages are still sent while the socket exists."""
-        if number != self._rooms_number:
+        if number != self._publisher_number:
             return
-        self.show_rooms([detached_peer_counter("sp-room") for _ in self._slots.peers])
+        self.set_peer_counters([detached_peer_counter("sp-space") for _ in self._slots.peers])
         self._has_publisher.set_release(0)
 
-    def show_rooms(self, counters: list[PeerCounter]) -> None:
+    def set_peer_counters(self, counters: list[PeerCounter]) -> None:
         """Publish each peer, and the longest message that it accepts, in the counter of its slot.
 
         A monogamous socket may use one counter for all slots.
@@ -74,7 +74,7 @@ class MessageRouter:
         self._lock.take()
         try:
             for peer, counter in zip(self._slots.peers, counters, strict=True):
-                cython.cast(Peer, peer).room = counter
+                cython.cast(Peer, peer).counter = counter
                 if cython.cast(Peer, peer).is_among_peers:
                     self._introduce(cython.cast(Peer, peer))
         finally:
@@ -108,7 +108,7 @@ class MessageRouter:
             # After removal from the list: another connection may reuse the descriptor at once.
             peer.connection.close(False)
             self._count_peers()
-            peer.room.leave()
+            peer.counter.leave()
             return unsent
         finally:
             self._lock.give()
@@ -125,7 +125,7 @@ class MessageRouter:
         return 0
 
     def _introduce(self, peer: Peer) -> int:
-        return peer.room.admit(peer.session_id, self._room(peer), peer.address)
+        return peer.counter.admit(peer.session_id, self._space_of(peer), peer.address)
 
     def _count_peers(self) -> int:
         self._tallies.put(tallies.PEERS, self._up.size)
@@ -159,14 +159,14 @@ class MessageRouter:
 
     def _distribute(self, log: LogBuffer, position: int, now_ns: int) -> int:
         for _ in range(phases.MESSAGES_PER_TURN):
-            if not self._message.look(log, position):
+            if not self._message.read(log, position):
                 break
             if self._message.is_message:
                 self._put(log)
             position += self._message.step
         for index in range(self._up.size):
             self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
-            self._show_room(cython.cast(Peer, self._up.at(index)))
+            self._show_space(cython.cast(Peer, self._up.at(index)))
         return position
 
     def _flush(self, peer: Peer, now_ns: int) -> int:
@@ -190,12 +190,12 @@ class MessageRouter:
             cython.cast(Peer, peer).output.pass_over(reason, self._message.payload_length)
         return 0
 
-    def _show_room(self, peer: Peer) -> int:
-        return peer.room.show(peer.session_id, self._room(peer))
+    def _show_space(self, peer: Peer) -> int:
+        return peer.counter.show(peer.session_id, self._space_of(peer))
 
-    def _room(self, peer: Peer) -> int:
+    def _space_of(self, peer: Peer) -> int:
         """Return the longest message accepted now; a monogamous socket has no limit, it leaves messages in the log."""
-        return peer.output.longest() if self._is_polyamorous else peers.ROOM_MASK
+        return peer.output.longest() if self._is_polyamorous else peers.PEER_SPACE_MASK
 
     def forget(self, publication: PairPublication) -> int:
         """Forget a publication that was closed; return 0."""

@@ -117,7 +117,7 @@ class Output:
             and self._draft.body_length < phases.BODIES_LENGTH
             and self._draft.takes_bodies()
         ):
-            if not self._message.look(log, end):
+            if not self._message.read(log, end):
                 break
             if self._message.is_message:
                 reason = self.reason_against(self._message, self.session_id)
@@ -184,7 +184,7 @@ class Output:
         """Return the position of the first message that a disconnected peer did not get completely."""
         left = source.cut_length
         source.is_cut = False
-        while self._message.look(log, position):
+        while self._message.read(log, position):
             if (
                 self._message.is_message
                 and self.reason_against(self._message, source.cut_session_id) == phases.NO_REASON

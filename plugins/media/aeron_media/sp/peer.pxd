@@ -20,7 +20,7 @@ cdef class Peer:
     cdef readonly SocketAddress address
     cdef readonly Input input
     cdef readonly Output output
-    cdef PeerCounter room
+    cdef PeerCounter counter
     cdef readonly int32_t session_id
     cdef readonly int32_t phase
     cdef readonly bint is_dialed

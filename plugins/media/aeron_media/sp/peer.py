@@ -44,7 +44,7 @@ class Peer:
         self.input = Input(params, connection, self.address)
         self.output = Output(params, connection, self.address)
         #: Publishes the peer to clients; see `peers.pxd`.
-        self.room = detached_peer_counter("sp-room")
+        self.counter = detached_peer_counter("sp-space")
         self._protocol = params.protocol
         self._greeting = AtomicBuffer(bytearray(greeting_of(params.protocol)))
         self._confirms = params.confirms

@@ -29,10 +29,10 @@ class PairSendEndpoint(SendChannelEndpoint):
         self._tallies = self._socket.tallies
         slots = len(self._socket.peers)
         if self._socket.params.is_polyamorous:
-            rooms = [params.new_peer_counter(f"sp-room {slot}") for slot in range(slots)]
+            counters = [params.new_peer_counter(f"sp-space {slot}") for slot in range(slots)]
         else:
-            rooms = [params.new_peer_counter("sp-room 0")] * slots
-        self._number = self._router.attach(rooms)
+            counters = [params.new_peer_counter("sp-space 0")] * slots
+        self._number = self._router.attach(counters)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""

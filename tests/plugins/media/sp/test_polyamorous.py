@@ -160,18 +160,18 @@ def test_counters_publish_the_peers_and_the_longest_message_of_each(pairing):
     pair = pairing(keys="|poly=true|peer-queue=4k|max-message=1k")
     peer = pair.join()
     session = session_of(pair, peer)
-    rooms = [record.value for record in pair.driver.find_counters("sp-room")]
-    assert [value >> 32 for value in rooms if value] == [session]
+    spaces = [record.value for record in pair.driver.find_counters("sp-space")]
+    assert [value >> 32 for value in spaces if value] == [session]
     head = len(message(b""))
     # The length of the longest message, without its header.
-    assert [value & 0x7FFFFFFF for value in rooms if value] == [4096 - head]
+    assert [value & 0x7FFFFFFF for value in spaces if value] == [4096 - head]
     peer.capacity = 0
     pair.offer(bytes(1000), reserved_value=to(session))
-    [value] = [record.value for record in pair.driver.find_counters("sp-room") if record.value]
+    [value] = [record.value for record in pair.driver.find_counters("sp-space") if record.value]
     assert value & 0x7FFFFFFF == 4096 - len(message(bytes(1000))) - head
     peer.close()
     pair.run(100 * MS)
-    assert not any(record.value for record in pair.driver.find_counters("sp-room"))
+    assert not any(record.value for record in pair.driver.find_counters("sp-space"))
 
 
 def test_with_confirm_messages_wait_until_a_peer_has_accepted_this_end(pairing):

@@ -169,14 +169,14 @@ def test_a_status_message_leaves_with_the_group_tag_of_the_channel(lab, peer, gr
 def test_an_error_leaves_with_id_tag_and_text(lab, peer):
     receiver = lab.open_receive(group_tag=5)
     error = ErrorFrame(**IDS, error_code=13)
-    error.text = "no room"
+    error.text = "refused"
 
     assert receiver.send_error(error, PEER) == 47
 
     expected = ErrorFrame(
         **IDS, error_code=13, receiver_id=RECEIVER_ID, group_tag=5, flags=wire.ERR_FLAG_HAS_GROUP_TAG
     )
-    expected.text = "no room"
+    expected.text = "refused"
     assert received(lab, peer) == [encode_frame(expected)]
 
 

@@ -52,16 +52,16 @@ static inline int lj_inflate(void *memory, const uint8_t *in, int64_t *in_length
 {
     struct inflate_state *state = memory;
     uint32_t given = lj_bounded(*in_length);
-    uint32_t room = lj_bounded(*out_length);
+    uint32_t space = lj_bounded(*out_length);
     state->next_in = (uint8_t *)in;
     state->avail_in = given;
     state->next_out = out;
-    state->avail_out = room;
+    state->avail_out = space;
     int result = isal_inflate(state);
     if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT && result != ISAL_OUT_OVERFLOW)
         return lj_broken(in_length, out_length);
     *in_length = (int64_t)given - state->avail_in;
-    *out_length = (int64_t)room - state->avail_out;
+    *out_length = (int64_t)space - state->avail_out;
     if (state->block_state != ISAL_BLOCK_FINISH)
         return LJ_MORE;
     /* ISA-L reads ahead: return the whole bytes after the end of the stream, as far as this call provided them. */
@@ -97,16 +97,16 @@ static inline int lj_deflate(
 {
     struct isal_zstream *stream = memory;
     uint32_t given = lj_bounded(*in_length);
-    uint32_t room = lj_bounded(*out_length);
+    uint32_t space = lj_bounded(*out_length);
     stream->next_in = (uint8_t *)in;
     stream->avail_in = given;
     stream->next_out = out;
-    stream->avail_out = room;
+    stream->avail_out = space;
     stream->end_of_stream = is_last && given == *in_length;
     stream->flush = NO_FLUSH;
     int result = isal_deflate(stream);
     *in_length = (int64_t)given - stream->avail_in;
-    *out_length = (int64_t)room - stream->avail_out;
+    *out_length = (int64_t)space - stream->avail_out;
     if (result != COMP_OK)
         return LJ_BROKEN;
     return stream->internal_state.state == ZSTATE_END ? LJ_FINISHED : LJ_MORE;
@@ -169,17 +169,17 @@ static inline int lj_inflate(void *memory, const uint8_t *in, int64_t *in_length
 {
     z_stream *stream = &((struct lj_zlib *)memory)->stream;
     uint32_t given = lj_bounded(*in_length);
-    uint32_t room = lj_bounded(*out_length);
+    uint32_t space = lj_bounded(*out_length);
     stream->next_in = (Bytef *)in;
     stream->avail_in = given;
     stream->next_out = out;
-    stream->avail_out = room;
+    stream->avail_out = space;
     int result = inflate(stream, Z_SYNC_FLUSH);
     /* Z_BUF_ERROR is not an error: no progress was possible. */
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
         return lj_broken(in_length, out_length);
     *in_length = (int64_t)given - stream->avail_in;
-    *out_length = (int64_t)room - stream->avail_out;
+    *out_length = (int64_t)space - stream->avail_out;
     return result == Z_STREAM_END ? LJ_FINISHED : LJ_MORE;
 }
 
@@ -200,14 +200,14 @@ static inline int lj_deflate(
 {
     z_stream *stream = &((struct lj_zlib *)memory)->stream;
     uint32_t given = lj_bounded(*in_length);
-    uint32_t room = lj_bounded(*out_length);
+    uint32_t space = lj_bounded(*out_length);
     stream->next_in = (Bytef *)in;
     stream->avail_in = given;
     stream->next_out = out;
-    stream->avail_out = room;
+    stream->avail_out = space;
     int result = deflate(stream, is_last && given == *in_length ? Z_FINISH : Z_NO_FLUSH);
     *in_length = (int64_t)given - stream->avail_in;
-    *out_length = (int64_t)room - stream->avail_out;
+    *out_length = (int64_t)space - stream->avail_out;
     if (result == Z_STREAM_END)
         return LJ_FINISHED;
     return result == Z_OK || result == Z_BUF_ERROR ? LJ_MORE : LJ_BROKEN;

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t
 cdef extern from "compression.h" nogil:
     int64_t lj_deflate_state_length(int level)
     int lj_deflate_start(void *memory, int level)
-    int lj_deflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *room, int is_last)
+    int lj_deflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *space, int is_last)
 
 cdef enum:
     STREAM_MORE = 0
@@ -52,17 +52,17 @@ cdef class Deflater:
         cdef int result
         source.check(offset, length)
         while True:
-            if into.room() < MIN_OUTPUT_LENGTH and not into.reserve(MIN_OUTPUT_LENGTH):
+            if into.free_length() < MIN_OUTPUT_LENGTH and not into.reserve(MIN_OUTPUT_LENGTH):
                 return DEFLATE_NO_MEMORY
             used = length
-            made = into.room()
+            made = into.free_length()
             result = lj_deflate(self._state, source._address + offset, &used, into.end(), &made, is_last)
             into.commit(made)
             offset += used
             length -= used
             if result == DEFLATE_BROKEN:
                 return DEFLATE_BROKEN
-            if result == STREAM_FINISHED or (not is_last and length == 0 and into.room() > 0):
+            if result == STREAM_FINISHED or (not is_last and length == 0 and into.free_length() > 0):
                 return DEFLATE_DONE
 
     cpdef int32_t close(self) noexcept nogil:

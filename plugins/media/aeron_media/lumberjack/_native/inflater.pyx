@@ -11,7 +11,7 @@ cdef extern from "compression.h" nogil:
     const char *LJ_LIBRARY
     int64_t lj_inflate_state_length()
     int lj_inflate_start(void *memory)
-    int lj_inflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *room)
+    int lj_inflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *space)
 
 #: Name of the library that this module was built with.
 LIBRARY = LJ_LIBRARY.decode("ascii")
@@ -47,7 +47,7 @@ cdef class Inflater:
         cdef int result
         source.check(offset, length)
         self.used = length
-        self.made = min(into.room(), max_made)
+        self.made = min(into.free_length(), max_made)
         result = lj_inflate(self._state, source._address + offset, &self.used, into.end(), &self.made)
         into.commit(self.made)
         return result

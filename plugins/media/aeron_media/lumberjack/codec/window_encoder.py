@@ -106,7 +106,7 @@ class WindowEncoder:
             if self._pieces.lacks_budget:
                 return self._fail()
             return self._blame_length(length)
-        if length > self._staged.room():
+        if length > self._staged.free_length():
             length += self._staged_length - wire.JSON_PAYLOAD_OFFSET
             self._forget_event()
             return self._blame_length(length)

@@ -17,7 +17,7 @@ cdef class AckOutput:
 
     cdef int32_t clear(self) noexcept nogil
     cdef bint is_empty(self) noexcept nogil
-    cdef bint has_room(self) noexcept nogil
+    cdef bint has_space(self) noexcept nogil
     cdef int32_t put(self, uint8_t version, uint32_t sequence, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef int64_t send(self, ByteConnection connection, int64_t now_ns) except -1 nogil

@@ -31,7 +31,7 @@ class AckOutput:
         """Return whether all frames are sent."""
         return self._end == 0
 
-    def has_room(self) -> bool:
+    def has_space(self) -> bool:
         """Return whether another acknowledgement fits."""
         return self._end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
 

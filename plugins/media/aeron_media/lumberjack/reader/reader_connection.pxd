@@ -71,10 +71,10 @@ cdef class ReaderConnection(EventSink):
     @cython.locals(received=int64_t)
     cdef int64_t work(self, int64_t now_ns) except -1 nogil
     cdef int64_t lag(self) noexcept nogil
-    @cython.locals(total=int64_t, room=int64_t, received=int64_t)
+    @cython.locals(total=int64_t, space=int64_t, received=int64_t)
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
     @cython.locals(wanted=int64_t)
-    cdef int32_t _on_no_memory(self, int64_t room, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_no_memory(self, int64_t space, int64_t now_ns) except -1 nogil
     cdef int32_t _on_no_bytes(self, int64_t result, int64_t now_ns) except -1 nogil
     @cython.locals(used=int64_t)
     cdef bint _parse(self, int64_t now_ns) except -1 nogil

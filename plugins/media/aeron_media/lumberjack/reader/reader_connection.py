@@ -135,18 +135,20 @@ class ReaderConnection(EventSink):
             return 0
         while total < bounds.TURN_LENGTH and self.phase <= phases.PHASE_FED:
             # An announced length reserves nothing: the buffer doubles as data arrives.
-            room = max(
+            space = max(
                 min(self._parser.wanted - self._input.size, self._input.size),
                 self._read_length - self._input.size,
             )
-            if not self._input.reserve(room):
+            if not self._input.reserve(space):
                 if self._read_length > bounds.READ_LENGTH:
                     self._read_length = bounds.READ_LENGTH
                     continue
-                self._on_no_memory(room, now_ns)
+                self._on_no_memory(space, now_ns)
                 break
-            room = self._input.room()
-            received = self.connection.receive(self._input.buffer, self._input.start + self._input.size, room)
+            space = self._input.free_length()
+            received = self.connection.receive(
+                self._input.buffer, self._input.start + self._input.size, space
+            )
             if received <= 0:
                 self._on_no_bytes(received, now_ns)
                 break
@@ -161,7 +163,7 @@ class ReaderConnection(EventSink):
                 self.feed.begin(self.session_id, self.peer, now_ns)
             if not self._parse(now_ns):
                 break
-            if received < room:
+            if received < space:
                 # The socket is probably empty: wait until it is reported readable, when more data has accumulated.
                 self._read_length = bounds.READ_LENGTH
                 self.is_readable = not self.is_watched
@@ -171,11 +173,11 @@ class ReaderConnection(EventSink):
             self._input.release()
         return total
 
-    def _on_no_memory(self, room: int, now_ns: int) -> int:
+    def _on_no_memory(self, space: int, now_ns: int) -> int:
         """Wait for memory of other connections unless the frame exceeds the whole budget; return 0."""
         # Growing copies the old buffer into the new one: both are allocated for a moment.
-        if self._input.capacity + self._input.size + room > self._budget.limit:
-            wanted = max(self._parser.wanted, self._input.size + room)
+        if self._input.capacity + self._input.size + space > self._budget.limit:
+            wanted = max(self._parser.wanted, self._input.size + space)
             self._end(end_reasons.TOO_LARGE, wanted, self._budget.limit, now_ns)
         return 0
 
@@ -239,7 +241,7 @@ class ReaderConnection(EventSink):
 
     def on_event(self, version: int, sequence: int, buffer: AtomicBuffer, offset: int, length: int) -> int:
         """See `EventSink.on_event`."""
-        if self._acks.is_full() or not self.feed.has_room(length):
+        if self._acks.is_full() or not self.feed.has_space(length):
             return 0
         self.feed.offer(buffer, offset, length, sequence, self._now_ns)
         self._events += 1
@@ -283,7 +285,7 @@ class ReaderConnection(EventSink):
             consumed = self.feed.position
         if self._events_since_ack > 0 and self._may_ack_part(now_ns, consumed):
             self._queue_ack(self._is_explicit)
-        while self._acks.size > 0 and self._acks.position() <= consumed and self._output.has_room():
+        while self._acks.size > 0 and self._acks.position() <= consumed and self._output.has_space():
             self._output.put(self._acks.version(), self._acks.sequence(), now_ns)
             self.acknowledged = self._acks.total()
             self._acks.pop()
@@ -317,7 +319,7 @@ class ReaderConnection(EventSink):
             (self._acks.size > 0 or self._parser.is_blocked)
             and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
             and now_ns - self._last_ack_ns >= self._keep_alive_ns
-            and self._output.has_room()
+            and self._output.has_space()
         )
 
     # Deadlines
@@ -389,7 +391,9 @@ class ReaderConnection(EventSink):
     def _linger(self, now_ns: int) -> int:
         # Closing a socket with unread bytes sends a reset, which discards acknowledgements in flight.
         while self._input.reserve(bounds.READ_LENGTH):
-            received = self.connection.receive(self._input.buffer, self._input.start, self._input.room())
+            received = self.connection.receive(
+                self._input.buffer, self._input.start, self._input.free_length()
+            )
             if received < 0:
                 self.connection.close(False)
                 return self._free()

@@ -32,7 +32,7 @@ class MessageEncoder:
 
     def add(self, log: LogBuffer, position: int) -> int:
         """Add the message at `position`; return its length in the log or one of `sentinels`."""
-        if not self._message.look(log, position):
+        if not self._message.read(log, position):
             return sentinels.UNFINISHED_MESSAGE
         self.step = self._message.step
         length = self._message.payload_length

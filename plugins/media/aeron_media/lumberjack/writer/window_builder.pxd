@@ -25,7 +25,7 @@ cdef class WindowBuilder:
     cdef ReaderHost _host
     cdef WindowLedger _ledger
     cdef int64_t _window
-    cdef int64_t _room                  # maximum events of the next window; reduced while memory is scarce
+    cdef int64_t _window_limit          # maximum events of the next window; reduced while memory is scarce
 
     @cython.locals(begin=int64_t, limit=int64_t, position=int64_t, step=int64_t, count=int64_t)
     cdef int64_t build(self, LogBuffer log, int64_t now_ns) except -1 nogil

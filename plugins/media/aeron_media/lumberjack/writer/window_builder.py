@@ -35,7 +35,7 @@ class WindowBuilder:
         self._host = host
         self._ledger = ledger
         self._window = params.window
-        self._room = params.window
+        self._window_limit = params.window
         self.end = 0
         self.holds_memory = False
         self.next_ns = 0
@@ -46,7 +46,7 @@ class WindowBuilder:
         limit = self._ledger.next_end()
         position = begin
         self.holds_memory = True
-        while position < limit and (not self._encoder.is_open or self._encoder.count < self._room):
+        while position < limit and (not self._encoder.is_open or self._encoder.count < self._window_limit):
             count = self._encoder.count
             step = self._messages.add(log, position)
             if step == sentinels.OUT_OF_MEMORY:
@@ -62,7 +62,7 @@ class WindowBuilder:
             return 0
         if self._encoder.finish() < 0:
             return self._shrink(count, position, now_ns)
-        self._room = min(self._room * 2, self._window)
+        self._window_limit = min(self._window_limit * 2, self._window)
         self.end = position
         return count
 
@@ -72,7 +72,7 @@ class WindowBuilder:
         A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
         would not help.
         """
-        self._room = max(count >> 1, 1)
+        self._window_limit = max(count >> 1, 1)
         self.next_ns = now_ns + bounds.MEMORY_PAUSE_NS
         self._ends.keep(
             faults.BUDGET_SPENT,
