@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.park cimport sleep_ns
 from aeron_core.agent.agent cimport Agent
 from aeron_core.spi.idle_strategy cimport IdleStrategy

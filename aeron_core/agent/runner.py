@@ -11,7 +11,7 @@ from typing import Final
 
 import cython
 
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.park import sleep_ns
 from aeron_core.agent.agent import Agent
 from aeron_core.errors import AeronError, ConfigurationError

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver.receiver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.receiver.image_measurements cimport ImageMeasurements

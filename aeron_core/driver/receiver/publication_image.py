@@ -18,7 +18,7 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import positions, wire
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.receiver.image_connections import ImageConnections
 from aeron_core.driver.receiver.image_measurements import ImageMeasurements

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.sender.publisher_limit import PublisherLimit

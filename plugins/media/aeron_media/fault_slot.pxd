@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.atomic_long cimport AtomicLong
 
 
 @cython.final

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core.spi.endpoints import Fault
 
 

@@ -3,7 +3,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport peers
-from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_media._native.spin_lock cimport SpinLock

@@ -15,7 +15,7 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import peers
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.pointers import PointerMap
 from aeron_core.spi.stream_counter import detached_peer_counter
 from aeron_media._native.spin_lock import SpinLock

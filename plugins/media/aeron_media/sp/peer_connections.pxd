@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_media._native.byte_queue cimport MemoryBudget
-from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
 from aeron_media._native.spin_lock cimport SpinLock

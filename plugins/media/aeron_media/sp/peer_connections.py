@@ -16,7 +16,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.readiness import ReadinessSet
 from aeron_media._native.spin_lock import SpinLock
 from aeron_media.sp._native import phases, tallies

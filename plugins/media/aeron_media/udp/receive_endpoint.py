@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.cell import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core.protocol.frames.header import validate
 from aeron_core.protocol.frames.rttm import Rttm

@@ -17,7 +17,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, SendBatch
 from aeron_core._native.pointers import PointerMap
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream

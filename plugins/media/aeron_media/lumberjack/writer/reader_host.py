@@ -8,7 +8,7 @@ so neither waits for the other.
 from __future__ import annotations
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.cell import AtomicLong
+from aeron_core._native.atomic_long import AtomicLong
 
 
 class ReaderHost:

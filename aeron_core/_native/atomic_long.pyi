@@ -1,4 +1,4 @@
-"""See `cell.pyx`."""
+"""See `atomic_long.pyx`."""
 
 from typing import final
 
