@@ -11,12 +11,15 @@ import threading
 import time
 from pathlib import Path
 
-from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.command.editable_wheel import editable_wheel
+
+# A build in isolation does not look for modules in the folder of this file.
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+from translation import translate
 
 ROOTS = [".", "plugins/flow_control", "plugins/congestion", "plugins/resolvers", "plugins/media"]
 # The source roots, also those without compiled modules.
@@ -40,8 +43,11 @@ DIRECTIVES = {
 }
 # For a coverage build (`make coverage`): packages whose modules report each line that they execute.
 TRACED = tuple(os.environ.get("AERON_CORE_LINE_TRACE", "").split())
-# Cython repeats each source line above its C code: a third of what the C compiler reads. Coverage needs it.
+# Cython repeats each source line above its C code: a third of what the C compiler reads. Coverage needs it. An option
+# until Cython 3.2, then a directive.
 Options.emit_code_comments = bool(TRACED)
+if "emit_code_comments" in Options.get_directive_defaults():
+    DIRECTIVES["emit_code_comments"] = bool(TRACED)
 # The only modules that inflate and deflate; they are linked with a compression library.
 COMPRESSING = {
     "aeron_media.lumberjack._native.inflater",
@@ -183,12 +189,12 @@ class BuildExtensions(build_ext):
 
     def _translate(self, modules: list[Extension], directives: dict[str, object]) -> None:
         """Translate modules to C and make the C files their sources."""
-        translated = cythonize(
-            list(modules),
+        translated = translate(
+            modules,
+            processes=CORES,
             compiler_directives=directives,
             include_path=ROOTS,
             build_dir=C_DIRECTORY,
-            nthreads=CORES,
             force=self.force,
             quiet=True,
         )

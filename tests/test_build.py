@@ -110,3 +110,52 @@ def test_a_build_that_lacks_a_package_reports_its_name_in_one_line(environment, 
     # Nothing hides the line.
     assert "Traceback" not in done.stderr
     assert "copying" not in done.stdout
+
+
+TRANSLATION = """
+import sys
+from pathlib import Path
+
+sys.argv = ["setup.py", "--version"]
+import setup
+from Cython.Build import cythonize
+from translation import KNOWN_RELEASES, LEAST_MODULES, translate
+import Cython
+
+names = sys.stdin.read().split()
+options = {"compiler_directives": setup.DIRECTIVES, "include_path": setup.ROOTS, "quiet": True}
+modules = [each for each in setup.extensions() if each.name in names]
+assert len(modules) == len(names) >= LEAST_MODULES
+assert Cython.__version__.startswith(KNOWN_RELEASES), "compare all C code, then add the release to KNOWN_RELEASES"
+shared = translate(modules, processes=2, build_dir=FOLDER + "/shared", **options)
+modules = [each for each in setup.extensions() if each.name in names]
+alone = cythonize(modules, build_dir=FOLDER + "/alone", **options)
+for one, other in zip(shared, alone, strict=True):
+    assert Path(one.sources[0]).read_bytes() == Path(other.sources[0]).read_bytes(), one.name
+"""
+
+
+def test_modules_translated_with_shared_declarations_equal_those_that_cython_translates_alone(tmp_path):
+    pytest.importorskip("Cython")
+    # From all levels. Of other modules, the order of includes differs, and names may be imported that are not used.
+    names = [
+        *("aeron_core._native.buffer", "aeron_core._native.positions", "aeron_core.agent.duty_cycle"),
+        *(
+            "aeron_core.client.subscriptions.image",
+            "aeron_core.logbuffer.gap_scanner",
+            "aeron_core.spi.idle_strategy",
+        ),
+        *("aeron_core.driver.receiver.loss_detector", "aeron_core.driver.agents.reply_budget"),
+        *("aeron_congestion.cubic", "aeron_media.lumberjack.codec.frame_parser", "aeron_media.sp.dialer"),
+    ]
+
+    done = subprocess.run(
+        [sys.executable, "-c", f"FOLDER = {str(tmp_path)!r}\n{TRANSLATION}"],
+        cwd=ROOT,
+        input="\n".join(names),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr

@@ -87,8 +87,9 @@ def test_the_source_distribution_is_small_and_contains_sources_only(checkout):
     assert path.stat().st_size <= 1_500_000
     assert {name.parts[0] for name in names} == {
         *("LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "setup.py"),
-        *("aeron_core", "aeron_core.egg-info", "licenses", "plugins"),
+        *("aeron_core", "aeron_core.egg-info", "licenses", "plugins", "tools"),
     }
+    assert [name for name in names if name.parts[0] == "tools"] == [PurePosixPath("tools/translation.py")]
     packaged = [name for name in names if name.parts[0] in {"aeron_core", "plugins"}]
     assert {name.suffix for name in packaged} - SOURCES == {".log"}
 
@@ -210,7 +211,9 @@ def repository(tmp_path) -> Path:
     """Commit the build rule to a repository of its own."""
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, tmp_path / name)
-    (tmp_path / "aeron_core").mkdir()
+    for name in ("aeron_core", "tools"):
+        (tmp_path / name).mkdir()
+    shutil.copy2(ROOT / "tools" / "translation.py", tmp_path / "tools")
     run_git(tmp_path, "init", "-q")
     run_git(tmp_path, "add", ".")
     run_git(tmp_path, "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "x")
