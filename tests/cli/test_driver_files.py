@@ -1,6 +1,8 @@
 import json
 import re
 
+import pytest
+
 import aeron_core
 
 
@@ -42,7 +44,8 @@ def test_the_errors_of_a_dead_driver_are_shown(aeron, dead_directory):
     outcome = aeron("errors", "-d", dead_directory)
 
     assert "(11) something went wrong" in outcome.out
-    assert outcome.out.endswith("1 distinct error observed.\n")
+    assert outcome.out.startswith("***\n1 observations from ")
+    assert outcome.out.endswith("\n1 distinct errors observed.\n")
 
 
 def test_the_errors_are_shown_as_json(aeron, dead_directory):
@@ -62,7 +65,26 @@ def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
     )
     assert row.startswith("1,64,")
     assert row.endswith(",7,1001,aeron:udp,1.2.3.4:5")
-    assert closing == "1 entry read"
+    assert closing == "1 entries read"
+
+
+@pytest.mark.parametrize("count", [0, 2, 1001])
+def test_losses_and_errors_are_counted_as_by_the_tools_of_the_reference(aeron, tmp_path, count):
+    settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
+    with aeron_core.MediaDriver(settings, invoker=True) as driver:
+        context = driver._assembly.context
+        for session_id in range(count):
+            losses = context.loss_report.prepare(
+                session_id=session_id, stream_id=1, channel="aeron:udp", source="1.2.3.4:5"
+            )
+            losses.record(64, 1_000)
+            context.errors.record(11, "again and again")
+
+    # Scripts match these lines. Source: loss_stat.c, error_stat.c.
+    assert aeron("loss", "-d", driver.aeron_dir).out.splitlines()[-1] == f"{count} entries read"
+    text = aeron("errors", "-d", driver.aeron_dir).out
+    assert text.endswith(f"\n{min(count, 1)} distinct errors observed.\n")
+    assert text.startswith(f"***\n{count} observations from " if count else "\n0 distinct")
 
 
 def test_tools_do_not_change_the_directory(aeron, dead_directory):

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Final
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
-from aeron_core.cli.text_table import counted
 from aeron_core.cli.tools.driver_files import date_of, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
 
@@ -40,4 +39,5 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
                 entry.source,
             )
         )
-    print(f"{counted(len(entries), 'entry', 'entries')} read")
+    # As the C tool: in the plural also for one entry, and without separators of thousands.
+    print(f"{len(entries)} entries read")
