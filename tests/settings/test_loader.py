@@ -75,6 +75,9 @@ def test_later_file_overrides_an_earlier_one(write):
             "at least 1us, such as 100ms, 5s or 15min; using 1us; a number alone is nanoseconds",
         ),
         ("AERON_DEBUG_SEND_DATA_LOSS_RATE", "7", "debug_send_data_loss_rate", 1.0, "using 1.0"),
+        ("AERON_RECEIVER_IO_VECTOR_CAPACITY", "17", "receiver_io_vector_capacity", 16, "using 16"),
+        ("AERON_SENDER_IO_VECTOR_CAPACITY", "17", "sender_io_vector_capacity", 16, "using 16"),
+        ("AERON_COUNTERS_BUFFER_LENGTH", "32768", "counters_buffer_length", 1 << 20, "using 1m"),
     ],
 )
 def test_environment_out_of_range_is_clamped_with_a_warning(variable, text, field, value, warning):
@@ -120,6 +123,9 @@ def test_unreadable_environment_falls_back_to_the_default_not_to_a_file(write):
         ({}, ["aeron.max.resend=many"], True),
         ({}, ["aeron.no.such=1"], True),
         ({"AERON_MAX_RESEND": "0"}, [], False),
+        ({"AERON_RECEIVER_IO_VECTOR_CAPACITY": "17"}, [], False),
+        ({"AERON_SENDER_IO_VECTOR_CAPACITY": "17"}, [], False),
+        ({"AERON_COUNTERS_BUFFER_LENGTH": "32768"}, [], False),
         ({}, ["aeron.max.resend=0"], False),
         ({"AERON_DRIVER_DYNAMIC_LIBRARIES": "x.so"}, [], False),
         ({"AERON_TERM_BUFER_LENGTH": "64k"}, [], False),

@@ -347,11 +347,12 @@ def test_an_unknown_host_is_reported_and_logged(simulation, names, add):
 
     error = refusal(simulation, registration)
 
-    assert "Unable to resolve host=(node)" in str(error)
-    assert error.code is ErrorCode.UNKNOWN_HOST
     (record,) = driver.errors()
+    for text in (str(error), record.text):
+        assert "Unable to resolve host=(node)" in text
+        assert "Unresolved - endpoint=node:20121, name-and-port=node:20121" in text
+    assert error.code is ErrorCode.UNKNOWN_HOST
     assert record.text.startswith("(-9) unknown host")
-    assert "Unable to resolve host=(node)" in record.text
 
 
 def test_a_failed_re_resolution_is_logged_with_the_name(simulation, names):
@@ -363,7 +364,7 @@ def test_a_failed_re_resolution_is_logged_with_the_name(simulation, names):
 
     (record,) = driver.errors()
     assert "Unable to resolve host=(node)" in record.text
-    assert "endpoint=node:20121" in record.text
+    assert "Unresolved - endpoint=node:20121, name-and-port=node:20121" in record.text
 
 
 @pytest.mark.parametrize("channel", ["aeron:ipc?", f"{UDP}|"])

@@ -2,7 +2,10 @@
 
 import pytest
 
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
+from aeron_core.protocol import commands
+from aeron_core.testing.pair import MS
 
 HIGHEST, LOWEST = 2**31 - 1, -(2**31)
 
@@ -50,3 +53,16 @@ def test_ipc_and_network_publications_take_their_ids_from_one_sequence(lone):
     first, *others = [lone.add_exclusive_publication(channel, 1001).session_id for channel in channels]
 
     assert others == [(first + step + 2**31) % 2**32 - 2**31 for step in (1, 2)]
+
+
+@pytest.mark.parametrize("channel", ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:20121"])
+def test_a_requested_session_id_comes_from_the_sequence_of_the_publications(lone, channel):
+    command = commands.GetNextAvailableSessionId(1_000_000, 7, 1001)
+    first = lone.add_exclusive_publication(channel, 1001).session_id
+
+    assert ManyToOneRingBuffer(lone.driver.cnc.to_driver).write(command.TYPE_ID, command.encode())
+    lone.run_for(10 * MS)
+
+    # The client got the id between the two.
+    after = lone.add_exclusive_publication(channel, 1001).session_id
+    assert after == (first + 2 + 2**31) % 2**32 - 2**31

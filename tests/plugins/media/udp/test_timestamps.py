@@ -8,6 +8,7 @@ from aeron_media.udp.sockets import open_datagrams
 
 from aeron_core._native.clock import Clock
 from aeron_core.testing import data_frame
+from aeron_core.uri.channel_uri import ChannelUri
 
 URI = "aeron:udp?endpoint=127.0.0.1:20121"
 DEADLINE_S = 5.0
@@ -80,6 +81,27 @@ def test_what_is_sent_has_its_time_once_in_each_datagram(lab, stream):
     first, second, heartbeat, padded, cut = (data for slot in slots for data in slot.datagrams)
     assert (reserved(first), reserved(first, 64), reserved(second)) == (EPOCH_NS, 0, EPOCH_NS)
     assert (heartbeat, padded, cut) == (data_frame(frame_length=0), padding[:32], beyond)
+
+
+@pytest.mark.parametrize("is_subscriptions", [True, False], ids=["subscription", "destination"])
+@pytest.mark.parametrize("channel", [URI, "aeron:udp?endpoint=224.20.30.39:20121|interface=127.0.0.1"])
+def test_the_socket_of_a_destination_has_kernel_timestamps_if_its_subscription_sets_the_key(
+    lab, channel, is_subscriptions
+):
+    opened = []
+    keyed = f"{channel}|media-rcv-ts-offset=reserved"
+    subscription, destination = (keyed, channel) if is_subscriptions else (channel, keyed)
+
+    def open_recorded(options):
+        opened.append(options)
+        return lab.network.open(options)
+
+    lab.open_receive(destination, subscription=ChannelUri.parse(subscription), open_datagrams=open_recorded)
+
+    (options,) = opened
+    assert options.wants_media_timestamps is is_subscriptions
+    # Datagrams joined by GRO share one timestamp.
+    assert options.wants_gro is not is_subscriptions
 
 
 def test_the_kernels_time_of_reception_is_that_of_the_packet_not_of_the_poll(lab):
