@@ -3,8 +3,10 @@
 Each expectation was observed with aeronmd 1.53 and the same arguments; `aeronmd-configuration.txt` is its output.
 """
 
+import ctypes
 import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -269,6 +271,56 @@ def test_a_closed_pipe_does_not_disturb_the_shutdown(launch):
     assert process.popen.stderr.read() == ""
     assert not directory.exists()
     process.popen.stdout = open(os.devnull)  # noqa: SIM115 - the fixture reads and closes it
+
+
+#: Starts a driver with pipes that nothing reads, prints its pid, and waits for it.
+PARENT = """
+import subprocess, sys
+command = [sys.executable, "-m", "aeron_core", "driver"]
+driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+print(driver.pid, flush=True)
+driver.wait()
+"""
+#: Source: linux/prctl.h.
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@pytest.fixture
+def subreaper():
+    """Make this process the parent of processes whose own parent has ended, so that it gets their exit codes."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    yield
+    assert prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) == 0
+
+
+@pytest.mark.usefixtures("subreaper")
+def test_a_driver_with_a_killed_parent_ends_on_request(tmp_path):
+    directory = tmp_path / "driver"
+    environment = {
+        **os.environ,
+        **SMALL,
+        "AERON_DIR": str(directory),
+        "AERON_DIR_DELETE_ON_SHUTDOWN": "1",
+        "AERON_DRIVER_TERMINATION_VALIDATOR": "allow",
+    }
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        pid = int(parent.stdout.readline())
+        descriptor = os.pidfd_open(pid)
+        with suppress(AeronError), aeron_core.connect(directory) as client:
+            parent.kill()
+            parent.wait()
+            client.terminate_driver()
+            has_ended = bool(select.select([descriptor], [], [], 5)[0])
+    if not has_ended:
+        os.kill(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(descriptor)
+
+    # Nothing reads its output, which must not change how it ends.
+    assert (has_ended, code) == (True, 0)
+    assert not directory.exists()
 
 
 def test_before_it_exits_its_threads_end_and_its_exit_handlers_run():
