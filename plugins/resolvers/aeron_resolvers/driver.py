@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import socket
 from collections import deque
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import DatagramChannel, UdpSocket
-from aeron_core.errors import ConfigurationError, ProtocolError
+from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
-from aeron_core.uri.addresses import HostPort, InterfaceSpec, parse_address
+from aeron_core.uri.addresses import InterfaceSpec, parse_address
 from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, GossipPeer, name_length
 from aeron_resolvers.packets import PacketChannel
 from aeron_resolvers.system import SystemNameResolver, find_address
@@ -35,19 +36,15 @@ _DUTY_CYCLE_NS: Final = 10 * _MS  # as the reference
 # Invented; the reference receives one packet per cycle, too few for a hundred neighbours.
 _PACKETS_PER_CYCLE: Final = 64
 _FAULT_INTERVAL_NS: Final = 1000 * _MS  # the interval at which the conductor reports faults of streams
+#: Passed to the fallback in place of the key of a channel URI. Source: aeron_driver_name_resolver.c.
+_BOOTSTRAP_KEY: Final = "bootstrap_neighbor"
 
 
 class _Bootstrap:
-    """A configured driver to contact first; one without a valid address is reported each time it is looked up."""
+    """A configured driver to contact first; one that cannot be resolved is reported at each lookup."""
 
     def __init__(self, text: str, counter: AtomicCounter) -> None:
         self.text = text
-        self.host_port: HostPort | None = None
-        self.fault = ""
-        try:
-            self.host_port = parse_address(text)
-        except ConfigurationError as error:
-            self.fault = str(error)
         self.counter = counter
         self.peer: GossipPeer | None = None
         self.is_being_looked_up = False
@@ -71,7 +68,7 @@ class DriverNameResolver:
         self._gossip: Gossip | None = None
         self._bootstraps: list[_Bootstrap] = []
         # Results of resolution, passed from helper threads to the conductor.
-        self._looked_up: deque[tuple[_Bootstrap, GossipPeer | None]] = deque()
+        self._looked_up: deque[tuple[_Bootstrap, GossipPeer | None, str]] = deque()
         self._deadline_ns = 0
         self._bootstrap_deadline_ns = 0
         self._fault = ""
@@ -202,39 +199,50 @@ class DriverNameResolver:
         for one in self._bootstraps:
             if one.is_being_looked_up or (one.peer is not None and gossip.is_neighbor(one.peer)):
                 continue
-            if one.host_port is None:
-                # As in the reference, the driver starts and tries the others.
-                self._context.report(f"bootstrap neighbour {one.text!r}: {one.fault}")
-                continue
             try:
-                self._found(one, GossipPeer.of(SocketAddress.of(*one.host_port)))
-            except OSError:
+                self._found(one, GossipPeer.of(SocketAddress.of(*parse_address(one.text))))
+            except (ConfigurationError, OSError):
+                # Not a literal address. As in the reference, the driver starts meanwhile, and tries the others.
                 one.is_being_looked_up = True
-                self._context.start_lookup(partial(self._look_up, one, one.host_port))
+                self._context.start_lookup(partial(self._look_up, one))
 
-    def _look_up(self, one: _Bootstrap, host_port: HostPort) -> None:
+    def _look_up(self, one: _Bootstrap) -> None:
+        # Any exception: the resolver is a plugin, and a lookup that ends without a result is never repeated.
         try:
-            host = self._address_of(host_port.host)
-        except Exception:
-            host = None
-        peer = None if host is None else GossipPeer.of(SocketAddress.of(host, host_port.port))
-        self._looked_up.append((one, peer))
+            self._looked_up.append((one, self._peer_of(one.text), ""))
+        except Exception as error:
+            self._looked_up.append((one, None, str(error)))
 
-    def _address_of(self, name: str) -> str | None:
-        """Return an address of `name` in the address family of this driver."""
+    def _peer_of(self, name: str) -> GossipPeer:
+        """Return the peer that a name stands for, as for names of channels: lookup to host:port, then resolution."""
+        found = self._fallback.lookup(name, _BOOTSTRAP_KEY, False)
+        unresolved = f"Unresolved - {_BOOTSTRAP_KEY}={name}, name-and-port={found}"
+        try:
+            address = parse_address(found)
+            with suppress(OSError):
+                return GossipPeer.of(SocketAddress.of(*address))
+            host = self._address_of(address.host)
+        except AeronError as error:
+            raise ConfigurationError(f"{error}: {unresolved}") from None
+        if host is None:
+            raise ConfigurationError(f"Unable to resolve host=({address.host}): unknown host: {unresolved}")
+        return GossipPeer.of(SocketAddress.of(host, address.port))
+
+    def _address_of(self, host: str) -> str | None:
+        """Return an address of `host` in the address family of this driver."""
         if isinstance(self._fallback, SystemNameResolver):
-            return find_address(name, (self._local.family,))
-        found = self._fallback.resolve(name, "endpoint", False)
+            return find_address(host, (self._local.family,))
+        found = self._fallback.resolve(host, _BOOTSTRAP_KEY, False)
         is_ours = found is not None and SocketAddress.of(found, 0).family == self._local.family
         return found if is_ours else None
 
     def _take_looked_up(self) -> int:
         count = 0
         while self._looked_up:
-            one, peer = self._looked_up.popleft()
+            one, peer, fault = self._looked_up.popleft()
             one.is_being_looked_up = False
-            if peer is None:
-                self._context.report(f"bootstrap neighbour {one.text!r}: unknown host")
+            if fault:
+                self._context.report(f"bootstrap neighbour {one.text!r}: {fault}")
             self._found(one, peer)
             count += 1
         return count

@@ -10,6 +10,7 @@ from aeron_core import MediaDriver
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ConfigurationError, ErrorCode, RegistrationError
 from aeron_core.spi import NameResolverParams
+from aeron_core.spi.hookspecs import hookimpl
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
@@ -195,6 +196,7 @@ def test_an_unknown_bootstrap_host_is_reported(simulation):
 
     (error,) = one.errors()
     assert "'no-such-host.invalid:8051'" in error.text
+    assert "Unable to resolve host=(no-such-host.invalid)" in error.text
 
 
 @pytest.mark.parametrize("wrong", ["just:wrong", "no-port", "127.0.0.1:99999", "no-such-host.invalid:8051"])
@@ -206,6 +208,7 @@ def test_a_bootstrap_that_cannot_be_resolved_is_reported_and_the_next_one_is_tri
 
     (error,) = one.errors()
     assert f"bootstrap neighbour '{wrong}': " in error.text
+    assert f"Unresolved - bootstrap_neighbor={wrong}, name-and-port={wrong}" in error.text
     assert value(one, "Resolver neighbors") == 1
     assert one.find_counter(f"Bootstrap neighbor: name={wrong}").label.endswith("resolved=")
     assert value(one, "Bootstrap neighbor: name=127.0.0.2:8050") == 1
@@ -275,6 +278,48 @@ def test_bootstrap_names_are_resolved_by_the_fallback(simulation):
     )
 
     simulation.run_until(lambda: names(one) == 1)
+
+
+class Directory:
+    """A plugin with a resolver that maps service names to host and port, and host names to addresses."""
+
+    def __init__(self, services, hosts):
+        self._services = services
+        self._hosts = hosts
+
+    def lookup(self, name, uri_key, is_re_lookup):
+        return self._services[name] if uri_key == "bootstrap_neighbor" else name
+
+    def resolve(self, host, uri_key, is_re_resolution):
+        return self._hosts[host]
+
+    @hookimpl
+    def aeron_name_resolvers(self):
+        return {"directory": lambda params: self}
+
+
+@pytest.mark.parametrize("service", ["10.0.0.1:8050", "first:8050"])
+def test_a_bootstrap_name_without_a_port_is_looked_up_by_the_fallback(tmp_path, service):
+    plugin = Directory({"seed": service}, {"first": "10.0.0.1"})
+    with Simulation(tmp_path, plugins=[plugin], idle_step_ns=5 * MS) as simulation:
+        one = start(simulation, "one", "10.0.0.1")
+
+        start(simulation, "two", "10.0.0.2", "seed", resolver_fallback="directory")
+
+        simulation.run_until(lambda: names(one) == 1)
+
+
+def test_a_bootstrap_is_looked_up_again_after_its_resolver_failed(tmp_path):
+    plugin = Directory({"seed": "first:8050"}, {"first": "no address"})
+    with Simulation(tmp_path, plugins=[plugin], idle_step_ns=5 * MS) as simulation:
+        one = start(simulation, "one", "10.0.0.1")
+        two = start(simulation, "two", "10.0.0.2", "seed", resolver_fallback="directory")
+        simulation.run_for(1 * S)
+        assert "bootstrap neighbour 'seed': " in two.errors()[0].text
+
+        plugin._hosts["first"] = "10.0.0.1"
+
+        simulation.run_until(lambda: names(one) == 1, within_ns=15 * S)
 
 
 def test_the_driver_resolver_cannot_be_its_own_fallback(simulation):
