@@ -164,6 +164,8 @@ class SubscriptionParameters:
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
         endpoint = EndpointParameters.parse(uri)
+        # Keys of a receiver: as in the reference, their values do not matter in shared memory.
+        has_receiver = not (uri.is_ipc or uri.is_spy)
         params = cls(
             endpoint=endpoint,
             is_reliable=uri.get_bool("reliable", defaults.is_reliable),
@@ -175,8 +177,8 @@ class SubscriptionParameters:
             initial_window_length=uri.get_size("rcv-wnd", defaults.initial_window_length),
             is_response=endpoint.is_response,
             untethered=UntetheredTimeouts.parse(uri, defaults),
-            group_tag=uri.get_int64("gtag", defaults.group_tag),
-            nak_delay_ns=uri.get_duration_ns("nak-delay", None),
+            group_tag=uri.get_int64("gtag", defaults.group_tag) if has_receiver else None,
+            nak_delay_ns=uri.get_duration_ns("nak-delay", None) if has_receiver else None,
             congestion_control=uri.get("cc"),
         )
         if compares_sockets:

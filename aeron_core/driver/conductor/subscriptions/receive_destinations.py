@@ -46,13 +46,14 @@ class ReceiveDestinations:
         if transport.is_shared_memory:
             self._add_local(command, SubscriptionKind.SHARED_MEMORY, uri)
             return None
-        # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
-        check_destination(uri, is_send=False)
         future = self._resolution.resolve(transport, uri, is_publication=False)
         return future, lambda channel: self._add_network(command, transport, channel)
 
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
+        # In this order, as in the reference: an unknown subscription is reported before a wrong key.
         endpoint = self._endpoint(command)
+        # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
+        check_destination(channel.uri, is_send=False)
         # Images of the endpoint get the new socket too: a sender may use several paths to one image.
         endpoint.add_destination(transport, channel, command.registration_id)
         for image in self._registrars.images.lifecycles:
@@ -67,6 +68,7 @@ class ReceiveDestinations:
         uri: ChannelUri,
         spied: Channel | None = None,
     ) -> None:
+        params = self._params(uri)
         owner = self._owner(command)
         local = SubscriptionEntry(
             kind=kind,
@@ -74,7 +76,7 @@ class ReceiveDestinations:
             client_id=owner.client_id,
             channel=command.channel,
             stream_id=owner.stream_id,
-            params=self._params(uri),
+            params=params,
             spied=spied,
         )
         subscriptions = self._registrars.subscriptions

@@ -8,6 +8,7 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import check_socket_
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length
 from aeron_core.errors import ErrorCode
+from aeron_core.uri.endpoint_parameters import ControlMode
 from aeron_core.uri.socket_buffers import SocketBuffer, check_window_fits_socket
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel, params: Subs
 
     Also if its window is longer than the receive buffer.
     """
-    # The sockets belong to the destinations, so there is none to compare with.
-    if endpoint.has_destinations:
+    # The sockets belong to the destinations, so there is none to compare with. As in the reference, the check is also
+    # left out for a manual subscription that shares the endpoint of another.
+    if endpoint.has_destinations or ControlMode.of(channel.uri) is ControlMode.MANUAL:
         return
     settings = endpoint.context.settings
     if endpoint.transport.has_datagrams:

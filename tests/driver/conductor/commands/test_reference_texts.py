@@ -387,6 +387,46 @@ def test_a_publication_with_other_simulation_of_connections_is_refused(lone):
     assert "existing publication has different spies simulate connection: requested=true" in str(error)
 
 
+@pytest.mark.parametrize("query", ["so-rcvbuf=256k", "so-sndbuf=64k"])
+def test_a_manual_subscription_shares_an_endpoint_whatever_its_socket_buffers(lone, query):
+    first = lone.add_subscription(f"{UDP}|{query}", 1)
+
+    second = lone.add_subscription(f"{UDP}|control-mode=manual", 1)
+
+    assert second.channel_status_id == first.channel_status_id
+
+
+@pytest.mark.parametrize("channel", ["aeron:ipc?", f"aeron-spy:{UDP}|"])
+@pytest.mark.parametrize("query", ["gtag=x", "nak-delay=x"])
+def test_keys_of_a_receiver_do_not_matter_in_shared_memory(lone, channel, query):
+    lone.add_subscription(f"{channel}{query}", 1)
+
+    assert lone.driver.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "destination", "text"),
+    [
+        (UDP, f"{UDP}|mtu=8k", "channel does not allow manual control"),
+        ("aeron:ipc", f"{UDP}|mtu=8k", "unknown subscription client_id="),
+        (UDP, "aeron:ipc?session-id=x", "could not parse session-id=x as int32_t in URI: "),
+        (UDP, f"aeron-spy:{UDP}|session-id=x", "could not parse session-id=x as int32_t in URI: "),
+    ],
+)
+def test_the_first_fault_of_a_receive_destination_is_that_of_the_reference(lone, owner, destination, text):
+    subscription = lone.add_subscription(owner, 1)
+
+    assert text in str(refusal(lone, subscription.add_destination_async(destination)))
+
+
+def test_an_ipc_publication_is_shared_whatever_it_says_of_simulated_connections(lone):
+    first = lone.add_publication("aeron:ipc", 1)
+
+    second = lone.add_publication("aeron:ipc?ssc=true", 1)
+
+    assert second.session_id == first.session_id
+
+
 @pytest.mark.parametrize(
     ("command", "text"),
     [
