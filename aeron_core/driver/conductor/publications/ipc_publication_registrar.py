@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counters import NULL_COUNTER_ID
+from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params, start_position
@@ -61,9 +62,14 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
         )
         if lifecycle is None:
-            session_id = self.session_id_for(params, self.lifecycles, command.stream_id, uri)
+            session_id = self.session_id_for(params, self._unfinished(), command.stream_id, uri)
             lifecycle = self._create(PublicationRequest(command, params, session_id, is_exclusive))
         self.use(client, command, lifecycle, NULL_COUNTER_ID)
+
+    def _unfinished(self) -> list[IpcPublicationLifecycle]:
+        # As in the reference: a stream that its subscribers have read to the end blocks no session id.
+        states = (operations.PUBLICATION_ACTIVE, operations.PUBLICATION_DRAINING)
+        return [lifecycle for lifecycle in self.lifecycles if lifecycle.state in states]
 
     def _create(self, request: PublicationRequest) -> IpcPublicationLifecycle:
         params, stream_id = request.params, request.command.stream_id

@@ -13,6 +13,7 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     find_endpoint,
     key_of,
 )
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
     NetworkPublicationLifecycle,
@@ -25,6 +26,7 @@ from aeron_core.driver.conductor.publications.publication_request import Publica
 from aeron_core.driver.conductor.stream_storage import StreamStorage
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.socket_lengths import os_default_sndbuf_length
+from aeron_core.errors import ErrorCode
 from aeron_core.uri.parameters import PublicationParameters
 from aeron_core.uri.socket_buffers import SocketBuffer, check_mtu_fits_socket
 
@@ -82,6 +84,8 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         # do not matter.
         siblings = [lifecycle for lifecycle in self.lifecycles if lifecycle.endpoint is endpoint]
         lifecycle = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
+        if lifecycle is not None:
+            _check_simulation(lifecycle, params)
         new = None
         if lifecycle is None:
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
@@ -169,3 +173,14 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             # The sender only stores a fault; the conductor logs it, and updates counters that no agent writes.
             endpoint.record_fault()
             endpoint.native.update_counters()
+
+
+def _check_simulation(lifecycle: NetworkPublicationLifecycle, params: PublicationParameters) -> None:
+    # As in the reference, only here: no spy reads an IPC publication, so there the key has no effect.
+    requested = params.spies_simulate_connection
+    if requested != lifecycle.params.spies_simulate_connection:
+        raise CommandRefusedError(
+            f"existing publication has different spies simulate connection: requested={'true' if requested else 'false'}"
+            f": ssc must be as in {lifecycle.channel}",
+            ErrorCode.GENERIC_ERROR,
+        )

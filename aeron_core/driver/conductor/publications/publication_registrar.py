@@ -128,17 +128,6 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
                 f"existing publication has different '{key}': existing={existing} requested={requested}: channel={uri}",
                 ErrorCode.GENERIC_ERROR,
             )
-    if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
-        raise CommandRefusedError(
-            f"existing publication has different spies simulate connection: "
-            f"requested={_as_text(params.spies_simulate_connection)}: channel={uri}: ssc must be as in "
-            f"{lifecycle.channel}",
-            ErrorCode.GENERIC_ERROR,
-        )
-
-
-def _as_text(flag: bool) -> str:
-    return "true" if flag else "false"
 
 
 def _start_of(lifecycle: PublicationLifecycle, requested: StartPosition) -> list[tuple[str, object, object]]:

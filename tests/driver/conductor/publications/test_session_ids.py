@@ -5,7 +5,7 @@ import pytest
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
 from aeron_core.protocol import commands
-from aeron_core.testing.pair import MS
+from aeron_core.testing.pair import MS, S
 
 HIGHEST, LOWEST = 2**31 - 1, -(2**31)
 
@@ -66,3 +66,17 @@ def test_a_requested_session_id_comes_from_the_sequence_of_the_publications(lone
     # The client got the id between the two.
     after = lone.add_exclusive_publication(channel, 1001).session_id
     assert after == (first + 2 + 2**31) % 2**32 - 2**31
+
+
+def test_the_session_id_of_an_ipc_stream_is_free_when_its_subscribers_have_read_it(start_driver):
+    lone = start_driver(timer_interval_ns=1 * S)
+    ended = []
+    subscription = lone.add_subscription("aeron:ipc", 1, on_unavailable_image=ended.append)
+    first = lone.add_exclusive_publication("aeron:ipc?session-id=5", 1)
+    lone.run_until(lambda: subscription.is_connected)
+    first.close()
+
+    # Before the next timer, which removes the stream.
+    lone.run_until(lambda: ended)
+
+    assert lone.add_exclusive_publication("aeron:ipc?session-id=5", 1).session_id == 5
