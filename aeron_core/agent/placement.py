@@ -6,7 +6,6 @@ aeron_driver_context_apply_cpuset_affinity.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable
 from typing import Final
@@ -46,20 +45,8 @@ def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> N
         role = runner.role_name
         is_new = settings.thread_naming is ThreadNaming.NEW
         cpu = processors.get(_SETTINGS.get(role, ""), -1)
-        if cpu >= 0:
-            _warn_of_processor(role, cpu)
+        # As in the reference, a processor that the process may not use is recorded in the error log, without a warning.
         runner.place(_NEW_NAMES.get(role, role) if is_new else role, cpu if cpu >= 0 else None)
-
-
-def _warn_of_processor(role: str, cpu: int) -> None:
-    # A warning in addition to the error log, which is rarely read right after starting a driver.
-    allowed = sorted(os.sched_getaffinity(0))
-    if cpu not in allowed:
-        known = ", ".join(map(str, allowed))
-        warnings.warn(
-            f"{_SETTINGS[role]}: agent {role} stays unbound: processor {cpu} must be one of {known}",
-            stacklevel=2,
-        )
 
 
 def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:

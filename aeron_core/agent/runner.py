@@ -119,5 +119,8 @@ def _bind(thread_id: int | None, name: str, cpu: int) -> None:
     allowed = os.sched_getaffinity(0)
     if cpu not in allowed:
         known = ", ".join(map(str, sorted(allowed)))
-        raise ConfigurationError(f"cannot bind thread {name!r} to processor {cpu}: must be one of {known}")
+        raise ConfigurationError(
+            f"failed to set thread affinity name={name}, cpu_affinity_no={cpu}: WARNING: unable to apply affinity: "
+            f"must be one of {known}"
+        )
     os.sched_setaffinity(thread_id or 0, {cpu})

@@ -55,7 +55,6 @@ def test_a_signal_during_the_start_stops_the_driver_in_order(
     [
         ("aeron.event.log=admn", "event log: "),
         ("aeron.socket.so_rcvbuf=2147483647", "AERON_SOCKET_SO_RCVBUF=2147483647: "),
-        ("aeron.conductor.cpu.affinity=255", "conductor_cpu_affinity: agent conductor stays unbound: "),
     ],
 )
 def test_a_warning_of_the_driver_is_one_line_without_a_code_location(
