@@ -106,12 +106,14 @@ class LogStorage:
             )
             raise StorageError(
                 errno.ENOSPC,
-                f"insufficient usable storage for new log of length={length} in {path.parent}: {free} bytes are "
-                f"free; use a shorter term-length, or another aeron.dir{hint}",
+                f"insufficient usable storage for new log of length={length} usable={free} in {path.parent}: use a "
+                f"shorter term-length, or another aeron.dir{hint}",
             )
-        if free <= self._settings.low_file_store_warning_threshold_length:
+        threshold = self._settings.low_file_store_warning_threshold_length
+        if free <= threshold:
             self._errors.record(
-                ErrorCode.UNUSED, f"WARNING: space is running low in {path.parent}: {free} bytes are free"
+                ErrorCode.UNUSED,
+                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}",
             )
 
     def delete(self, stored: StoredLog) -> None:

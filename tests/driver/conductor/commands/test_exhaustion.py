@@ -229,7 +229,9 @@ def test_a_log_without_enough_space_is_refused(start_driver, set_free_space, cha
     driver.run_for(1 * S)
 
     assert error.code is ErrorCode.STORAGE_SPACE
-    assert "196608 bytes are free" in str(error)
+    folder = driver.driver.aeron_dir
+    assert "insufficient usable storage for new log of length=" in str(error)
+    assert f" usable=196608 in {folder}" in str(error)
     assert driver.driver.log_files() == []
     assert driver.driver.find_counters("snd-") == []
 
@@ -243,5 +245,6 @@ def test_low_space_is_logged_once(start_driver, set_free_space):
         driver.add_publication(IPC, 2)
 
     (record,) = driver.driver.errors()
-    assert "space is running low" in record.text
+    low = f"WARNING: space is running low: threshold=167772160 usable=104857600 in {driver.driver.aeron_dir}"
+    assert low in record.text
     assert record.observation_count == 2
