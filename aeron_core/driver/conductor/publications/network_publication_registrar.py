@@ -177,10 +177,10 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
 
 def _check_simulation(lifecycle: NetworkPublicationLifecycle, params: PublicationParameters) -> None:
     # As in the reference, only here: no spy reads an IPC publication, so there the key has no effect.
-    requested = params.spies_simulate_connection
-    if requested != lifecycle.params.spies_simulate_connection:
+    if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
+        requested = "true" if params.spies_simulate_connection else "false"
         raise CommandRefusedError(
-            f"existing publication has different spies simulate connection: requested={'true' if requested else 'false'}"
-            f": ssc must be as in {lifecycle.channel}",
+            f"existing publication has different spies simulate connection: requested={requested}: ssc must be as in "
+            f"{lifecycle.channel}",
             ErrorCode.GENERIC_ERROR,
         )

@@ -81,8 +81,8 @@ class ResponseChannels:
                 if lifecycle.requests_response:
                     return lifecycle
                 raise CommandRefusedError(
-                    f"image.correlationId={correlation_id} did not request a response channel: the publication "
-                    f"that it is of must name a response subscription"
+                    f"image.correlationId={correlation_id} did not request a response channel: its publication "
+                    f"must name a response subscription"
                 )
         raise CommandRefusedError(f"image.correlationId={correlation_id} not found, for {channel.uri}")
 

@@ -93,7 +93,7 @@ def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscrip
     stream_ids = {other.stream_id for other in others}
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(
-            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams are subscribed "
-            f"to, of at most {limit}: the medium delivers all messages to each of them",
+            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams share its "
+            f"endpoint, of at most {limit}: the medium delivers all messages to each of them",
             ErrorCode.GENERIC_ERROR,
         )

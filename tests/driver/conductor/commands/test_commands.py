@@ -243,7 +243,6 @@ def test_a_session_id_that_is_in_use_is_refused(lone, channel):
         ("term-length=128k", "", True),
         ("session-id=5", "session-id=6", False),
         ("session-id=5", "", True),
-        ("ssc=true", "", False),
         ("linger=1s", "linger=2s", True),
         ("init-term-id=1|term-id=1|term-offset=0", "init-term-id=1|term-id=2|term-offset=0", False),
     ],
