@@ -11,11 +11,11 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.concurrent.error_report import date_of, lines_of
 from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError
@@ -137,16 +137,16 @@ def _save_errors(path: Path) -> None:
     records = list(read_errors(cnc.error_log))
     if not records:
         return
-    stamp = datetime.now().astimezone().isoformat(timespec="milliseconds").replace(":", "-")
+    # Name, content and message are those of aeronmd.
+    stamp = date_of(time.time_ns() // 1_000_000).replace(":", "-")
     target = path.with_name(f"{path.name}-{stamp}-error.log")
-    with target.open("w", encoding="utf-8") as file:
-        for record in records:
-            file.write(
-                f"***\n{record.observation_count} observations from {record.first_observation_ms} to "
-                f"{record.last_observation_ms} for:\n {record.text}\n"
-            )
-        file.write(f"\n{len(records)} distinct errors observed.\n")
-    print(f"WARNING: existing errors saved to: {target}", file=sys.stderr)
+    try:
+        target.write_text("\n".join((*lines_of(records), "")), encoding="utf-8")
+    except OSError as error:
+        # A driver may start without write access beside its directory, or on a full disk.
+        print(f"WARNING: existing errors not saved to: {target}: {error.strerror}", file=sys.stderr)
+        return
+    print(f"WARNING: Existing errors saved to: {target}", file=sys.stderr)
 
 
 def delete_directory(path: Path) -> None:

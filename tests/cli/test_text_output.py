@@ -145,16 +145,15 @@ def test_one_recording_is_no_plural(aeron, tmp_path):
 
 
 def test_no_command_prints_a_literal_plural_after_a_number():
-    """A number and its noun come from `counted`, except where scripts match the lines of the C tools."""
+    """A number and its noun come from `counted`, except in the last line of `loss`, which is that of the C tool."""
     package = Path(aeron_core.__file__).parent
     nouns = "messages|recordings|files|bytes|lines|frames|errors|entries|observations|segments|streams|faults"
 
     found = [
         f"{path.name}: {line.strip()}"
         for path in sorted((package / "cli").rglob("*.py"))
-        if path.name not in ("error_log.py", "loss.py")
         for line in path.read_text(encoding="utf-8").splitlines()
-        if re.search(rf"\{{(?!counted)[^{{}}]*\}} (?:distinct )?({nouns})\b(?!/s)", line)
+        if re.search(rf"\{{(?!counted)[^{{}}]*\}} (?:distinct )?({nouns})\b(?!/s| read\b)", line)
     ]
 
     assert found == []

@@ -152,13 +152,26 @@ def test_the_errors_of_a_dead_driver_are_saved_beside_its_directory(directory, s
     start()
 
     (file,) = saved_errors(directory)
-    assert re.fullmatch(r"aeron-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}[+-]\d\d-\d\d-error\.log", file.name)
+    # Source: aeron_driver.c, aeron_report_existing_errors; aeron_strutil.c, aeron_format_date.
+    date = r"\d{4}-\d\d-\d\d \d\d[:-]\d\d[:-]\d\d\.\d{3}[+-]\d{4}"
+    assert re.fullmatch(rf"aeron-{date}-error\.log", file.name)
     text = file.read_text()
-    assert re.search(
-        r"\*\*\*\n2 observations from \d+ to \d+ for:\n.*the first\n\*\*\*\n1 observations", text
+    assert re.match(
+        rf"\*\*\*\n2 observations from {date} to {date} for:\n .*the first\n\*\*\*\n1 observations from", text
     )
-    assert text.endswith("\n2 distinct errors observed.\n")
-    assert str(file) in capsys.readouterr().err
+    assert text.endswith("\n\n2 distinct errors observed.\n")
+    assert capsys.readouterr().err == f"WARNING: Existing errors saved to: {file}\n"
+
+
+def test_errors_that_cannot_be_saved_do_not_prevent_the_start(directory, start, monkeypatch, capsys):
+    leave_behind(directory, age_ms=10_000, errors=["the first"])
+    # A name that is too long fails for every user; a read-only parent would not for root.
+    monkeypatch.setattr("aeron_core.driver.directory.date_of", lambda _: "9" * 256)
+
+    start()
+
+    assert saved_errors(directory) == []
+    assert "WARNING: existing errors not saved to: " in capsys.readouterr().err
 
 
 def test_a_driver_that_is_starting_in_the_directory_is_waited_for(directory, start):

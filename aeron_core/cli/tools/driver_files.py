@@ -72,10 +72,3 @@ def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
         raise StorageError(
             error.errno, f"{error.strerror}; name the directory of a driver with --aeron-dir or AERON_DIR"
         ) from error
-
-
-def date_of(epoch_ms: int) -> str:
-    """Return a time as text, in the time zone of this machine."""
-    seconds, milliseconds = divmod(epoch_ms, 1000)
-    moment = time.localtime(seconds)
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{milliseconds:03d}{time.strftime('%z', moment)}"

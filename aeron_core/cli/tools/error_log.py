@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
-from aeron_core.cli.tools.driver_files import DriverFiles, date_of
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.concurrent.error_report import lines_of
 
 
 def errors(aeron_dir: AeronDir = None, json: Json = False) -> None:
@@ -15,8 +16,4 @@ def errors(aeron_dir: AeronDir = None, json: Json = False) -> None:
     if json:
         print_json([asdict(record) for record in records])
         return
-    # As the C tool: in the plural also for one, and without separators of thousands. Source: error_stat.c.
-    for record in records:
-        first, last = date_of(record.first_observation_ms), date_of(record.last_observation_ms)
-        print(f"***\n{record.observation_count} observations from {first} to {last} for:\n {record.text}")
-    print(f"\n{len(records)} distinct errors observed.")
+    print(*lines_of(records), sep="\n")

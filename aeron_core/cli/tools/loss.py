@@ -8,10 +8,12 @@ from dataclasses import asdict
 from typing import Final
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
-from aeron_core.cli.tools.driver_files import date_of, open_loss_report
+from aeron_core.cli.tools.driver_files import open_loss_report
+from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import read_loss_report
 
-# The first line of the C tool, so that programs that parse its output parse ours. Source: loss_stat.c.
+# The first line of the C tool, so that programs that parse its output parse ours; likewise the last line, which has the
+# plural also for one entry. Source: loss_stat.c.
 _HEADER: Final = (
     "OBSERVATION_COUNT, TOTAL_BYTES_LOST, FIRST_OBSERVATION,"
     "LAST_OBSERVATION, SESSION_ID, STREAM_ID, CHANNEL, SOURCE"
@@ -39,5 +41,4 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
                 entry.source,
             )
         )
-    # As the C tool: in the plural also for one entry, and without separators of thousands.
     print(f"{len(entries)} entries read")
