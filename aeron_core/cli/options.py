@@ -20,6 +20,13 @@ def int32(text: str) -> int:
     return integer_between(text, -(2**31), 2**31 - 1)
 
 
+def settings_file(text: str) -> Path:
+    """Parse the name of a settings file, which may be a `file://` URL, as with aeronmd."""
+    if text.startswith("http://"):
+        raise ValueError("must be a file: aeron-core does not load settings over HTTP; download it first")
+    return Path(text.removeprefix("file://"))
+
+
 AeronDir = Annotated[
     Path | None,
     typer.Option(
@@ -47,7 +54,11 @@ Defines = Annotated[
 ]
 SettingsFiles = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="FILE", help="Settings files: .properties, or .toml with a table [driver]."),
+    typer.Argument(
+        metavar="FILE",
+        parser=settings_file,
+        help="Settings files: .properties, or .toml with a table [driver].",
+    ),
 ]
 
 

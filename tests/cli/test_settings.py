@@ -31,6 +31,15 @@ def test_a_define_is_stronger_than_a_file(aeron, tmp_path):
     assert shown["term_buffer_length"]["source"] == "file driver.properties"
 
 
+def test_a_file_may_be_a_file_url(aeron, tmp_path):
+    (tmp_path / "driver.properties").write_text("aeron.mtu.length=4k\n")
+
+    outcome = aeron("settings", "show", f"file://{tmp_path / 'driver.properties'}", "--json")
+
+    shown = {setting["name"]: setting for setting in json.loads(outcome.out)}
+    assert (shown["mtu_length"]["value"], shown["mtu_length"]["source"]) == ("4k", "file driver.properties")
+
+
 def test_a_toml_file_is_read(aeron, tmp_path):
     (tmp_path / "driver.toml").write_text('[driver]\nmtu_length = "4k"\n')
 
