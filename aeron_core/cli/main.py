@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import NoReturn, TextIO
 
 from aeron_core.cli.outcome import (
+    EXIT_FAILURE,
     EXIT_INTERRUPTED,
     EXIT_USAGE,
     exit_code_of,
@@ -92,7 +93,8 @@ def _run(arguments: Sequence[str]) -> int:
         if code is None:
             raise
         print_stderr(f"error: {message_of(error)}")
-        return code
+        # As aeronmd: 2 is the exit code of a driver that SIGINT has stopped, which supervisors may take for success.
+        return EXIT_FAILURE if arguments[:1] == [_DRIVER] else code
 
 
 def _is_plain_driver(arguments: Sequence[str]) -> bool:

@@ -57,9 +57,9 @@ def test_a_message_is_one_line_without_an_errno_in_front():
         ["ping", "--size", "7"],
         ["ping", "--size", "1t"],
         ["demo", "--loss", "1"],
-        ["driver", "-Dnothing"],
-        ["driver", "no-such-file.properties"],
         ["settings", "show", "-Dnothing"],
+        ["settings", "show", "no-such-file.properties"],
+        ["settings", "show", "http://localhost:1/driver.properties"],
     ],
 )
 def test_a_usage_error_ends_in_one_line_and_code_2(aeron, arguments):
@@ -67,6 +67,25 @@ def test_a_usage_error_ends_in_one_line_and_code_2(aeron, arguments):
 
     assert outcome.code == 2
     assert outcome.out == ""
+    assert outcome.err.startswith("aeron-core: error: ")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-Dnothing"],
+        ["-Daeron.mtu.length=1"],
+        ["-Daeron.conductor.idle.strategy=no-such-strategy"],
+        ["--bogus"],
+        ["no-such-file.properties"],
+        ["http://localhost:1/driver.properties"],
+    ],
+)
+def test_a_usage_error_of_the_driver_has_code_1_because_2_means_sigint(aeron, arguments):
+    outcome = aeron("driver", *arguments)
+
+    assert outcome.code == 1
     assert outcome.err.startswith("aeron-core: error: ")
     assert outcome.err.count("\n") == 1
 
