@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import select
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
 from aeron_core.errors import AeronError, ConfigurationError, ErrorCode, PluginError, RegistrationError
@@ -45,8 +46,12 @@ def is_writable(stream: TextIO | None) -> bool:
 
 
 def print_stderr(text: str) -> None:
-    """Print a message for the user, apart from the command's output."""
-    print(f"aeron-core: {text}", file=sys.stderr)
+    """Print a message for the user, apart from the command's output; drop it if stderr cannot be written."""
+    if sys.stderr is None:
+        # `print` would write to stdout.
+        return
+    with suppress(OSError):
+        print(f"aeron-core: {text}", file=sys.stderr)
 
 
 def ended(code: int) -> typer.Exit:

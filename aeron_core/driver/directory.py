@@ -39,7 +39,7 @@ def prepare_directory(settings: DriverFields) -> None:
         )
     if path.is_dir():
         if settings.dir_warn_if_exists:
-            print(f"WARNING: {path} exists", file=sys.stderr)
+            _print(f"WARNING: {path} exists")
         _check_is_ours(path)
         # The setting overrides the check: it deletes the directory of a live driver too. Clients of that
         # driver keep their mappings, but new clients cannot find it.
@@ -94,7 +94,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
     # dead one alive.
     age_ms = int(time.time() * 1000) - ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
     if prints_age:
-        print(f"INFO: Aeron driver heartbeat is {age_ms} ms old", file=sys.stderr)
+        _print(f"INFO: Aeron driver heartbeat is {age_ms} ms old")
     if age_ms <= timeout_ms:
         # As in the reference, only the age decides: the driver may run in another pid namespace (container).
         raise ActiveDriverError(
@@ -144,9 +144,16 @@ def _save_errors(path: Path) -> None:
         target.write_text("\n".join((*lines_of(records), "")), encoding="utf-8")
     except OSError as error:
         # A driver may start without write access beside its directory, or on a full disk.
-        print(f"WARNING: existing errors not saved to: {target}: {error.strerror}", file=sys.stderr)
+        _print(f"WARNING: existing errors not saved to: {target}: {error.strerror}")
         return
-    print(f"WARNING: Existing errors saved to: {target}", file=sys.stderr)
+    _print(f"WARNING: Existing errors saved to: {target}")
+
+
+def _print(line: str) -> None:
+    # In the form of aeronmd, for programs that parse it. A closed stderr, or its full disk, must not prevent the start.
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(line, file=sys.stderr)
 
 
 def delete_directory(path: Path) -> None:

@@ -263,6 +263,29 @@ def test_it_runs_without_standard_output_and_error(tmp_path):
         process.wait()
 
 
+@pytest.mark.parametrize("full", ["stdout", "stderr"])
+def test_it_runs_if_the_disk_of_its_output_is_full(tmp_path, full):
+    """Warnings and the configuration are written at the start, and the end is announced."""
+    directory = tmp_path / "driver"
+    environment = {"AERON_DIR": str(directory), **SMALL, "AERON_PRINT_CONFIGURATION": "true"}
+    command = [sys.executable, "-m", "aeron_core", "driver", "-Daeron.mtu.length=x", "-Dno.such=1"]
+    directory.mkdir()
+    with open("/dev/full", "w") as device:
+        outputs = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, full: device}
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment, "AERON_DIR_WARN_IF_EXISTS": "true"}, **outputs
+        )
+    try:
+        with aeron_core.connect(directory) as client:
+            client.add_counter(1001, label="served")
+        process.terminate()
+
+        assert process.wait(timeout=20) == signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_a_closed_pipe_does_not_disturb_the_shutdown(launch):
     process, directory = launch(AERON_DIR_DELETE_ON_SHUTDOWN="1")
     process.popen.stdout.close()

@@ -58,7 +58,9 @@ def run_driver(arguments: DriverArguments) -> int:
     if loaded.settings.print_configuration:
         from aeron_core.cli.driver.configuration import lines_of  # noqa: PLC0415 - lazy: only this setting needs it
 
-        print(*lines_of(loaded.settings), sep="\n", flush=True)
+        # As aeronmd: a full disk, or a reader that has ended, does not prevent the start.
+        with suppress(OSError):
+            print(*lines_of(loaded.settings), sep="\n", flush=True)
     program = _Program(
         loaded.settings, registry, {name: section.settings for name, section in sections.items()}
     )
