@@ -1,8 +1,7 @@
 """Exit codes, and messages in one line.
 
     0     success
-    1     failure: no driver, no peer connected, no space, a port in use, another driver in the directory; of `driver`
-          also a usage error, as with aeronmd
+    1     failure: no driver or peer, no space, a port in use, another driver; of `driver` also a usage error
     2     usage error: arguments, settings, channel, plugins; of `driver`: stopped by SIGINT
     15    a driver that SIGTERM has stopped
     130   interrupted before the command had started its work
