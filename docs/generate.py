@@ -160,7 +160,9 @@ def quantities_section() -> Iterator[str]:
     yield (
         "\nMinutes are `min`, not `m`, which is a unit of sizes. In a channel that drivers of the reference read "
         "too, use units up to `s`. A duration beyond 292 years is 292 years; a size of 2^63 bytes or more is "
-        "refused. Options of commands with the value `SECONDS` are plain numbers, fractions included.\n"
+        "refused. In environment variables, property files and after `-D`, text after the unit of a size is "
+        "ignored, as in the C driver: `64mb` is `64m`. Options of commands with the value `SECONDS` are plain "
+        "numbers, fractions included.\n"
     )
 
 

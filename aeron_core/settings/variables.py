@@ -11,6 +11,7 @@ Source: aeron_parse_util.c (aeron_config_parse_uint64 and its kin).
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
@@ -25,6 +26,10 @@ from aeron_core.uri import values
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
+
+
+#: A size of the environment with text after its unit, such as `64mb`. Source: aeron_parse_size64 ignores that text.
+_TEXT_AFTER_UNIT = re.compile(r"([0-9]+[kmg]).+", re.IGNORECASE)
 
 
 class PortRange(NamedTuple):
@@ -131,7 +136,14 @@ class Size(Integer):
         return f"must be a size from {low} to {high}, such as 64k, 16m or 1g"
 
     def parse(self, text: str) -> object:
-        return values.parse_size(text)
+        found = _TEXT_AFTER_UNIT.fullmatch(text)
+        return values.parse_size(text if found is None else found[1])
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str) and _TEXT_AFTER_UNIT.fullmatch(value) is not None:
+            # Only the environment and property files are shared with the reference.
+            raise self._refuse(value)
+        return super().convert(value)
 
     def format(self, value: object) -> str:
         return values.format_size(value) if isinstance(value, int) else str(value)

@@ -53,6 +53,18 @@ def test_stronger_sources_override_weaker_ones(write):
     assert loaded.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "length"), [("64mb", 64 << 20), ("128KiB", 128 << 10), ("1g ", 1 << 30), ("1m1", 1 << 20)]
+)
+def test_text_after_the_unit_of_a_size_is_ignored_as_in_the_reference(write, text, length):
+    file = write("sizes.properties", f"aeron.ipc.term.buffer.length={text}\n")
+
+    loaded = load_driver_settings(files=[file], environ={"AERON_TERM_BUFFER_LENGTH": text})
+
+    assert (loaded.settings.term_buffer_length, loaded.settings.ipc_term_buffer_length) == (length, length)
+    assert loaded.warnings == ()
+
+
 def test_later_file_overrides_an_earlier_one(write):
     first = write("a.properties", "aeron.max.resend=2\n")
     second = write("b.toml", "[driver]\nmax_resend = 3\n")
@@ -93,7 +105,7 @@ def test_environment_out_of_range_is_clamped_with_a_warning(variable, text, fiel
 @pytest.mark.parametrize(
     ("variable", "text", "field"),
     [
-        ("AERON_MTU_LENGTH", "8kb", "mtu_length"),
+        ("AERON_MTU_LENGTH", "8x", "mtu_length"),
         ("AERON_CLIENT_LIVENESS_TIMEOUT", "5 s", "client_liveness_timeout_ns"),
         ("AERON_THREADING_MODE", "shared", "threading_mode"),
         ("AERON_MAX_RESEND", "many", "max_resend"),
