@@ -22,9 +22,10 @@ _VALIDATORS: Final = {
 class DiagnosticSettings(SettingsFields):
     """Logging, loss for tests, termination, and settings without effect."""
 
-    termination_validator: Annotated[str, Text("AERON_DRIVER_TERMINATION_VALIDATOR", aliases=_VALIDATORS)] = (
-        setting("deny", description="Whether clients may stop the driver: allow, deny or a plugin's name.")
-    )
+    termination_validator: Annotated[
+        str,
+        Text("AERON_DRIVER_TERMINATION_VALIDATOR", aliases=_VALIDATORS, names=("deny", "allow"), strict=True),
+    ] = setting("deny", description="Whether clients may stop the driver, with any token: deny or allow.")
     print_configuration: Annotated[bool, Switch("AERON_PRINT_CONFIGURATION")] = setting(
         False, description="Print the settings when the driver starts."
     )

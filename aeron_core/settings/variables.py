@@ -226,15 +226,21 @@ class Text(Variable):
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     max_length: int = 0  # characters, 0 for no limit
+    names: tuple[str, ...] = ()  # the only values, empty for any
 
     @property
     def allowed(self) -> str:
+        if self.names:
+            return f"must be one of {', '.join(self.names)}"
         return f"must be text of at most {self.max_length} characters" if self.max_length else "must be text"
 
     def parse(self, text: str) -> object:
         if self.max_length and len(text) > self.max_length:
             raise self._refuse(text)
-        return self.aliases.get(text, text)
+        name = self.aliases.get(text, text)
+        if self.names and name not in self.names:
+            raise self._refuse(text)
+        return name
 
     def convert(self, value: object) -> object:
         if isinstance(value, str):

@@ -65,6 +65,25 @@ def test_text_after_the_unit_of_a_size_is_ignored_as_in_the_reference(write, tex
     assert loaded.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("deny", "deny"),
+        ("allow", "allow"),
+        ("aeron_driver_termination_validator_default_allow", "allow"),
+    ],
+)
+def test_a_termination_validator_has_a_name_of_the_reference(text, value):
+    loaded = load_driver_settings(environ={"AERON_DRIVER_TERMINATION_VALIDATOR": text})
+
+    assert loaded.settings.termination_validator == value
+
+
+def test_an_unknown_termination_validator_stops_the_start():
+    with pytest.raises(ConfigurationError, match=r"allwo.*must be one of deny, allow"):
+        load_driver_settings(environ={"AERON_DRIVER_TERMINATION_VALIDATOR": "allwo"})
+
+
 def test_later_file_overrides_an_earlier_one(write):
     first = write("a.properties", "aeron.max.resend=2\n")
     second = write("b.toml", "[driver]\nmax_resend = 3\n")
