@@ -143,7 +143,7 @@ def _save_errors(path: Path) -> None:
     try:
         target.write_text("\n".join((*lines_of(records), "")), encoding="utf-8")
     except OSError as error:
-        # A driver may start without write access beside its directory, or on a full disk.
+        # As in aeronmd: a full disk does not prevent the start.
         _print(f"WARNING: existing errors not saved to: {target}: {error.strerror}")
         return
     _print(f"WARNING: Existing errors saved to: {target}")

@@ -165,7 +165,7 @@ def test_the_errors_of_a_dead_driver_are_saved_beside_its_directory(directory, s
 
 def test_errors_that_cannot_be_saved_do_not_prevent_the_start(directory, start, monkeypatch, capsys):
     leave_behind(directory, age_ms=10_000, errors=["the first"])
-    # A name that is too long fails for every user; a read-only parent would not for root.
+    # A name that is too long fails as a full disk does.
     monkeypatch.setattr("aeron_core.driver.directory.date_of", lambda _: "9" * 256)
 
     start()
