@@ -79,7 +79,8 @@ class PublicationParameters:
     ) -> PublicationParameters:
         """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
-        With `compares_sockets` also call `check_mtu_fits_socket`.
+        Raises ChannelUriError; with `compares_sockets`, also if the send buffer of the socket is shorter than the
+        mtu.
         """
         if uri.is_spy:
             raise ChannelUriError(
@@ -159,7 +160,8 @@ class SubscriptionParameters:
     ) -> SubscriptionParameters:
         """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
-        With `compares_sockets` also call `check_window_fits_socket`.
+        Raises ChannelUriError; with `compares_sockets`, also if the receive buffer of the socket is too short for
+        the window.
         """
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")

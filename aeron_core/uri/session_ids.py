@@ -18,7 +18,11 @@ FindTagged = Callable[[int], TaggedPublication | None]
 def tagged_publication(
     uri: ChannelUri, find_tagged: FindTagged | None
 ) -> tuple[int | None, TaggedPublication | None]:
-    """Return the entity tag that `session-id` names and the publication with that tag, if it can be found."""
+    """Return the entity tag of `session-id=tag:…` and the publication with that tag; both None without a tag.
+
+    Raises ChannelUriError if the tag is not an integer, or no publication has it. Without
+    `find_tagged` the publication is None.
+    """
     text = uri.get("session-id", "")
     if not text.startswith("tag:"):
         return None, None
