@@ -33,6 +33,7 @@ WRONG_SUBSCRIPTIONS = [
     "aeron:lumberjack?endpoint=localhost:5044|tls=true",
     "aeron:sp?endpoint=localhost:5555|mode=dial|rcv-wnd=64k",
 ]
+_LONGEST_MESSAGE = "must be at most 32768 bytes: an eighth of term-length=, at most 16m"
 
 
 @pytest.mark.parametrize("channel", [*WRONG, "aeron:udp?endpoint=localhost:20121|cc=foo"])
@@ -123,8 +124,7 @@ def test_a_message_longer_than_the_term_allows_is_a_usage_error(aeron, running_d
 
     outcome = aeron("pub", "aeron:ipc", "1", "--size", size, "-d", directory)
 
-    # An eighth of the term length.
-    assert (outcome.code, outcome.err) == (2, f"aeron-core: error: --size={size}: must be at most 32768\n")
+    assert (outcome.code, outcome.err) == (2, f"aeron-core: error: --size={size}: {_LONGEST_MESSAGE}\n")
 
 
 @pytest.mark.system
@@ -133,7 +133,7 @@ def test_the_size_of_a_message_may_have_a_unit(aeron, running_driver):
 
     outcome = aeron("pub", "aeron:ipc", "1", "--size", "33k", "-d", directory)
 
-    assert (outcome.code, outcome.err) == (2, "aeron-core: error: --size=33792: must be at most 32768\n")
+    assert (outcome.code, outcome.err) == (2, f"aeron-core: error: --size=33792: {_LONGEST_MESSAGE}\n")
 
 
 @pytest.mark.system

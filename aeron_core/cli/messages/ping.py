@@ -96,7 +96,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     positive("--messages", messages)
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
-        raise ConfigurationError(f"--size={size}: must be at least {_TIMESTAMP_LENGTH}")
+        raise ConfigurationError(f"--size={size}: must be at least {_TIMESTAMP_LENGTH} bytes")
     latencies = Latencies()
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
@@ -106,7 +106,10 @@ def ping(  # noqa: PLR0913 - the options of the command
                 closing(aeron.add_exclusive_publication(ping_channel, ping_stream))
             )
         if size > publication.max_payload_length:
-            raise ConfigurationError(f"--size={size}: must be at most {publication.max_payload_length}")
+            raise ConfigurationError(
+                f"--size={size}: must be at most {publication.max_payload_length} bytes: one frame of mtu= without "
+                "its header"
+            )
         await_other_side(publication, timeout)
         await_other_side(subscription, timeout)
         pinger = _Pinger(Offerer(publication, timeout), subscription, size, timeout)

@@ -76,7 +76,10 @@ def pub(  # noqa: PLR0913 - the options of the command
         with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         if size is not None and size > publication.max_message_length:
-            raise ConfigurationError(f"--size={size}: must be at most {publication.max_message_length}")
+            raise ConfigurationError(
+                f"--size={size}: must be at most {publication.max_message_length} bytes: an eighth of term-length=, "
+                "at most 16m"
+            )
         messages = _random_messages(size) if size is not None else _lines(input, stack)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
