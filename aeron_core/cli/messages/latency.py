@@ -39,7 +39,8 @@ class Latencies:
 
     def percentile_ns(self, percentile: float) -> int:
         """Return the highest value of the bucket that contains the percentile; 0 if nothing was recorded."""
-        # Of 1000 values, the 99.9th percentile is the 999th. Rounding keeps 99.9 * 1000 / 100 from being 999.0000001.
+        # Of 1000 values, the 99.9th percentile is the 999th. Without rounding first, the quotient can be too large:
+        # 41000 * 99.9 / 100 is 40959.00000000001.
         rank = max(1, -int(-round(self.count * percentile / 100, 6) // 1))
         for index, passed in enumerate(accumulate(self._counts)):
             if passed >= rank:
