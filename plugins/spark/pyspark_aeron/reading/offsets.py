@@ -42,7 +42,7 @@ class Offset:
             positions = {int(key): int(value) for key, value in document["pos"].items()}
         except (KeyError, ValueError, AttributeError, TypeError):
             raise RecordingError(
-                f"checkpoint offset {document}: must have positions by recording id"
+                f"checkpoint offset {document}: must have positions by recording id; use another checkpointLocation"
             ) from None
         return cls(archive, positions)
 

@@ -27,9 +27,12 @@ def test_an_offset_can_be_parsed_back():
         ({"archive": "u", "pos": {}, "v": 2}, "must be one of the format aeron, version 1"),
         ({"logOffset": 3}, "must be one of the format aeron"),
         ({"archive": "other", "pos": {}, "v": 1}, "is of archive other, the query reads archive u"),
-        ({"archive": "u", "pos": {"x": 1}, "v": 1}, "must have positions by recording id"),
-        ({"archive": "u", "v": 1}, "must have positions by recording id"),
-        ({"archive": "u", "pos": [1], "v": 1}, "must have positions by recording id"),
+        (
+            {"archive": "u", "pos": {"x": 1}, "v": 1},
+            "positions by recording id; use another checkpointLocation",
+        ),
+        ({"archive": "u", "v": 1}, "positions by recording id; use another checkpointLocation"),
+        ({"archive": "u", "pos": [1], "v": 1}, "positions by recording id; use another checkpointLocation"),
     ],
 )
 def test_the_checkpoint_of_another_query_is_refused_with_a_remedy(document, message):
