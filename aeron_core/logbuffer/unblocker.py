@@ -5,7 +5,7 @@ unblock timeout.
 
 The length at the blocked offset shows what was claimed:
 
-    negative  the publisher had begun to write: the mark is the length of its claim
+    negative  the publisher had begun to write: the negated value is the length of its claim
     zero      the publisher had only moved the tail: the claim ends at the next frame begun by another publisher, or at
               the end of the term if no frame follows and the tail has passed the term
     positive  the frame is complete after all: nothing to do

@@ -24,7 +24,7 @@ _PATIENCE_NS: Final = 120 * S
 
 
 class Wire(ABC):
-    """The protocol of one connection, at the end of the peer; lengths are bytes."""
+    """The protocol of one connection, as the peer implements it."""
 
     _rest = b""
 

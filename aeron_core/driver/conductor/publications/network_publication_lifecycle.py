@@ -75,7 +75,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self.publication.is_end_of_stream.set_release(1)
 
     def _has_unread_data(self) -> bool:
-        # Only spies: they may still read what the sender has not sent.
+        # The readers are spies, which may read data before the sender has sent it. Receivers have images instead.
         return self.has_readers and self.producer_position > self._consumer_position()
 
     def _drain(self, now_ns: int) -> None:
