@@ -192,6 +192,10 @@ class CountersManager(CountersReader):
         self._high_water_mark = -1
         # Ids and deadlines, oldest first. Kept in the process, because clients may write to the file.
         self._free: deque[tuple[int, int]] = deque()
+        # Types and registration ids of allocated counters. An index, because there may be tens of thousands, and a
+        # client can request many searches.
+        self._keys: dict[int, tuple[int, int]] = {}
+        self._ids: dict[tuple[int, int], set[int]] = {}
 
     def allocate(  # noqa: PLR0913 - the fields of a counter, all of which belong together
         self,
@@ -223,14 +227,22 @@ class CountersManager(CountersReader):
         # Release: a reader that sees the state also sees all fields above. The reference stores the registration id
         # after the state; here `find` never misses an allocated counter.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_ALLOCATED)
+        self._keys[counter_id] = type_id, registration_id
+        self._ids.setdefault((type_id, registration_id), set()).add(counter_id)
         return counter_id
+
+    def find(self, type_id: int, registration_id: int) -> int:
+        """See `CountersReader.find`; what other processes wrote to the file has no effect."""
+        return min(self._ids.get((type_id, registration_id), ()), default=NULL_COUNTER_ID)
 
     def free(self, counter_id: int) -> bool:
         """Free a counter; return False if it was not allocated."""
-        if not 0 <= counter_id <= self.max_counter_id:
+        key = self._keys.pop(counter_id, None)
+        if key is None:
             return False
-        if self.state(counter_id) != wire.COUNTER_STATE_ALLOCATED:
-            return False
+        self._ids[key].remove(counter_id)
+        if not self._ids[key]:
+            del self._ids[key]
         at = self._metadata_at(counter_id)
         deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
         # The state first: readers skip the counter before its key is cleared.

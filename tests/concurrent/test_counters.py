@@ -46,6 +46,20 @@ def test_a_counter_is_read_as_it_was_allocated():
     assert (record.state, record.free_for_reuse_deadline_ms) == (1, NOT_FREE_TO_REUSE)
 
 
+def test_the_manager_finds_and_frees_its_counters_whatever_was_written_to_the_file():
+    manager = make_manager()
+    ids = [manager.allocate(5, "shared", registration_id=9) for _ in range(2)]
+
+    manager.metadata.set_memory(0, manager.metadata.capacity, 0)
+    found = [manager.find(5, 9)]
+    for counter_id in ids:
+        assert manager.free(counter_id)
+        found.append(manager.find(5, 9))
+
+    assert found == [0, 1, NULL_COUNTER_ID]
+    assert not manager.free(0)
+
+
 def test_every_field_is_at_the_offset_of_the_format():
     manager = make_manager()
 
