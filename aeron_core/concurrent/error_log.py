@@ -52,6 +52,18 @@ class DistinctErrorLog:
         return len(self._offsets)
 
     @property
+    def capacity(self) -> int:
+        """The length of the log in bytes."""
+        return self._buffer.capacity
+
+    def missing_length(self, code: int, description: str) -> int:
+        """Return the bytes that a new entry for this error would take, 0 if there is an entry."""
+        if (code, description) in self._offsets:
+            return 0
+        length = wire.ERROR_LOG_HEADER_LENGTH + len(_encoded(code, description))
+        return positions.align(length, wire.ERROR_LOG_ALIGNMENT)
+
+    @property
     def dropped_count(self) -> int:
         """The number of observations dropped because the log was full."""
         return self._dropped_count
@@ -62,7 +74,7 @@ class DistinctErrorLog:
         with self._lock:
             offset = self._offsets.get((code, description))
             if offset is None:
-                offset = self._append(f"({code}) {description}", now_ms)
+                offset = self._append(_encoded(code, description), now_ms)
                 if offset is None:
                     self._dropped_count += 1
                     return False
@@ -72,8 +84,7 @@ class DistinctErrorLog:
         self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
         return True
 
-    def _append(self, text: str, now_ms: int) -> int | None:
-        data = text.encode(errors="replace")
+    def _append(self, data: bytes, now_ms: int) -> int | None:
         length = wire.ERROR_LOG_HEADER_LENGTH + len(data)
         offset = self._next_offset
         if length > self._buffer.capacity - offset:
@@ -88,6 +99,10 @@ class DistinctErrorLog:
         # Entries start at multiples of 8, so that their timestamps and counts are aligned for atomic access.
         self._next_offset = offset + positions.align(length, wire.ERROR_LOG_ALIGNMENT)
         return offset
+
+
+def _encoded(code: int, description: str) -> bytes:
+    return f"({code}) {description}".encode(errors="replace")
 
 
 def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord]:

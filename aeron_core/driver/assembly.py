@@ -23,7 +23,7 @@ from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
 from aeron_core.driver.conductor.conductor import Conductor
 from aeron_core.driver.conductor.context import DriverContext
-from aeron_core.driver.conductor.error_sink import ErrorSink
+from aeron_core.driver.conductor.error_sink import Cause, ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
 from aeron_core.driver.event_log import EventLog
@@ -152,7 +152,8 @@ class Assembly:
             ),
             set_label=lambda counter, label: counters.set_label(counter.id, label),
             start_lookup=start_lookup,
-            report=lambda text: errors.record(0, text),
+            # It may report what other drivers sent, with their addresses.
+            report=lambda text: errors.record_variable(Cause.PEER, 0, text, "name resolver"),
         )
 
     def _create_cnc(self) -> CncFile:

@@ -10,6 +10,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
+from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.driver.conductor.registrars import Registrars
 from aeron_core.errors import ErrorCode
@@ -112,9 +113,11 @@ class Conductor:
             # The receiver creates no files: it drops the frames of the session until it gets ADD_IMAGE.
             self.registrars.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:
-            self._context.errors.record(
+            self._context.errors.record_variable(
+                Cause.PEER,
                 ErrorCode.GENERIC_ERROR,
                 f"exceeded session limit, stream-id={self._event.numbers[1]} from {self._event.source}",
+                kind=f"exceeded session limit, stream-id={self._event.numbers[1]}",
             )
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()

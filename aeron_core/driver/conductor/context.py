@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.errors import ChannelUriError
 from aeron_core.frozen import frozen
 
@@ -73,12 +74,14 @@ class DriverContext:
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_on_publication_error.
         """
-        self.errors.record(
+        self.errors.record_variable(
+            Cause.PEER,
             error.error_code,
             f"onPublicationError: registrationId={error.registration_id}, "
             f"destinationRegistrationId={error.destination_registration_id}, sessionId={error.session_id}, "
             f"streamId={error.stream_id}, receiverId={error.receiver_id}, groupId={error.group_tag}, "
             f"errorCode={int(error.error_code)}, errorMessage={error.error_message}",
+            kind=f"onPublicationError: registrationId={error.registration_id}",
         )
         self.clients.send(error)
 

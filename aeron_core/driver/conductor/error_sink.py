@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import AeronError, ErrorCode
@@ -92,12 +93,24 @@ def heading_of(error: BaseException) -> tuple[int, str]:
     return -code, _DESCRIPTIONS.get(code, "unknown error code")
 
 
+class Cause(IntEnum):
+    """Causes of errors whose texts contain what others sent; the value is the divisor of their part of the log.
+
+    Entries are never removed: without a limit, forged addresses or a client that counts its streams up would fill the
+    log, and later errors of the driver would be lost. Not from the reference, which has no limit.
+    """
+
+    CLIENT = 2
+    PEER = 4
+
+
 class ErrorSink:
     """Counts errors and stores each distinct one once; for the conductor, or an agent that holds the GIL."""
 
     def __init__(self, log: DistinctErrorLog, counters: SystemCounters) -> None:
         self._log = log
         self._counters = counters
+        self._used_lengths = dict.fromkeys(Cause, 0)
 
     def record(self, code: int, text: str) -> None:
         """Count an error and log its text."""
@@ -106,8 +119,34 @@ class ErrorSink:
         # count and its time, so a text should not contain numbers that always differ.
         self._log.record(code, text)
 
+    def record_variable(self, cause: Cause, code: int, text: str, kind: str) -> None:
+        """Count an error and log its text, which may differ each time; used by the conductor only.
+
+        When the entries of the cause have used up their part of the log, new texts are counted in one entry for each
+        `kind`, which must not contain what peers chose.
+        """
+        length = self._log.missing_length(code, text)
+        if self._used_lengths[cause] + length > self._log.capacity // cause:
+            code = ErrorCode.UNUSED
+            text = f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log"
+        else:
+            self._used_lengths[cause] += length
+        self.record(code, text)
+
     def record_exception(self, error: BaseException, context: str = "", channel: str = "") -> None:
         """Count an exception and log its text, prefixed with `context` and the heading of its number."""
-        number, description = heading_of(error)
-        text = text_of(error, channel)
-        self.record(number, f"{description}: {context}: {text}" if context else f"{description}: {text}")
+        self.record(*_entry_of(error, context, channel))
+
+    def record_command(self, error: BaseException, command: str, channel: str = "") -> None:
+        """Count and log the failure of a client's command like `record_exception`, within the limit for clients."""
+        self.record_variable(Cause.CLIENT, *_entry_of(error, command, channel), kind=command)
+
+    def record_of_peer(self, error: BaseException, context: str, kind: str) -> None:
+        """Count and log an exception that a peer caused like `record_exception`, within the limit for peers."""
+        self.record_variable(Cause.PEER, *_entry_of(error, context, ""), kind=kind)
+
+
+def _entry_of(error: BaseException, context: str, channel: str) -> tuple[int, str]:
+    number, description = heading_of(error)
+    text = text_of(error, channel)
+    return number, f"{description}: {context}: {text}" if context else f"{description}: {text}"

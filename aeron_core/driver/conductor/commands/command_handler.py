@@ -59,7 +59,7 @@ class CommandHandler:
             # a log takes long, and events and timers must not wait for several.
             return work + self._context.to_driver.controlled_read(self._on_command, 1)
         except ProtocolError as error:
-            self._context.errors.record_exception(error, "to-driver ring buffer")
+            self._context.errors.record_command(error, "to-driver ring buffer")
             return work + 1
 
     def forget(self, client_id: int) -> None:
@@ -184,12 +184,12 @@ class CommandHandler:
         # This code asks the client to try again, so it is not an error of the driver. The reference does
         # not log it either.
         if code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
-            self._context.errors.record_exception(error, type(command).__name__, channel)
+            self._context.errors.record_command(error, type(command).__name__, channel)
         self._context.clients.on_error(command.correlation_id, int(code), text_of(error, channel))
 
     def _on_malformed(self, error: ProtocolError, buffer: AtomicBuffer, offset: int, length: int) -> None:
         # Without a response the client would wait for its timeout.
-        self._context.errors.record_exception(error, "command")
+        self._context.errors.record_command(error, "command")
         try:
             correlation_id = commands.DriverCommand.decode(buffer, offset, length).correlation_id
         except ProtocolError:

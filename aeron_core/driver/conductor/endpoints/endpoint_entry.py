@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import Cause, CommandRefusedError
 from aeron_core.errors import ErrorCode
 from aeron_core.uri.endpoint_parameters import RESERVED_VALUE_OFFSET, EndpointParameters
 
@@ -161,8 +161,11 @@ class EndpointEntry:
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
-            self.context.errors.record(
-                ErrorCode.UNUSED, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
+            self.context.errors.record_variable(
+                Cause.PEER,
+                ErrorCode.UNUSED,
+                f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}",
+                kind=f"{self.transport.unit} on {self.channel.uri}",
             )
 
 

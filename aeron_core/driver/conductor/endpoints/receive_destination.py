@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
+from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -74,8 +75,11 @@ class ReceiveDestination:
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
-            self._context.errors.record(
-                ErrorCode.UNUSED, f"datagram from {source} on {self.channel.uri}: {reason}"
+            self._context.errors.record_variable(
+                Cause.PEER,
+                ErrorCode.UNUSED,
+                f"datagram from {source} on {self.channel.uri}: {reason}",
+                kind=f"datagram on {self.channel.uri}",
             )
 
     def close(self) -> None:

@@ -47,10 +47,11 @@ class ImageRegistrar:
             self._create(endpoint, setup, command)
         except (AeronError, OSError) as error:
             # No command caused the image, so there is no client to send an error to.
-            self.context.errors.record_exception(
+            self.context.errors.record_of_peer(
                 error,
                 f"cannot create an image of session {setup.session_id}, stream {setup.stream_id} of "
                 f"{endpoint.channel.uri} from {command.source}",
+                kind=f"cannot create images of {endpoint.channel.uri}",
             )
             self.context.receiver.send(
                 operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
