@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
-#: Most commands in all queues; when there are as many, the ring is not read. Not from the reference: a few hundred kB.
+#: Most commands in all queues; further ones that would be queued are refused. Not from the reference: a few hundred kB.
 MAX_WAITING: Final = 4096
 #: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
@@ -52,8 +52,6 @@ class CommandHandler:
     def do_work(self) -> int:
         """Execute one command from the ring and those that can be resumed; return 0 if there was none."""
         work = self._resume() if self._unfinished or self._waiting else 0
-        if self._waiting_count >= MAX_WAITING:
-            return work
         try:
             # One command per duty cycle, as in the reference (AERON_COMMAND_DRAIN_LIMIT): the creation of
             # a log takes long, and events and timers must not wait for several.
@@ -78,11 +76,22 @@ class CommandHandler:
         client_id = command.client_id
         must_wait = client_id in self._unfinished or client_id in self._waiting
         if must_wait and not isinstance(command, _IMMEDIATE):
-            self._waiting.setdefault(client_id, deque()).append(command)
-            self._waiting_count += 1
+            self._queue(command)
         else:
             self._begin(command)
         return ReadAction.CONTINUE
+
+    def _queue(self, command: commands.DriverCommand) -> None:
+        # Not left in the ring: there it would block the commands of other clients, and the request to end the driver.
+        if self._waiting_count >= MAX_WAITING:
+            error = CommandRefusedError(
+                f"{MAX_WAITING} commands wait for names that are being resolved: try again later",
+                ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
+            )
+            self._refuse(command, error)
+            return
+        self._waiting.setdefault(command.client_id, deque()).append(command)
+        self._waiting_count += 1
 
     def _begin(self, command: commands.DriverCommand) -> None:
         try:

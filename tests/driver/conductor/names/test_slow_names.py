@@ -132,20 +132,37 @@ def test_unfinished_commands_of_a_removed_client_are_dropped(held):
     assert held.driver.find_counters("client-heartbeat") == []
 
 
-def test_the_number_of_queued_commands_is_bounded(held, monkeypatch):
+def test_commands_beyond_the_limit_of_queued_ones_are_refused(held, monkeypatch):
     monkeypatch.setattr(command_handler, "MAX_WAITING", 5)
     held.client.add_publication_async(NAMED, 1001)
-    for number in range(6):
-        held.client.add_counter_async(1000, b"", f"counter {number}")
+    *queued, beyond = (held.client.add_counter_async(1000, b"", f"counter {number}") for number in range(6))
+
     held.run_for(10 * MS)
-    other = held.driver.connect()
-    answered = other.add_publication_async("aeron:ipc", 1)
-    held.run_for(100 * MS)
-    assert not answered.is_done
 
+    with pytest.raises(RegistrationError, match="5 commands wait for names") as raised:
+        beyond.poll()
+    assert raised.value.code is ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE
+    assert held.driver.errors() == []
     finish(held)
+    assert all(held.result(registration) for registration in queued)
 
-    held.result(answered)
+
+def test_a_client_with_many_queued_commands_delays_neither_others_nor_the_end_of_the_driver(
+    start_driver, names, monkeypatch
+):
+    monkeypatch.setattr(command_handler, "MAX_WAITING", 5)
+    held = start_driver(plugins=[names], name_resolver="names", termination_validator="allow")
+    held.start_lookup = [].append
+    held.client.add_publication_async(NAMED, 1001)
+    for number in range(20):
+        held.client.add_counter_async(1000, b"", f"counter {number}")
+    other = held.driver.connect()
+
+    held.result(other.add_publication_async("aeron:ipc", 1))
+    held.client.terminate_driver()
+    held.run_for(1 * MS)
+
+    assert held.driver.media_driver.await_termination(0)
 
 
 def test_the_duration_of_a_lookup_is_measured(held, names):
