@@ -21,8 +21,8 @@ def pair(start_pair):
     return start_pair(driver_connect=False)
 
 
-def setup(session_id):
-    return encode_frame(Setup(session_id=session_id, stream_id=1001, term_length=TERM, mtu=1408))
+def setup(session_id, mtu=1408):
+    return encode_frame(Setup(session_id=session_id, stream_id=1001, term_length=TERM, mtu=mtu))
 
 
 def sm(receiver_id):
@@ -134,3 +134,17 @@ def test_sessions_without_a_setup_do_not_block_a_new_stream(pair, stream, to_rec
 
     assert pair.run_until(lambda: publication.is_connected) > 900 * MS
     assert stream.arrives_once_and_in_order()
+
+
+def test_logs_of_images_that_cannot_be_created_are_removed_during_a_flood(start_pair):
+    pair = start_pair(resource_free_limit=1)
+    pair.add_subscription(CHANNEL, 1001)
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
+    counts = []
+
+    stranger.send(*[setup(session_id=session_id, mtu=65504) for session_id in range(1000)])
+    pair.run_for(20 * MS, each=lambda: counts.append(len(pair.receiver.log_files())))
+
+    assert pair.receiver.counted("errors") == 1000
+    assert 200 < max(counts) <= 256
+    assert counts[-1] == 0

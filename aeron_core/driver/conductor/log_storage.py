@@ -31,6 +31,11 @@ SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
 SHARED_MEMORY_PREFIX: Final = "aeron-core-"
 
 
+#: Most files that wait for their removal: from then on, each new log removes one first. Invented: peers and clients can
+#: make the driver create logs faster than `resource_free_limit` removes them, and each file takes memory.
+MAX_ENDED: Final = 256
+
+
 @frozen()
 class StoredLog:
     """A log buffer and the path at which clients map it."""
@@ -60,6 +65,8 @@ class LogStorage:
             path = SHARED_MEMORY_ROOT / f"{self._shared_memory_prefix}{folder}-{log_id}.logbuffer"
         else:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
+        while len(self._ended) >= MAX_ENDED:
+            self._unlink(self._ended.popleft())
         # The client gets a storage error in its response, and no stream is left half made.
         self._check_space(path, length)
         buffer = (
