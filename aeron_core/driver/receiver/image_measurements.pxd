@@ -5,7 +5,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver.agents.one_way_latency cimport OneWayEstimate
-from aeron_core.driver.agents.reply_budget cimport ReplyBudget
+from aeron_core.driver.agents.rate_limit cimport RateLimit
 from aeron_core.driver.receiver.image_connections cimport ImageConnections
 from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.spi.congestion_control cimport CongestionControl
@@ -18,7 +18,7 @@ cdef class ImageMeasurements:
     cdef Clock _clock
     cdef AtomicCounter _invalid_packets
     cdef Rttm _rttm                 # frame to send; both measurements and replies use it
-    cdef ReplyBudget _replies       # limits the replies to the sender
+    cdef RateLimit _replies       # limits the replies to the sender
     cdef bint _measures_one_way
     cdef OneWayEstimate _one_way    # None unless it measures
     cdef bint _has_measured         # at least once: a reply may come

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.driver.agents.reply_budget import ReplyBudget
+from aeron_core.driver.agents.rate_limit import reply_limit
 from aeron_core.protocol.frames.rttm import Rttm
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ImageMeasurements:
         self._invalid_packets = params.system_counters.invalid_packets
         self._measures_one_way = params.one_way is not None
         self._one_way = params.one_way  # type: ignore[assignment] # None unless it measures
-        self._replies = ReplyBudget()
+        self._replies = reply_limit()
         self._rttm = Rttm()
         self._rttm.session_id = params.session_id
         self._rttm.stream_id = params.stream_id

@@ -13,6 +13,7 @@ cdef class LiveReceivers:
 
     cpdef int32_t count(self) noexcept nogil
     cpdef bint note(self, int64_t receiver_id, int64_t now_ns) except -1 nogil
+    cpdef bint is_tracked(self, int64_t receiver_id) noexcept nogil
     cpdef bint forget(self, int64_t receiver_id) noexcept nogil
     @cython.locals(slot=int32_t, before=int32_t, earliest_ns=int64_t)
     cpdef int32_t forget_silent(self, int64_t now_ns) noexcept nogil

@@ -29,11 +29,15 @@ class LiveReceivers:
         if self._times.size == 0:
             # The only receiver: nothing can time out earlier.
             self._sweep_deadline_ns = now_ns + self._timeout_ns
-        elif self._times.size >= operations.MAX_TRACKED_RECEIVERS and self._times.get(receiver_id, -1) == -1:
+        elif self._times.size >= operations.MAX_TRACKED_RECEIVERS and not self.is_tracked(receiver_id):
             # A tracked receiver is renewed even at the limit: forged ids must not push it out.
             return False
         self._times.put(receiver_id, now_ns)
         return True
+
+    def is_tracked(self, receiver_id: int) -> bool:
+        """Return whether a receiver is live."""
+        return self._times.get(receiver_id, -1) != -1
 
     def forget(self, receiver_id: int) -> bool:
         """Forget a receiver; return whether it was tracked."""

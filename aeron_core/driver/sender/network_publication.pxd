@@ -8,7 +8,7 @@ from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.agents.one_way_latency cimport OneWaySchedule
-from aeron_core.driver.agents.reply_budget cimport ReplyBudget
+from aeron_core.driver.agents.rate_limit cimport RateLimit
 from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.driver.sender.control_frames cimport ControlFrames
 from aeron_core.driver.sender.datagram_run cimport DatagramRun
@@ -33,7 +33,7 @@ cdef class NetworkPublication(SendingPublication):
     cdef DatagramRun _run
     cdef SendBatch _batch                       # shared by all publications of the sender
     cdef ControlFrames _frames                  # SETUP, heartbeat and RTTM of this stream
-    cdef ReplyBudget _rttm_replies
+    cdef RateLimit _rttm_replies
     cdef OneWaySchedule _one_way
     cdef Clock _clock
     cdef LiveReceivers _receivers               # those whose last status message is not older than the timeout

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import positions, wire
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.one_way_latency import OneWaySchedule
-from aeron_core.driver.agents.reply_budget import ReplyBudget
+from aeron_core.driver.agents.rate_limit import reply_limit
 from aeron_core.driver.sender.control_frames import ControlFrames
 from aeron_core.driver.sender.datagram_run import DatagramRun
 from aeron_core.driver.sender.live_receivers import LiveReceivers
@@ -70,7 +70,7 @@ class NetworkPublication(SendingPublication):
         self._time_of_last_setup_ns = params.now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = params.now_ns - wire.HEARTBEAT_INTERVAL_NS - 1
         self._frames = ControlFrames(params)
-        self._rttm_replies = ReplyBudget()
+        self._rttm_replies = reply_limit()
         self._requests_response = params.requests_response
         self._is_response = params.is_response
         self._clock = params.clock
@@ -279,11 +279,15 @@ class NetworkPublication(SendingPublication):
         """Handle the error of a receiver that rejects the stream: forget it, and report it to the publishers."""
         self._flow_control.on_error(error, now_ns)
         # Not tracked: a repeated or forged error. Each rejection is reported once.
-        if not self._receivers.forget(error.receiver_id):
+        if not self._receivers.is_tracked(error.receiver_id):
             return 0
+        # Not reported now: the receiver stays tracked, and its next ERR frame is reported.
+        if not self._events.error(self, error, destination_registration_id, source, now_ns):
+            return 0
+        self._receivers.forget(error.receiver_id)
         if self._receivers.count() == 0:
             self.has_receivers.set_release(0)
-        return self._events.error(self, error, destination_registration_id, source)
+        return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Reply to a receiver that measures the round-trip time."""

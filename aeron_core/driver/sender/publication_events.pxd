@@ -7,6 +7,7 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core.driver._native cimport operations
+from aeron_core.driver.agents.rate_limit cimport RateLimit
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.spi.endpoints cimport SendStream
 
@@ -17,6 +18,7 @@ cdef class PublicationEvents:
     cdef AtomicCounter _fails
     cdef Command _event
     cdef int64_t _response_deadline_ns      # no response event before it
+    cdef RateLimit _errors
 
     cdef int32_t response_connected(self, SendStream publication, int64_t now_ns) except -1 nogil
     cdef int32_t response_setup(
@@ -24,7 +26,13 @@ cdef class PublicationEvents:
     ) except -1 nogil
     cdef bint _is_response_due(self, int64_t now_ns) noexcept nogil
     cdef int32_t receivers_refused(self, SendStream publication) except -1 nogil
-    cdef int32_t error(
-        self, SendStream publication, ErrorFrame error, int64_t destination_registration_id, SocketAddress source
+    cdef bint error(
+        self,
+        SendStream publication,
+        ErrorFrame error,
+        int64_t destination_registration_id,
+        SocketAddress source,
+        int64_t now_ns,
     ) except -1 nogil
     cdef int32_t _offer(self) except -1 nogil
+    cdef bint _is_offered(self) except -1 nogil

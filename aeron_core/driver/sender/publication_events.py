@@ -1,8 +1,8 @@
 """Events that a publication reports to the conductor.
 
 Invariant: peers cannot flood the conductor. Events that any number of packets can cause are sent at most once in
-SETUP_INTERVAL_NS, or once until the state changes. If the ring is full, the event is counted and dropped: its cause
-repeats.
+SETUP_INTERVAL_NS, errors of receivers at most ERRORS times, or once until the state changes. If the ring is full, the
+event is counted and dropped: its cause repeats.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import wire
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
+from aeron_core.driver.agents.rate_limit import RateLimit
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core.driver.sender.publication_params import NetworkPublicationParams
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.spi.endpoints import SendStream
+
+
+# Our choice: receivers repeat their errors for seconds, so those of a thousand that reject at once are all reported.
+# The broadcast to the clients holds more than a second of the longest ones; a client that is slower loses events.
+ERRORS = 64
 
 
 class PublicationEvents:
@@ -31,6 +37,7 @@ class PublicationEvents:
         self._fails = params.system_counters.conductor_proxy_fails
         self._event = Command()
         self._response_deadline_ns = params.now_ns
+        self._errors = RateLimit(ERRORS, wire.SETUP_INTERVAL_NS)
 
     def response_connected(self, publication: SendStream, now_ns: int) -> int:
         """Report that a publication of responses has its receiver, which needs no further announcement.
@@ -68,8 +75,11 @@ class PublicationEvents:
         error: ErrorFrame,
         destination_registration_id: int,
         source: SocketAddress,
-    ) -> int:
-        """Report the error of a receiver."""
+        now_ns: int,
+    ) -> bool:
+        """Report the error of a receiver; return False if that is not possible now."""
+        if not self._errors.take(now_ns):
+            return False
         self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), publication))
         self._event.set_number(0, error.error_code)
         # 0 is a valid group tag, so its presence is a number of its own.
@@ -80,9 +90,14 @@ class PublicationEvents:
         # Copied into the ring: the frame is valid during the call only.
         self._event.set_text(error._text, 0, error.text_length)
         self._event.source.assign(source)
-        return self._offer()
+        return self._is_offered()
 
     def _offer(self) -> int:
-        if not self._conductor.offer(self._event):
-            self._fails.get_and_add(1)
+        self._is_offered()
         return 0
+
+    def _is_offered(self) -> bool:
+        if self._conductor.offer(self._event):
+            return True
+        self._fails.get_and_add(1)
+        return False

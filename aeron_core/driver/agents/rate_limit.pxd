@@ -1,12 +1,11 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-cdef int32_t REPLIES
-cdef int64_t INTERVAL_NS
-
 
 @cython.final
-cdef class ReplyBudget:
+cdef class RateLimit:
+    cdef int32_t _limit
+    cdef int64_t _interval_ns
     cdef int32_t _left        # in the interval that ends at `_end_ns`
     cdef int64_t _end_ns
 
