@@ -6,6 +6,7 @@ Source: aeron_driver_agent.h, aeron_driver_agent.c (aeron_driver_agent_events_se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -105,6 +106,7 @@ _ADMIN: Final = _ALL - {FRAME_IN, FRAME_OUT, "ADD_DYNAMIC_DISSECTOR", "DYNAMIC_D
 _GROUPS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({"all": _ALL, "admin": _ADMIN})
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"SEND_NAK_MESSAGE": NAK_SENT})
 _WHOLE_MASK: Final = 0xFFFF
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 # Older form of the setting, a bit mask. Its bits do not correspond to the event numbers above.
 _MASKS: Final[Mapping[int, frozenset[str]]] = MappingProxyType(
     {
@@ -120,9 +122,9 @@ _MASKS: Final[Mapping[int, frozenset[str]]] = MappingProxyType(
 
 
 def choose_events(enabled: str | None, disabled: str | None) -> tuple[frozenset[str], list[str]]:
-    """Return the events to log and a list of errors in the two settings."""
+    """Return the events to log and a list of errors in the two settings; the second counts only beside the first."""
     wanted, faults = _parse(enabled)
-    unwanted, more_faults = _parse(disabled)
+    unwanted, more_faults = _parse(disabled if enabled else None)
     return wanted - unwanted - NEVER_LOGGED, faults + more_faults
 
 
@@ -151,8 +153,10 @@ def _named(item: str) -> frozenset[str]:
     if item.startswith("0x"):
         return _masked(item)
     name = _ALIASES.get(item, item)
-    if item.isdecimal():
-        name = EVENTS.get(int(item), "")
+    number = _NUMBER.match(item)
+    if number is not None:
+        # As strtol in the reference, which ignores text after the number.
+        name = EVENTS.get(int(number[0]), "")
     return frozenset({name}) & _ALL
 
 

@@ -40,7 +40,7 @@ class DiagnosticSettings(SettingsFields):
     )
     event_log_file_max_length: Annotated[
         int | None,
-        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True),
+        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True, quiet=True),
     ] = setting(
         None, description="Length at which the event log continues in a new file; default: unlimited."
     )
@@ -70,29 +70,29 @@ class DiagnosticSettings(SettingsFields):
     ] = setting(
         None, description="Arguments of multi-gap-loss: term-id=0|gap-radix=4096|gap-length=64|total-gaps=2."
     )
-    debug_send_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_DATA_LOSS_RATE")] = setting(
-        0.0, description="Share of outgoing data frames to drop."
+    debug_send_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_DATA_LOSS_RATE", quiet=True)] = (
+        setting(0.0, description="Share of outgoing data frames to drop.")
     )
     debug_send_data_loss_seed: Annotated[
-        int, Integer("AERON_DEBUG_SEND_DATA_LOSS_SEED", INT64_MIN, INT64_MAX)
+        int, Integer("AERON_DEBUG_SEND_DATA_LOSS_SEED", INT64_MIN, INT64_MAX, quiet=True)
     ] = setting(-1, description="Seed of debug_send_data_loss_rate, -1 for a random one.")
-    debug_send_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_CONTROL_LOSS_RATE")] = setting(
-        0.0, description="Share of outgoing control frames to drop."
+    debug_send_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_CONTROL_LOSS_RATE", quiet=True)] = (
+        setting(0.0, description="Share of outgoing control frames to drop.")
     )
     debug_send_control_loss_seed: Annotated[
-        int, Integer("AERON_DEBUG_SEND_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX)
+        int, Integer("AERON_DEBUG_SEND_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX, quiet=True)
     ] = setting(-1, description="Seed of debug_send_control_loss_rate, -1 for a random one.")
-    debug_receive_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_DATA_LOSS_RATE")] = setting(
-        0.0, description="Share of incoming data frames to drop."
+    debug_receive_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_DATA_LOSS_RATE", quiet=True)] = (
+        setting(0.0, description="Share of incoming data frames to drop.")
     )
     debug_receive_data_loss_seed: Annotated[
-        int, Integer("AERON_DEBUG_RECEIVE_DATA_LOSS_SEED", INT64_MIN, INT64_MAX)
+        int, Integer("AERON_DEBUG_RECEIVE_DATA_LOSS_SEED", INT64_MIN, INT64_MAX, quiet=True)
     ] = setting(-1, description="Seed of debug_receive_data_loss_rate, -1 for a random one.")
-    debug_receive_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_CONTROL_LOSS_RATE")] = (
-        setting(0.0, description="Share of incoming control frames to drop.")
-    )
+    debug_receive_control_loss_rate: Annotated[
+        float, Rate("AERON_DEBUG_RECEIVE_CONTROL_LOSS_RATE", quiet=True)
+    ] = setting(0.0, description="Share of incoming control frames to drop.")
     debug_receive_control_loss_seed: Annotated[
-        int, Integer("AERON_DEBUG_RECEIVE_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX)
+        int, Integer("AERON_DEBUG_RECEIVE_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX, quiet=True)
     ] = setting(-1, description="Seed of debug_receive_control_loss_rate, -1 for a random one.")
     agent_on_start_function: Annotated[
         str | None, Text("AERON_AGENT_ON_START_FUNCTION", optional=True, without_effect=_C_SYMBOL)

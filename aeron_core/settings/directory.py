@@ -36,9 +36,11 @@ class DirectorySettings(SettingsFields):
     dir_delete_on_shutdown: Annotated[bool, Switch("AERON_DIR_DELETE_ON_SHUTDOWN")] = setting(
         False, description="Delete the directory when the driver shuts down."
     )
-    driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX)] = setting(
-        10_000,
-        description="Milliseconds without a heartbeat after which another driver in the directory counts as dead.",
+    driver_timeout_ms: Annotated[int, Integer("AERON_DRIVER_TIMEOUT", 0, INT64_MAX, is_unsigned=True)] = (
+        setting(
+            10_000,
+            description="Milliseconds without a heartbeat after which another driver in the directory counts as dead.",
+        )
     )
     storage: Annotated[Storage, Choice("AERON_CORE_STORAGE", Storage)] = setting(
         Storage.FILE, description="Keep log buffers in files of the directory or in POSIX shared memory."

@@ -51,7 +51,7 @@ class GatheredSettings(Generic[S]):
     warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value removes the warning
     unreadable: set[str] = field(
         default_factory=set
-    )  # fields whose warning is about a value that was not parsed
+    )  # fields whose warning is about a value that was not parsed, and of which the reference warns too
     unknown: list[str] = field(default_factory=list)
     misspelt: list[str] = field(default_factory=list)  # variables of the environment
 
@@ -82,13 +82,14 @@ class GatheredSettings(Generic[S]):
         self.forget(name)
         variable = self.model.variable(name)
         try:
-            value = variable.parse(text)
+            value = variable.read(text)
         except ConfigurationError:
             fault = f"{variable.name}={text} ({source}): {variable.allowed}"
             if variable.strict:
                 raise ConfigurationError(fault) from None
             self.warnings[name] = f"{fault}; using the default"
-            self.unreadable.add(name)
+            if not variable.quiet:
+                self.unreadable.add(name)
             return
         clamped = variable.clamp(value)
         note = variable.unit_note(text)

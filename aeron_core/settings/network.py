@@ -28,23 +28,23 @@ class NetworkSettings(SettingsFields):
     socket_so_sndbuf_length: Annotated[int, Size("AERON_SOCKET_SO_SNDBUF", 0, INT32_MAX)] = setting(
         0, description="SO_SNDBUF, 0 for the operating system's default."
     )
-    socket_multicast_ttl: Annotated[int, Integer("AERON_SOCKET_MULTICAST_TTL", 0, 255)] = setting(
-        0, description="Hops of multicast, 0 for the operating system's default."
+    socket_multicast_ttl: Annotated[int, Integer("AERON_SOCKET_MULTICAST_TTL", 0, 255, is_unsigned=True)] = (
+        setting(0, description="Hops of multicast, 0 for the operating system's default.")
     )
     rcv_initial_window_length: Annotated[int, Size("AERON_RCV_INITIAL_WINDOW_LENGTH", 256, INT32_MAX)] = (
         setting(128 * KIB, description="Initial receiver window; at most socket_so_rcvbuf_length.")
     )
-    send_to_status_poll_ratio: Annotated[int, Integer("AERON_SEND_TO_STATUS_POLL_RATIO", 1, 255)] = setting(
-        6, description="Send cycles of the sender for each poll for status messages."
-    )
+    send_to_status_poll_ratio: Annotated[
+        int, Integer("AERON_SEND_TO_STATUS_POLL_RATIO", 1, 255, is_unsigned=True)
+    ] = setting(6, description="Send cycles of the sender for each poll for status messages.")
     receiver_io_vector_capacity: Annotated[
-        int, Integer("AERON_RECEIVER_IO_VECTOR_CAPACITY", 1, MAX_BATCH)
+        int, Integer("AERON_RECEIVER_IO_VECTOR_CAPACITY", 1, MAX_BATCH, is_long=True)
     ] = setting(4, description="Maximum datagrams per receive call of the receiver.")
-    sender_io_vector_capacity: Annotated[int, Integer("AERON_SENDER_IO_VECTOR_CAPACITY", 1, MAX_BATCH)] = (
-        setting(4, description="Maximum datagrams per receive call on the sender's sockets.")
-    )
+    sender_io_vector_capacity: Annotated[
+        int, Integer("AERON_SENDER_IO_VECTOR_CAPACITY", 1, MAX_BATCH, is_long=True)
+    ] = setting(4, description="Maximum datagrams per receive call on the sender's sockets.")
     network_publication_max_messages_per_send: Annotated[
-        int, Integer("AERON_NETWORK_PUBLICATION_MAX_MESSAGES_PER_SEND", 1, MAX_BATCH)
+        int, Integer("AERON_NETWORK_PUBLICATION_MAX_MESSAGES_PER_SEND", 1, MAX_BATCH, is_long=True)
     ] = setting(4, description="Maximum datagrams that one publication sends in a duty cycle.")
     driver_connect: Annotated[bool, Switch("AERON_DRIVER_CONNECT")] = setting(
         True, description="Connect the sockets of unicast senders."

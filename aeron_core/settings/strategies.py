@@ -55,9 +55,9 @@ class StrategySettings(SettingsFields):
     cubic_measure_rtt: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_MEASURERTT")] = setting(
         False, description="Let cubic measure the round-trip time."
     )
-    cubic_initial_rtt_ns: Annotated[int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US)] = setting(
-        100 * US, description="Initial round-trip time of cubic."
-    )
+    cubic_initial_rtt_ns: Annotated[
+        int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US, quiet=True)
+    ] = setting(100 * US, description="Initial round-trip time of cubic.")
     cubic_tcp_mode: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE")] = setting(
         False, description="Let cubic grow its window as TCP does."
     )

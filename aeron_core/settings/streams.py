@@ -35,7 +35,7 @@ class StreamSettings(SettingsFields):
     receiver_group_tag: Annotated[
         int | None, Integer("AERON_RECEIVER_GROUP_TAG", INT64_MIN, INT64_MAX, optional=True)
     ] = setting(None, description="Group tag in status messages; default: none.")
-    max_resend: Annotated[int, Integer("AERON_MAX_RESEND", 1, MAX_RESEND_LIMIT)] = setting(
+    max_resend: Annotated[int, Integer("AERON_MAX_RESEND", 1, MAX_RESEND_LIMIT, is_long=True)] = setting(
         16, description="Maximum active retransmits of one publication."
     )
     retransmit_unicast_delay_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_DELAY")] = setting(
@@ -44,9 +44,9 @@ class StreamSettings(SettingsFields):
     retransmit_unicast_linger_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_LINGER", US)] = setting(
         10 * MS, description="Time for which further NAKs for the same loss are ignored."
     )
-    nak_multicast_group_size: Annotated[int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX)] = (
-        setting(10, description="Estimated receivers of a group, for the random delay of their NAKs.")
-    )
+    nak_multicast_group_size: Annotated[
+        int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX, is_unsigned=True)
+    ] = setting(10, description="Estimated receivers of a group, for the random delay of their NAKs.")
     nak_multicast_max_backoff_ns: Annotated[int, Duration("AERON_NAK_MULTICAST_MAX_BACKOFF", US)] = setting(
         10 * MS, description="Maximum delay of a NAK of a receiver in a group."
     )
@@ -65,6 +65,6 @@ class StreamSettings(SettingsFields):
     stream_session_limit: Annotated[int, Integer("AERON_DRIVER_STREAM_SESSION_LIMIT", 1, INT32_MAX)] = (
         setting(INT32_MAX, description="Maximum sessions of one stream of a receive endpoint.")
     )
-    resource_free_limit: Annotated[int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX)] = setting(
-        1, description="Maximum log buffers freed in one duty cycle."
-    )
+    resource_free_limit: Annotated[
+        int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX, is_long=True)
+    ] = setting(1, description="Maximum log buffers freed in one duty cycle.")

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.frozen import frozen
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
-#: A size of the environment with text after its unit, such as `64mb`. Source: aeron_parse_size64 ignores that text.
-_TEXT_AFTER_UNIT = re.compile(r"([0-9]+[kmg]).+", re.IGNORECASE)
+# Numbers as strtoull and strtoll read them: text after the number is not part of it.
+_UNSIGNED: Final = re.compile(r"\s*([+-]?)(0x[0-9a-f]+|0[0-7]*|[1-9][0-9]*)", re.IGNORECASE)
+_NUMBER_AND_UNIT: Final = re.compile(r"\s*\+?([0-9]+)([a-z]?)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 class PortRange(NamedTuple):
@@ -48,6 +49,7 @@ class Variable(ABC):
     optional: bool = False  # None means not set
     strict: bool = False  # a wrong environment value stops the start instead of falling back to the default
     without_effect: str = ""  # reason why the setting is accepted and ignored, empty if it has an effect
+    quiet: bool = False  # the reference uses its default without a warning if it cannot parse a value
 
     @property
     @abstractmethod
@@ -56,7 +58,14 @@ class Variable(ABC):
 
     @abstractmethod
     def parse(self, text: str) -> object:
-        """Return the value of the text of an environment variable; raise ConfigurationError."""
+        """Return the value of text; raise ConfigurationError."""
+
+    def read(self, text: str) -> object:
+        """Return the value that the reference reads from an environment variable or a property.
+
+        It ignores some errors, which `parse` does not. Raises ConfigurationError where the reference warns.
+        """
+        return self.parse(text)
 
     @abstractmethod
     def convert(self, value: object) -> object:
@@ -92,12 +101,26 @@ class Variable(ABC):
         return ConfigurationError(f"{value!r}: {self.allowed}")
 
 
+_UINT64_MAX: Final = 2**64 - 1
+#: Longer numbers are above the int64 range.
+_MOST_DIGITS: Final = 20
+
+
+def _base_of(digits: str) -> int:
+    """Return the base of a number in C notation."""
+    if digits[:2] in ("0x", "0X"):
+        return 16
+    return 8 if digits.startswith("0") else 10
+
+
 @frozen()
 class Integer(Variable):
     """A whole number within a range."""
 
     minimum: int
     maximum: int
+    is_unsigned: bool = False  # the reference reads it by aeron_config_parse_uint64
+    is_long: bool = False  # the reference reads it as 64 bits and clamps it, whatever the range
 
     @property
     def allowed(self) -> str:
@@ -109,6 +132,18 @@ class Integer(Variable):
         if self.maximum <= values.INT32_MAX and not values.INT32_MIN <= number <= values.INT32_MAX:
             raise self._refuse(text)
         return number
+
+    def read(self, text: str) -> object:
+        if self.is_unsigned:
+            # Source: strtoull, which ignores text after the number and wraps a negative one.
+            found = _UNSIGNED.match(text)
+            if found is None:
+                raise self._refuse(text)
+            number = int(found[2], _base_of(found[2]))
+            return min(number, _UINT64_MAX) if found[1] != "-" else -number % (_UINT64_MAX + 1)
+        if self.is_long or self.maximum > values.INT32_MAX:
+            return values.parse_int64(text, saturates=True)
+        return self.parse(text)
 
     def convert(self, value: object) -> object:
         if isinstance(value, str):
@@ -136,14 +171,19 @@ class Size(Integer):
         return f"must be a size from {low} to {high}, such as 64k, 16m or 1g"
 
     def parse(self, text: str) -> object:
-        found = _TEXT_AFTER_UNIT.fullmatch(text)
-        return values.parse_size(text if found is None else found[1])
+        return values.parse_size(text)
 
-    def convert(self, value: object) -> object:
-        if isinstance(value, str) and _TEXT_AFTER_UNIT.fullmatch(value) is not None:
-            # Only the environment and property files are shared with the reference.
-            raise self._refuse(value)
-        return super().convert(value)
+    def read(self, text: str) -> object:
+        # Source: aeron_parse_size64 ignores text after the unit, and strtoll returns its maximum for a larger number.
+        found = _NUMBER_AND_UNIT.fullmatch(text)
+        if found is None:
+            raise self._refuse(text)
+        digits, unit, rest = found.groups()
+        if unit:
+            return self.parse(digits + unit)
+        if rest:
+            raise self._refuse(text)
+        return min(int(digits), values.INT64_MAX) if len(digits) < _MOST_DIGITS else values.INT64_MAX
 
     def format(self, value: object) -> str:
         return values.format_size(value) if isinstance(value, int) else str(value)
@@ -163,6 +203,15 @@ class Duration(Integer):
     def parse(self, text: str) -> object:
         return values.parse_duration_ns(text)
 
+    def read(self, text: str) -> object:
+        found = _NUMBER_AND_UNIT.fullmatch(text)
+        if found is not None and found[2] in tuple("munMUN"):
+            digits, unit, rest = found.groups()
+            # Source: aeron_parse_duration_ns accepts text after `ms`, and any two characters as a unit, such as `mb`.
+            if rest[:1] in ("s", "S") or (len(rest) == 1 and rest.isascii()):
+                return self.parse(f"{digits}{unit}s")
+        return self.parse(text)
+
     def format(self, value: object) -> str:
         return values.format_duration_ns(value) if isinstance(value, int) else str(value)
 
@@ -173,6 +222,8 @@ class Duration(Integer):
 @frozen()
 class Switch(Variable):
     """True or false."""
+
+    quiet: bool = True  # aeron_parse_bool returns the default
 
     @property
     def allowed(self) -> str:

@@ -104,9 +104,14 @@ def parse_int32(text: str) -> int:
     return value
 
 
-def parse_int64(text: str) -> int:
-    """Return a signed 64-bit integer in C notation: `10`, `-10`, `0x0a`, `012`."""
+def parse_int64(text: str, *, saturates: bool = False) -> int:
+    """Return a signed 64-bit integer in C notation: `10`, `-10`, `0x0a`, `012`.
+
+    With `saturates`, a number out of range becomes the nearest limit, as with strtoll.
+    """
     value = _parse_integer(text)
+    if saturates and value is not None:
+        return max(INT64_MIN, min(value, INT64_MAX))
     if value is None or not INT64_MIN <= value <= INT64_MAX:
         raise ConfigurationError(f"{_shorten(text)}: {INT64_ALLOWED}")
     return value

@@ -94,6 +94,11 @@ def test_the_directory_is_deleted_on_shutdown_if_requested(launch):
         {"AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY": "noop"},
         {"AERON_RECEIVER_IO_VECTOR_CAPACITY": "17", "AERON_SENDER_IO_VECTOR_CAPACITY": "17"},
         {"AERON_COUNTERS_BUFFER_LENGTH": "32768"},
+        {
+            "AERON_RELIABLE_STREAM": "yes",
+            "AERON_SOCKET_MULTICAST_TTL": "4k",
+            "AERON_EVENT_LOG_DISABLE": "nonsense",
+        },
         {"AERON_CONDUCTOR_CPU_AFFINITY": "99999", "AERON_SENDER_CPU_AFFINITY": "255"},
         {
             "AERON_DRIVER_DYNAMIC_LIBRARIES": "",

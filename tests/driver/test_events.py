@@ -45,3 +45,11 @@ def test_an_event_that_only_the_reference_logs_is_reported():
 
     assert chosen == set()
     assert "RESEND" in fault
+
+
+def test_a_number_is_read_up_to_its_last_digit_as_in_the_reference():
+    assert choose_events("3s", None) == choose_events("3", None)
+
+
+def test_events_to_exclude_are_ignored_while_no_event_is_logged():
+    assert choose_events(None, "nonsense") == (frozenset(), [])

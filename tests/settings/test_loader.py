@@ -66,6 +66,57 @@ def test_text_after_the_unit_of_a_size_is_ignored_as_in_the_reference(write, tex
 
 
 @pytest.mark.parametrize(
+    ("variable", "text", "field", "value"),
+    [
+        # A number by strtoull: text after it is ignored, and a negative one wraps.
+        ("AERON_SEND_TO_STATUS_POLL_RATIO", "4k", "send_to_status_poll_ratio", 4),
+        ("AERON_SOCKET_MULTICAST_TTL", "-1", "socket_multicast_ttl", 255),
+        ("AERON_DRIVER_TIMEOUT", "0x10 s", "driver_timeout_ms", 16),
+        ("AERON_NAK_MULTICAST_GROUP_SIZE", "1.5s", "nak_multicast_group_size", 1),
+        # A number by strtoll, which returns its limit for one that is out of range.
+        ("AERON_MAX_RESEND", "99999999999999999999", "max_resend", 256),
+        ("AERON_RECEIVER_GROUP_TAG", "99999999999999999999", "receiver_group_tag", 2**63 - 1),
+        ("AERON_MTU_LENGTH", "99999999999999999999", "mtu_length", 65504),
+        ("AERON_MTU_LENGTH", "500ms", "mtu_length", 65504),
+        ("AERON_TIMER_INTERVAL", "100msec", "timer_interval_ns", 100_000_000),
+        ("AERON_TIMER_INTERVAL", "64mb", "timer_interval_ns", 64_000_000),
+    ],
+)
+def test_environment_is_read_silently_where_the_reference_ignores_a_mistake(variable, text, field, value):
+    loaded = load_driver_settings(environ={variable: text})
+
+    assert getattr(loaded.settings, field) == value
+    assert loaded.printed == ()
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("AERON_SEND_TO_STATUS_POLL_RATIO", "k4"),
+        ("AERON_MAX_RESEND", "4k"),
+        ("AERON_MTU_LENGTH", "4.5k"),
+        ("AERON_MTU_LENGTH", "-1"),
+        ("AERON_TIMER_INTERVAL", "15m"),
+        ("AERON_TIMER_INTERVAL", "5sec"),
+    ],
+)
+def test_environment_that_the_reference_cannot_parse_causes_a_printed_warning(variable, text):
+    loaded = load_driver_settings(environ={variable: text})
+
+    assert loaded.printed == loaded.warnings
+    assert loaded.warnings[0].startswith(f"{variable}={text} ")
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("term_buffer_length", "64mb"), ("timer_interval_ns", "100msec"), ("max_resend", "4k")],
+)
+def test_values_of_python_are_read_strictly(field, text):
+    with pytest.raises(ConfigurationError, match="must be"):
+        load_driver_settings(arguments={field: text}, environ={})
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("deny", "deny"),
@@ -160,6 +211,10 @@ def test_unreadable_environment_falls_back_to_the_default_not_to_a_file(write):
         ({}, ["aeron.max.resend=0"], False),
         ({"AERON_DRIVER_DYNAMIC_LIBRARIES": "x.so"}, [], False),
         ({"AERON_TERM_BUFER_LENGTH": "64k"}, [], False),
+        # The reference uses the default without a warning.
+        ({"AERON_RELIABLE_STREAM": "yes"}, [], False),
+        ({"AERON_DEBUG_SEND_DATA_LOSS_RATE": "x"}, [], False),
+        ({"AERON_CUBICCONGESTIONCONTROL_INITIALRTT": "x"}, [], False),
         ({"AERON_MAX_RESEND": "many"}, ["aeron.max.resend=0"], False),
     ],
 )
