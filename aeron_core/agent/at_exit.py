@@ -1,7 +1,7 @@
 """Closes open clients and drivers when the interpreter exits: clients first, then the drivers that serve them.
 
-A client that exits without closing delays its streams until the driver times it out, ten seconds later. Not covered:
-a process that is killed, and `os._exit`.
+A client that exits without closing delays its streams until the driver times it out, by default ten seconds
+later. Not covered: a process that is killed, and `os._exit`.
 Invariant: a process closes only what it opened itself, so that a forked child leaves its parent's clients alone.
 """
 
@@ -22,7 +22,10 @@ _open: dict[weakref.WeakMethod[Callable[[], None]], tuple[int, int]] = {}
 
 
 def close_at_exit(close: Callable[[], None], turn: int) -> None:
-    """Call the method `close`, which must be idempotent, at exit, unless its object was deleted before."""
+    """Call the method `close`, which must be idempotent, at exit, unless its object was deleted before.
+
+    `turn`: CLIENT or DRIVER; all clients are closed before the first driver.
+    """
     _open[weakref.WeakMethod(close, _forget)] = (turn, os.getpid())
 
 

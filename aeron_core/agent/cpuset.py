@@ -50,7 +50,7 @@ def _group_of(proc_cgroup: Path) -> Path:
 
 
 def parse_cpus(text: str) -> list[int]:
-    """Return the processors of a list such as `0-3,8`, ascending and unique; raise ConfigurationError."""
+    """Return the processors of a list such as `0-3,8`, ascending and unique; other text raises ConfigurationError."""
     cpus: set[int] = set()
     try:
         for part in text.strip().split(","):

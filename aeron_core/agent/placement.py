@@ -34,7 +34,10 @@ _NEW_NAMES: Final = {
 
 
 def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> None:
-    """Set name and affinity of the threads that run a driver's agents; raise ConfigurationError."""
+    """Set name and affinity of the threads that run a driver's agents.
+
+    Raises ConfigurationError if `cpuset_affinity` is set and cannot be applied.
+    """
     conductor, sender, receiver = processors_of(settings)
     processors = {
         "conductor_cpu_affinity": conductor,

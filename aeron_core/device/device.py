@@ -2,9 +2,9 @@
 
     peer ◄──► [first channel] ◄── Device ──► [second channel] ◄──► peer
 
-Each message is sent with one hop more than it was received with, and a receiver discards it beyond its limit, so
-loops end. When one side applies back pressure, reading stops in that direction only. With one channel, messages are
-returned to the peers that sent them.
+Each message is sent with one hop more than it was received with, and a receiver discards a message with more hops
+than its limit (`ttl=`), so no message stays in a loop. When one side applies back pressure, reading stops in that
+direction only. With one channel, messages are returned to the peers that sent them.
 
 Not here: a thread. The caller runs `do_work`.
 """
@@ -114,8 +114,8 @@ class _Direction:
         self._ties = ties
         self._is_tied = source.is_polyamorous or target.is_polyamorous
         self._forwarders: dict[int, Forwarder] = {}
-        self._chosen: dict[int, int] = {}  # by the image's correlation id
-        self._past = Traffic()  # of closed images
+        self._chosen: dict[int, int] = {}  # session of the chosen peer, by the image's correlation id
+        self._past = Traffic()  # the messages of images that have closed
 
     @property
     def traffic(self) -> Traffic:
@@ -165,7 +165,7 @@ class _Direction:
             return
         key = forwarder.image.correlation_id
         session = self._chosen.get(key)
-        # A side that is not polyamorous has one peer at a time, which may change: choose it for each message.
+        # A side without poly=true has one peer at a time, which may change: choose it for each message.
         if session is None or not self._target.is_polyamorous:
             session = self._choose(forwarder.image.session_id)
             if session is None:
@@ -216,7 +216,7 @@ class Device:
 
     @property
     def is_closed(self) -> bool:
-        """Whether a channel is closed, with the driver or the client."""
+        """Whether a channel is closed, which also happens when the driver shuts down or the client is closed."""
         return any(side.subscription.is_closed for side in self._sides)
 
     def do_work(self) -> int:

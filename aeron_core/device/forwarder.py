@@ -49,7 +49,10 @@ class Forwarder:
         return self._batch.count > 0
 
     def forward(self, is_addressed: bool, session_id: int) -> int:
-        """Send pending messages, to that peer if `is_addressed`; return 0 or the negative result that stopped it."""
+        """Send pending messages, if `is_addressed` only to the peer with `session_id`.
+
+        Returns 0 if all were sent, or the negative result of the offer that stopped it.
+        """
         if self._publication.is_closed:
             return wire.RESULT_CLOSED
         with cython.nogil:
