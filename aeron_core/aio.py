@@ -44,7 +44,7 @@ _MIN_SLEEP_S: Final = 0.00005
 _MAX_SLEEP_S: Final = 0.01
 #: Messages after which other tasks of the loop run, even if more messages are available.
 _MESSAGE_LIMIT: Final = 64
-#: Fragments of one poll; it ends with the first whole message in any case.
+#: Maximum fragments of one poll, which ends earlier when a message is complete.
 _FRAGMENT_LIMIT: Final = 64
 
 
@@ -133,9 +133,9 @@ async def async_offer(
     reserved_value: int = 0,
     peer: int | None = None,
 ) -> int:
-    """Offer until the message is accepted, and return the position of the stream.
+    """Offer until the message is accepted, for at most `timeout` seconds; return the stream position in bytes.
 
-    The coroutine of `Publication.send`, with the same errors.
+    Raises the same errors as `Publication.send`.
     """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
@@ -182,7 +182,10 @@ async def peer_events(
 
 
 async def connected(resource: Connectable, timeout: float | None = None) -> None:
-    """Wait until a publication or subscription is connected; NotConnectedError after `timeout` seconds."""
+    """Wait until a publication or subscription is connected, for at most `timeout` seconds.
+
+    Raises NotConnectedError after that time, and ClosedError if `resource` is closed.
+    """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
     while not resource.is_connected:
@@ -240,7 +243,7 @@ async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str =
 
 
 async def run_conductor(aeron: Aeron, *, max_sleep_s: float = _MAX_SLEEP_S) -> None:
-    """Run the conductor of a client that has no thread; start it as a task and cancel it at the end."""
+    """Run the conductor of a client that has no thread, until the client is closed or the task is cancelled."""
     backoff = Backoff(max_sleep_s)
     while not aeron.is_closed:
         if aeron.do_work() > 0:

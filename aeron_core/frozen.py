@@ -41,7 +41,7 @@ def frozen(*, kw_only: bool = False, slots: bool = False, eq: bool = True) -> Ca
         if eq:
             made._compared_values = staticmethod(_getter_of_compared(made))
         for name in shared:
-            # None: `__hash__` of a class that defines `__eq__`.
+            # `__hash__` is None in a class that defines only `__eq__`; it is replaced too.
             if vars(made).get(name) is None:
                 setattr(made, name, vars(_Methods)[name])
         return made  # type: ignore[no-any-return]

@@ -62,7 +62,10 @@ class InstalledPlugin:
 
 
 class Registry:
-    """The pluggy manager and the merged tables. One per driver; any thread may read it."""
+    """The pluggy manager and the merged tables. One per driver; any thread may read it.
+
+    Methods raise PluginError for a name that no plugin provides, and for a plugin that is broken.
+    """
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -73,7 +76,7 @@ class Registry:
 
     @classmethod
     def load(cls, extra_plugins: Sequence[object] = ()) -> Self:
-        """Return the plugins of all installed distributions, then `extra_plugins` (modules or objects)."""
+        """Return a registry of the plugins of all distributions, then `extra_plugins` (modules or objects)."""
         registry = cls()
         for entry_point in entry_points(group=hookspecs.PROJECT):
             registry._load_entry_point(entry_point)
@@ -247,7 +250,7 @@ class Registry:
 
 
 def _import_entry(path: str, title: str, installed: InstalledPlugin) -> Any:
-    """Import `module:name`; the SPI version is checked before anything of the module runs as an object."""
+    """Import `module:name`; the SPI version is checked before an object of the module is used."""
     module_name, _, name = path.partition(":")
     try:
         module = import_module(module_name)
@@ -278,7 +281,7 @@ def _call_table(
 
 @lru_cache(maxsize=8)
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
-    """Return both for all entry points of a distribution: each attribute parses its metadata anew."""
+    """Return name and version, cached because each attribute of a distribution parses its metadata again."""
     return distribution.name, distribution.version
 
 

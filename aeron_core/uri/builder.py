@@ -31,7 +31,7 @@ class ChannelUriBuilder:
         return str(self.build())
 
     def put(self, key: str, value: ParamValue | None) -> ChannelUriBuilder:
-        """Set any `key`, also one without a method."""
+        """Set any `key`; raise ChannelUriError if it or its value is empty or contains `?`, `|` or `=`."""
         if value is None:
             self._params.pop(key, None)
         else:
@@ -102,10 +102,10 @@ class ChannelUriBuilder:
         """Set the four keys that make a stream start at `position`, a multiple of 32 bytes."""
         if position < 0 or position % wire.FRAME_ALIGNMENT:
             raise ConfigurationError(
-                f"initial position {position}: must be a multiple of {wire.FRAME_ALIGNMENT}, not negative"
+                f"initial position {position}: must be a multiple of {wire.FRAME_ALIGNMENT} bytes, at least 0"
             )
         if term_length <= 0 or term_length & (term_length - 1):
-            raise ConfigurationError(f"term length {term_length}: must be a power of two")
+            raise ConfigurationError(f"term length {term_length}: must be a power of two, in bytes")
         terms, offset = divmod(position, term_length)
         # Term ids are int32 and wrap around.
         term_id = (initial_term_id + terms + 2**31) % 2**32 - 2**31
