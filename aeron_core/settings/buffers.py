@@ -18,13 +18,13 @@ class BufferSettings(SettingsFields):
     conductor_buffer_length: Annotated[
         int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + wire.RING_TRAILER_LENGTH, INT32_MAX)
     ] = setting(
-        MIB + wire.RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two and 768."
+        MIB + wire.RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two plus 768."
     )
     clients_buffer_length: Annotated[
         int, Size("AERON_CLIENTS_BUFFER_LENGTH", MIB + wire.BROADCAST_TRAILER_LENGTH, INT32_MAX)
     ] = setting(
         MIB + wire.BROADCAST_TRAILER_LENGTH,
-        description="Broadcast of answers to clients: a power of two and 128.",
+        description="Broadcast of answers to clients: a power of two plus 128.",
     )
     counters_buffer_length: Annotated[int, Size("AERON_COUNTERS_BUFFER_LENGTH", MIB, 500 * MIB)] = setting(
         8 * MIB, description="Counter values; the counter metadata are four times as long."
@@ -52,7 +52,11 @@ class BufferSettings(SettingsFields):
     ] = setting(1408, description="Longest frame of an IPC publication, a multiple of 32 from 64.")
     publication_term_window_length: Annotated[
         int, Size("AERON_PUBLICATION_TERM_WINDOW_LENGTH", 0, wire.TERM_MAX_LENGTH)
-    ] = setting(0, description="How far a network publisher may run ahead; 0, and at most, half a term.")
+    ] = setting(
+        0, description="How far a network publisher may be ahead, at most half a term; 0 for half a term."
+    )
     ipc_publication_term_window_length: Annotated[
         int, Size("AERON_IPC_PUBLICATION_TERM_WINDOW_LENGTH", 0, wire.TERM_MAX_LENGTH)
-    ] = setting(0, description="How far an IPC publisher may run ahead; 0, and at most, half a term.")
+    ] = setting(
+        0, description="How far an IPC publisher may be ahead, at most half a term; 0 for half a term."
+    )

@@ -125,7 +125,7 @@ def _check_powers_of_two(settings: DriverFields) -> None:
 
 
 def _check_losses(settings: DriverFields) -> None:
-    # Raises if they cannot be parsed.
+    # The property parses the arguments of the losses, and raises if one is wrong.
     _ = settings.incoming_losses
 
 
@@ -143,7 +143,7 @@ def _check_cnc_file_length(settings: DriverFields) -> None:
             f"conductor_buffer_length={settings.formatted('conductor_buffer_length')}, "
             f"clients_buffer_length={settings.formatted('clients_buffer_length')}, "
             f"counters_buffer_length={settings.formatted('counters_buffer_length')} five times and "
-            f"error_buffer_length={settings.formatted('error_buffer_length')}: must be at most {INT32_MAX}"
+            f"error_buffer_length={settings.formatted('error_buffer_length')}: must be at most {INT32_MAX} bytes"
         )
 
 

@@ -106,7 +106,7 @@ class SettingsFields:
         }
 
     def replaced(self, **changes: object) -> Self:
-        """Return settings with other values."""
+        """Return a copy with `changes`; raise ConfigurationError if they are wrong."""
         return type(self)(**{**self.changed(), **changes})
 
     @classmethod
@@ -125,7 +125,7 @@ class SettingsFields:
         return {field.variable.name: name for name, field in cls.fields.items()}
 
     def formatted(self, field: str) -> str:
-        """Return the value of `field` with units: `5s`, `64k`."""
+        """Return the value of `field` with units: `5s`, `64k`; empty if it is None."""
         value: object = getattr(self, field)
         return "" if value is None else self.variable(field).format(value)
 

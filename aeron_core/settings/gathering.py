@@ -78,7 +78,10 @@ class GatheredSettings(Generic[S]):
         self._note_without_effect(name, source)
 
     def add_text(self, name: str, text: str, source: str) -> None:
-        """Add a text value as the reference reads its environment."""
+        """Add a text value as the reference reads its environment: clamp it, or warn if it cannot be parsed.
+
+        Raises ConfigurationError if it cannot be parsed and its variable is strict.
+        """
         self.forget(name)
         variable = self.model.variable(name)
         try:
@@ -144,7 +147,7 @@ class GatheredSettings(Generic[S]):
         return {name for model in models for name in model.field_of_variable()}
 
     def _near(self, variable_name: str) -> str | None:
-        """Return the known variable that is most similar to an unknown one."""
+        """Return the known variable that is most similar to an unknown one, None if none is similar enough."""
         if not self._is_unknown(variable_name):
             return None
         from difflib import get_close_matches  # noqa: PLC0415 - lazy: only mistakes need it

@@ -92,7 +92,7 @@ def load_client_fields(**sources: Unpack[SettingsSources]) -> LoadedSettings[Cli
 def load_section(name: str, model: type[S], **sources: Unpack[SettingsSources]) -> LoadedSettings[S]:
     """Return a plugin's section of settings, as `load_driver_settings` does.
 
-    `name`: of the TOML table; variables begin with it, as AERON_RECORDING_ does.
+    `name` is also that of the TOML table; the variables of the section `recording` begin with AERON_RECORDING_.
     """
     gathered = GatheredSettings(model, name, tables=(), prefix=section_prefix(name))
     return _load(gathered, **sources)

@@ -50,7 +50,7 @@ class SettingsModel(BaseModel):
         return {cls.variable(field).name: field for field in cls.model_fields}
 
     def formatted(self, field: str) -> str:
-        """Return the value of `field` with units: `5s`, `64k`."""
+        """Return the value of `field` with units: `5s`, `64k`; empty if it is None."""
         value: object = getattr(self, field)
         return "" if value is None else self.variable(field).format(value)
 

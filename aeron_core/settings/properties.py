@@ -1,4 +1,4 @@
-r"""Property files and -Dname=value: `name = value` or `name: value`, `#` and `!` comments, `\` at ends.
+r"""Property files and -Dname=value: `name = value` or `name: value`, `#` and `!` comments; `\` continues a line.
 
 Source: aeron_properties_util.c.
 """
@@ -30,7 +30,8 @@ def environment_name(property_name: str) -> str:
 def parse_properties(text: str, where: str) -> dict[str, Property]:
     """Return the properties of a file by environment name; the last of equal names counts.
 
-    `where` names the file in messages. Empty values are kept: they unset a setting.
+    `where` names the file in messages. Empty values are kept: they unset a setting. Raises ConfigurationError
+    for a line without a name or a separator.
     """
     found: dict[str, Property] = {}
     pending = ""
@@ -52,7 +53,10 @@ def parse_properties(text: str, where: str) -> dict[str, Property]:
 
 
 def parse_defines(defines: Sequence[str]) -> dict[str, Property]:
-    """Return the `name=value` items by environment name; the last of equal names counts."""
+    """Return the `name=value` items by environment name; the last of equal names counts.
+
+    Raises ConfigurationError for an item without a name or a separator.
+    """
     found = (_split(define.strip(_BLANKS), "-D") for define in defines)
     return {environment_name(one.name): one for one in found}
 

@@ -1,9 +1,9 @@
 """Types of settings: each field has one, with its environment name, its parser and its range.
 
-Not here: the fields (models) and the sources of values (loader).
+Not here: the fields (driver, client) and the sources of values (loader).
 Invariant: `check` returns a value of the field's own type within its range, or raises ConfigurationError.
 
-Source: aeron_parse_util.c (aeron_config_parse_uint64 and its kin).
+Source: aeron_parse_util.c (aeron_config_parse_uint64 and similar functions).
 """
 
 # ruff: noqa: D102 (Variable documents its overrides)

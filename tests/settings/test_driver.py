@@ -318,7 +318,7 @@ def test_all_wrong_values_are_reported_at_once():
             {"shared_idle_strategy": "sleep-ns", "shared_idle_strategy_init_args": "1x"},
             "shared_idle_strategy_init_args='1x': must be a decimal number",
         ),
-        ({"error_buffer_length": "2047m"}, "must be at most 2147483647"),
+        ({"error_buffer_length": "2047m"}, "must be at most 2147483647 bytes"),
     ],
 )
 def test_settings_that_cannot_work_together_are_refused_with_both_values(fields, message):
