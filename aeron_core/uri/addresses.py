@@ -30,7 +30,7 @@ _INTERFACE: Final = re.compile(
     rf"(?:\{{(?P<name>[^{{}}\s]+)\}}|{_HOST})(?:{_PORT})?(?:/(?P<prefix>[0-9]{{1,3}}))?"
 )
 _HOST_START: Final = re.compile(_HOST)
-# int() takes quadratic time, and Python itself rejects 4300 digits.
+# int() takes quadratic time, and Python itself rejects more than 4300 digits.
 _MAX_PORT_DIGITS: Final = 5
 _NEGATIVE: Final = re.compile(r"-[0-9]+")
 #: Bytes of an interface's name, with the NUL at its end. Source: net/if.h.
@@ -66,7 +66,10 @@ class InterfaceSpec:
 
     @classmethod
     def parse(cls, text: str) -> InterfaceSpec:
-        """Return the interface that `text` describes; without a prefix, the whole address must match."""
+        """Return the interface that `text` describes; without a prefix, the whole address must match.
+
+        Raises ConfigurationError if the syntax, the port or the prefix is wrong.
+        """
         allowed = f"could not parse interface='{text}': {INTERFACE_ALLOWED}"
         fault = _named_fault_of(text) if text.startswith("{") else ""
         match = _INTERFACE.fullmatch(text)
@@ -100,7 +103,7 @@ class InterfaceSpec:
 
 
 def parse_address(text: str) -> HostPort:
-    """Return host and port of `host:port` or `[ipv6%scope]:port`."""
+    """Return host and port of `host:port` or `[ipv6%scope]:port`; raise ConfigurationError for other text."""
     match = _ADDRESS.fullmatch(text)
     if match is None:
         raise ConfigurationError(f"{_fault_of(text)}: {ADDRESS_ALLOWED}")

@@ -44,7 +44,11 @@ ParamValue = str | int | bool
 
 @frozen(slots=True, eq=False)
 class ChannelUri:
-    """The medium of a stream and its parameters; immutable and hashable."""
+    """The medium of a stream and its parameters; immutable and hashable.
+
+    A method `get_…` returns `default` if the URI does not have the key; those that parse raise ChannelUriError for a
+    wrong value.
+    """
 
     media: str
     params: Mapping[str, str] = field(default_factory=dict)  # in the order written, one value per key

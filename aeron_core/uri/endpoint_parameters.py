@@ -62,7 +62,7 @@ class EndpointParameters:
     @classmethod
     @lru_cache(maxsize=64)
     def parse(cls, uri: ChannelUri) -> EndpointParameters:
-        """Return the endpoint parameters of `uri`; raise for the first error in the reference's order."""
+        """Return the endpoint parameters of `uri`; raise the first ChannelUriError in the reference's order."""
         mode = ControlMode.of(uri)
         if uri.is_ipc:
             return cls(mode)

@@ -56,7 +56,7 @@ class FixedLoss:
 
 @frozen()
 class MultiGapLoss:
-    """Drops a gap at each multiple of `gap_radix`, a power of two, in one term; once per stream."""
+    """Drops `gap_length` bytes at each multiple of `gap_radix` bytes, a power of two, in one term; once per stream."""
 
     term_id: int
     gap_radix: int
@@ -120,7 +120,7 @@ class _Arguments:
         except ValueError:
             value = minimum - 1
         if not minimum <= value <= maximum:
-            raise self._fault(key, f"must be a number from {minimum} to {maximum}")
+            raise self._fault(key, f"must be a number of base {base} from {minimum:d} to {maximum:d}")
         return value
 
     def rate(self, key: str) -> float:

@@ -43,7 +43,7 @@ def tagged_publication(
 
 def wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | None:
     """Return the only session that a subscription receives, None for any."""
-    # Unlike the reference, which resolves tags for publications only: a subscription may use the same tag.
+    # The reference resolves tags for publications only; here a subscription may use the same tag.
     session_tag, tagged = tagged_publication(uri, find_tagged)
     return tagged.session_id if tagged else untagged_session_id(uri, session_tag)
 

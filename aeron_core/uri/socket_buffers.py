@@ -1,4 +1,4 @@
-"""Socket buffers: whether that of a channel holds a frame of the MTU, or the initial window.
+"""Socket buffers: checks that those of a channel can hold a frame of the MTU, and the initial window.
 
 Source: aeron_driver_uri.c (aeron_publication_params_validate_mtu), aeron_driver_conductor.c
 (aeron_driver_conductor_validate_initial_window_for_rcvbuf).
@@ -18,7 +18,7 @@ class SocketBuffer:
     channel_length: int
     default_length: int  # of the driver's settings
     existing: ChannelUri | None = None  # URI that opened the endpoint, if another one did
-    os_default_length: int = 0  # counts if no other source has a length; with 0 nothing is checked then
+    os_default_length: int = 0  # used if no other source has a length; if it is 0 too, nothing is checked
 
     def describe(self, uri: ChannelUri) -> str:
         """Return the channels that share the socket, for messages."""

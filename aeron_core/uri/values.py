@@ -4,7 +4,7 @@ Not here: which key takes which kind of value, and its range.
 Invariant: a text is accepted as a whole or not at all; what the reference driver tolerates (`64kb`, `5mx`) is
 rejected. The units of the reference have its meaning. Longer units of durations are an extension; minutes are `min`,
 because `m` is a unit of sizes, and the reference driver takes `5m` for 5 ms or rejects it, depending on the byte
-after the text.
+after the text. A parser raises ConfigurationError for text that it rejects.
 
 Source: aeron_parse_util.c, aeron_uri.c (aeron_uri_get_int32, aeron_uri_get_int64, aeron_uri_get_bool).
 """
@@ -48,7 +48,7 @@ _DURATION_UNITS_NS: Final = {
 }
 _INTEGER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
 
-# Limit for conversion: int() takes quadratic time, and Python itself rejects 4300 digits.
+# Limit for conversion: int() takes quadratic time, and Python itself rejects more than 4300 digits.
 _MAX_DIGITS: Final = 64
 
 
@@ -125,7 +125,7 @@ def is_integer(text: str) -> bool:
 def format_duration_ns(duration_ns: int) -> str:
     """Return `duration_ns` in the largest unit without a fraction: `100ms`, `5s`, `1500ms`, `0ns`.
 
-    Only in units that every driver of Aeron reads, up to seconds.
+    The units are those that every driver of Aeron reads; the longest is the second.
     """
     for unit in ("s", "ms", "us"):
         count, rest = divmod(duration_ns, _DURATION_UNITS_NS[unit])
