@@ -44,7 +44,7 @@ def _check(uri: ChannelUri, *, is_publication: bool) -> None:
 
 
 def _check_udp(uri: ChannelUri) -> None:
-    # Not by the medium: it also compares interfaces with those of the machine of the driver.
+    # The medium is not asked, because it also compares interfaces with those of the driver's machine.
     for key in ("endpoint", "control"):
         address = uri.get(key)
         if address is not None:

@@ -79,7 +79,7 @@ def _converter_of(kind: object, info: ParameterInfo) -> Callable[[str], object] 
         return lambda text: _member_of(kind, text)
     return {
         str: _text_of,
-        bool: lambda text: text == "true",  # only of environment variables, which no option of ours reads
+        bool: lambda text: text == "true",  # called only for environment variables, which no option reads
         int: lambda text: _integer_of(text, info),
         float: _number_of,
         Path: lambda text: _path_of(text, info),
@@ -94,7 +94,7 @@ def _integer_of(text: str, info: ParameterInfo) -> int:
 
 def integer_between(text: str, low: int, high: int) -> int:
     """Parse a whole number; raise ValueError if `text` is not one or is out of range."""
-    # Python refuses to convert more digits, and no parameter needs them.
+    # Longer text is out of range in any case, and Python refuses to convert more than 4300 digits.
     number = int(text) if len(text) <= len(str(_INT64_MAX)) + 1 and _is_integer(text) else None
     if number is None or not low <= number <= high:
         allowed = f"of at least {low}" if high == _INT64_MAX else f"from {low} to {high}"

@@ -45,7 +45,7 @@ class LazyGroup(TyperGroup):
         return [name for name, _ in self.helps()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, imported if it was not yet, or None."""
+        """Return a command, which is imported at its first use; None if there is no such command."""
         if cmd_name not in self.commands:
             command = self.load(cmd_name)
             if command is None:
@@ -54,7 +54,7 @@ class LazyGroup(TyperGroup):
         return self.commands[cmd_name]
 
     def load(self, name: str) -> Any:
-        """Import a command and return it, or None."""
+        """Import a command and return it; None if there is no such command."""
         entry = self.entries.get(name)
         if entry is None:
             return None
@@ -72,7 +72,7 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Show the help if there are no arguments: to the standard output if that is all that was asked for."""
+        """Print the help if there are no arguments: that of the program to stdout, that of a group to stderr."""
         if not args and not ctx.resilient_parsing:
             is_program = ctx.parent is None
             typer.echo(ctx.get_help(), err=not is_program)
@@ -111,7 +111,7 @@ class ProgramGroup(LazyGroup):
                     yield name, command.get_short_help_str(limit=120)
 
     def load(self, name: str) -> Any:
-        """Import a command of this package or of a plugin and return it, or None."""
+        """Import a command of this package or of a plugin and return it; None if there is no such command."""
         return super().load(name) or self._plugin_commands().get(name)
 
     def _plugin_commands(self) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ class Interrupt:
     """True after SIGINT or SIGTERM arrived in the `with` block; a second signal has its previous effect.
 
     A flag instead of KeyboardInterrupt, which is lost if it is raised where exceptions are ignored, such as in a
-    finalizer. For the main thread.
+    finalizer. It must be entered on the main thread.
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from aeron_core.cli.outcome import (
     print_stderr,
 )
 
-#: The command whose supervisor waits for its end, and which has nothing left to free then.
+#: The command that exits without freeing its objects, because a supervisor may wait for its exit.
 _DRIVER = "driver"
 
 

@@ -1,4 +1,4 @@
-"""Sizes, durations and times on the command line; error messages name the option."""
+"""Sizes, durations and times on the command line; wrong text raises ConfigurationError with the option's name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NS_PER_S: Final = 1_000_000_000
 
 
 def size_in_bytes(text: str) -> int:
-    """Parse a size such as `64k`, `16m` or `1g`; return bytes. For typer, which expects ValueError."""
+    """Parse a size such as `64k`, `16m` or `1g`; return bytes. Raises ValueError, as typer expects."""
     try:
         return parse_size(text)
     except ConfigurationError:
@@ -56,7 +56,7 @@ def time_ns_of(option: str, text: str, now_ns: int) -> int:
 
 
 def time_text(time_ns: int | None) -> str | None:
-    """Return a time in ISO 8601 format, in UTC, to the microsecond."""
+    """Return a time, in ns since the epoch, in ISO 8601 format, in UTC, to the microsecond; None for None."""
     if time_ns is None:
         return None
     seconds, rest_ns = divmod(time_ns, _NS_PER_S)

@@ -51,7 +51,7 @@ def table_lines(
             cell.rjust(width) if name in right else cell.ljust(width)
             for name, cell, width in zip(header, row, widths, strict=True)
         ]
-        # Spaces at the end of a line are none of the table.
+        # A row does not end with spaces, which only align the next column.
         cells[-1] = cells[-1].rstrip()
         if not has_colours():
             yield "  ".join(cells).rstrip()

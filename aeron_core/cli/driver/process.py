@@ -58,7 +58,7 @@ def run_driver(arguments: DriverArguments) -> int:
     if loaded.settings.print_configuration:
         from aeron_core.cli.driver.configuration import lines_of  # noqa: PLC0415 - lazy: only this setting needs it
 
-        # As aeronmd: a full disk, or a reader that has ended, does not prevent the start.
+        # As with aeronmd, a full disk or a closed pipe does not prevent the start.
         with suppress(OSError):
             print(*lines_of(loaded.settings), sep="\n", flush=True)
     program = _Program(
@@ -85,7 +85,7 @@ class EndBySignal:
         self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def of(self, running: MediaDriver) -> None:
-        """Set the driver to shut down; do so at once if a signal has already arrived."""
+        """Set the driver that a signal shuts down; shut it down now if a signal has already arrived."""
         # The order matters: a signal between the two statements must find the driver.
         self._running = running
         if self.signal:
@@ -175,13 +175,13 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
 
 def _announce(running: MediaDriver) -> None:
-    # aeronmd prints nothing here, and supervisors take any output on stderr for an error: for users at a terminal only.
+    # aeronmd prints nothing here, and supervisors take any output on stderr for an error: print at a terminal only.
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 
 def _announce_end() -> None:
-    # As aeronmd: scripts wait for this line. A reader that has ended, or does not read, must not disturb the shutdown.
+    # aeronmd prints this line too, and scripts wait for it. A closed or full pipe must not disturb the shutdown.
     with suppress(OSError):
         if is_writable(sys.stdout):
             print("Shutting down driver...", flush=True)

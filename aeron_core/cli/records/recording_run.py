@@ -108,7 +108,7 @@ class RecordingRun:
         while not self.interrupt:
             try:
                 pause_s = pace.pause_after(recorder.do_work())
-            except ClosedError:  # between listing the images and using one
+            except ClosedError:  # the driver shut down between listing the images and using one
                 return _End.DRIVER_CLOSED
             self.recorded_length = before + recorder.recorded_length
             if pause_s == 0:

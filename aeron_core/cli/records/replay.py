@@ -128,7 +128,7 @@ class _Player:
             elif result == wire.RESULT_CLOSED:
                 raise ClosedError(f"the publication was closed at position {self.replay.position}")
             elif result == wire.RESULT_MAX_POSITION_EXCEEDED:
-                raise ClientError("the stream has reached its maximum position")
+                raise ClientError(f"the stream has reached its maximum position {self.replay.position}")
             elif result != wire.RESULT_ADMIN_ACTION:
                 time.sleep(_PAUSE_S)
             if result != wire.RESULT_NOT_CONNECTED:
