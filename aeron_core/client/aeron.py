@@ -72,7 +72,7 @@ class Aeron:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed, by the program or because the driver stopped."""
+        """Whether it was closed: by the program, or because the driver stopped or timed it out."""
         return self._conductor.is_closed
 
     @property
@@ -157,7 +157,10 @@ class Aeron:
         return watch
 
     def add_counter(self, type_id: int, key: bytes = b"", label: str = "") -> Counter:
-        """Add a counter with the lifetime of this client, and wait for the driver."""
+        """Add a counter with the lifetime of this client, and wait for the driver.
+
+        Raises ValueError for a key of more than 112 bytes, or a label of more than 380 bytes of UTF-8.
+        """
         return self.add_counter_async(type_id, key, label).result()
 
     def add_counter_async(self, type_id: int, key: bytes = b"", label: str = "") -> Registration[Counter]:
@@ -186,7 +189,7 @@ class Aeron:
         return self._conductor.driver.next_correlation_id()
 
     def reject_image(self, image_correlation_id: int, position: int, reason: str) -> None:
-        """Reject an image of any client from a position on."""
+        """Reject an image of any client from a position on; wait for the driver."""
         correlation_id = int64_of(image_correlation_id, "image_correlation_id")
         self._operations.command(
             f"reject image {correlation_id}",

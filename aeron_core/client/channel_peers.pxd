@@ -16,7 +16,7 @@ cdef class ChannelPeers:
     cdef PointerList _slots           # AtomicCounter, one for each possible peer
     cdef AtomicCounter _sender_position     # None if there is none
     cdef bint _is_sent                # whether the driver's sender sends the stream
-    cdef int32_t _last                # slot of the last hit
+    cdef int32_t _last                # slot of the peer that was found last
 
     @cython.locals(waiting=int64_t, value=int64_t)
     cpdef int64_t refusal(self, int32_t session_id, int64_t length, int64_t position) noexcept nogil

@@ -35,7 +35,7 @@ class ChannelPeer:
 
 
 class ChannelPeers:
-    """Peers of the channel with that status counter; any thread may use it."""
+    """Peers of the channel whose status counter is `channel_status_id`; any thread may use it."""
 
     def __init__(self, reader: CountersReader, channel_status_id: int, registration_id: int) -> None:
         self._reader = reader
@@ -130,7 +130,7 @@ class ChannelPeers:
         for counter in self._counters:
             value = counter.get_acquire()
             key = self._reader.key(counter.id)
-            # Otherwise the peer disconnected, or another took its slot, while the key was read.
+            # If the session differs, the peer disconnected, or another took its slot, while the key was read.
             if value & peers.PEER_IS_CONNECTED and _session_of(value) == _session_of(counter.get_acquire()):
                 length = min(int.from_bytes(key[: peers.PEER_KEY_TEXT_OFFSET], "little"), len(key))
                 text = key[peers.PEER_KEY_TEXT_OFFSET :][:length]

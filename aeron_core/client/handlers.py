@@ -76,7 +76,7 @@ class ClientHandlers:
     on_error: ErrorHandler = log_error
     """Errors that no call can raise: the driver died, it timed the client out, or a handler raised."""
     on_available_image: ImageHandler | None = None
-    """Default for subscriptions that are added without their own; so is the next."""
+    """Default of subscriptions that are added without this handler; `on_unavailable_image` likewise."""
     on_unavailable_image: ImageHandler | None = None
     on_available_counter: CounterHandler | None = None
     on_unavailable_counter: CounterHandler | None = None

@@ -124,7 +124,7 @@ class Registrations:
         self._pending[registration.registration_id] = registration  # type: ignore[assignment]
 
     def find(self, correlation_id: int) -> Registration[object] | None:
-        """Return the registration with that id, also a failed one, or None."""
+        """Return the registration with that id, even if it has failed; None if there is none."""
         return self._pending.get(correlation_id)
 
     def pop(self, correlation_id: int) -> Registration[object] | None:

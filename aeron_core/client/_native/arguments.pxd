@@ -20,7 +20,7 @@ cdef inline int32_t int32_of(object value, str name) except? -1:
         return refuse(value, name, INT32_MAX)
     return <int32_t>number
 
-# The same for an argument that may be negative.
+# As `int64_of`, but the range in the error is that of an argument that may be negative.
 cdef inline int64_t field_of(object value, str name) except? -1:
     cdef int overflow = 0
     cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)

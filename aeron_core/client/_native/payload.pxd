@@ -9,7 +9,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 @cython.final
 cdef class Payload:
     cdef AtomicBuffer buffer      # the borrowed bytes; empty between calls
-    cdef Py_buffer _view          # of an exporter that is not plain bytes
+    cdef Py_buffer _view          # the buffer of a payload that is not plain bytes
     cdef bint _is_exported        # whether `_view` must be released
 
     # Call both with the GIL, and run no Python code between them: all calls of one publication share `buffer`.

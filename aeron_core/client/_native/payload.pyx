@@ -18,7 +18,7 @@ cdef class Payload:
         self.buffer.capacity = 0
 
     cdef int64_t _export(self, object data) except -1:
-        # Into a variable first: the exporter may be Python code that offers on the same publication.
+        # Use a variable first, because the exporter may be Python code that offers on the same publication.
         cdef Py_buffer view
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         self._view = view

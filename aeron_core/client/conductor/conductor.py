@@ -191,7 +191,7 @@ class ClientConductor:
         now_ns = self.clock.nano_time()
         work = self._liveness.check(now_ns)
         work += self.peer_watches.check(now_ns)
-        if self.is_closed:  # by a handler
+        if self.is_closed:  # a handler has closed it
             return work
         if self.registrations:
             beat_ns = self._liveness.driver_beat_ns(now_ns)

@@ -131,7 +131,7 @@ class DriverListener:
         if subscription is None:
             return
         try:
-            # The counter first: once a log is acquired, nothing may fail before its user exists.
+            # Find the counter first: once a log is acquired, nothing may fail before its user exists.
             position = self._counters.counter(response.subscriber_position_id)
             log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
         except (AeronError, OSError, IndexError) as error:
@@ -165,7 +165,8 @@ class DriverListener:
     def _on_client_timeout(self, response: responses.OnClientTimeout) -> None:
         if response.client_id == self._client_id:
             raise ClientTimeoutError(
-                f"the media driver timed out client {self._client_id}: its heartbeat was too old"
+                f"the media driver timed out client {self._client_id}: its heartbeat was older than the driver's "
+                "client liveness timeout"
             )
 
     def _on_publication_error(self, response: responses.OnPublicationError) -> None:

@@ -68,7 +68,7 @@ class Liveness:
         return 1
 
     def driver_beat_ns(self, now_ns: int) -> int:
-        """Return the time of the driver's last heartbeat, on the clock of `now_ns`."""
+        """Return the time of the driver's last heartbeat in nanoseconds, on the clock of `now_ns`."""
         return now_ns - (self._clock.epoch_ms() - self._driver.heartbeat_ms) * _NS_PER_MS
 
     def _check_driver(self, now_ms: int) -> None:

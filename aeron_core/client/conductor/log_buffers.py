@@ -37,7 +37,7 @@ class LogBuffers:
         self._pre_touch = pre_touch
         self._open = opener
         self._entries: dict[int, _Entry] = {}
-        # Since when each unused log is unused, oldest first: a sweep costs nothing for logs in use.
+        # Time of the last use of each unused log, oldest first: a sweep costs nothing for logs in use.
         self._unused_since_ns: dict[int, int] = {}
 
     def __len__(self) -> int:

@@ -238,7 +238,7 @@ class ClientOperations:
         return publication
 
     def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
-        # The counter first: once a log is acquired, nothing may fail before its user exists.
+        # Find the counter first: once a log is acquired, nothing may fail before its user exists.
         limit = self._conductor.counters.values.view(
             response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
         )

@@ -132,7 +132,7 @@ class PeerWatches:
         self._next_ns = now_ns + _INTERVAL_NS
         work = 0
         for watch in tuple(self._watches):
-            # Read first: one more poll must follow the close.
+            # Read this before the poll: one more poll must follow the close.
             is_last = watch.resource.is_closed
             work += watch.poll(self._callbacks)
             if is_last:

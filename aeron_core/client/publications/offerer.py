@@ -27,7 +27,7 @@ class Offerer:
         timeout: float | None,
         back_pressure_timeout: float | None = None,
     ) -> None:
-        """Give up after `timeout` seconds unconnected, or after the other time in back pressure; None: never."""
+        """Set the seconds until an offer gives up: without a subscriber, and in back pressure; None for no limit."""
         self._publication = publication
         self._timeout = timeout
         self._back_pressure_timeout = back_pressure_timeout
@@ -52,7 +52,9 @@ class Offerer:
             if result == wire.RESULT_CLOSED:
                 raise ClosedError(f"{self._publication!r} was closed after {self.messages} messages")
             if result == wire.RESULT_MAX_POSITION_EXCEEDED:
-                raise MaxPositionExceededError(f"{self._publication!r}: the stream has no positions left")
+                raise MaxPositionExceededError(
+                    f"{self._publication!r}: the stream has no positions left; add a new publication"
+                )
             if result == wire.RESULT_NOT_CONNECTED:
                 deadline_s = self._check_connected(deadline_s)
             elif result == wire.RESULT_BACK_PRESSURED:

@@ -52,6 +52,8 @@ class PublicationBase(PublicationState):
     ) -> int:
         """Append one message: any contiguous buffer, or a list or tuple of buffers to gather.
 
+        Returns the new position of the stream, or a negative `OfferResult`, such as BACK_PRESSURED.
+
         With `peer`, a session id, only that peer receives the message: the result may also be NO_PEER or PEER_FULL,
         and `reserved_value` is the number of devices that the message has passed. Raises ValueError for a message
         longer than `max_message_length`, or for a `peer` if the medium does not distinguish peers.
@@ -71,7 +73,7 @@ class PublicationBase(PublicationState):
         elif isinstance(data, (list, tuple)):
             return self._result(self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value")))
         result = self._offer(data, arguments.field_of(reserved_value, "reserved_value"))
-        # Not by `_result`: a call costs more than the comparison.
+        # `_result` is not called here, because the call costs more than the comparison.
         return self._results.of(result) if result >= 0 else refused(result)
 
     def send(
@@ -154,7 +156,7 @@ class PublicationBase(PublicationState):
         self._spare_claim = claim
 
     def refusal_of(self, peer: int, length: int) -> int:
-        """Return 0 if a message of `length` bytes to a peer would be accepted now, otherwise NO_PEER or PEER_FULL.
+        """Return 0 if a message of `length` bytes to a peer would be accepted now, or NO_PEER, PEER_FULL or CLOSED.
 
         Raises ValueError for a message longer than `max_message_length`, or if the channel's medium does not
         distinguish peers.
@@ -179,7 +181,9 @@ class PublicationBase(PublicationState):
     def _addressable(self, peer: int) -> ChannelPeers:
         channel_peers = self.channel_peers()
         if not channel_peers.are_distinguished:
-            raise ValueError(f"peer={peer}: the medium of {self.channel} does not distinguish peers")
+            raise ValueError(
+                f"peer={peer}: the medium of {self.channel} does not distinguish peers; omit peer="
+            )
         return channel_peers
 
     def _claim_for(self, peer: int, length: int) -> Claim:

@@ -56,7 +56,7 @@ def is_final(result: int) -> bool:
 
 
 def error_of(publication: PublicationState, result: int, timeout: float | None) -> ClientError:
-    """Return the error for a message that was refused with `result`, if necessary for `timeout` seconds."""
+    """Return the error for a message that was refused with `result`; `timeout` is only named in its message."""
     match result:
         case OfferResult.CLOSED:
             return ClosedError(f"{publication!r} is closed")

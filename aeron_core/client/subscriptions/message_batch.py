@@ -33,7 +33,7 @@ class MessageBatch:
     def __getitem__(self, index: int) -> bytes:
         count = len(self.positions)
         if not -count <= index < count:
-            raise IndexError(f"message index={index}: must be less than {count}, the number of messages")
+            raise IndexError(f"message index={index}: must be less than {count} and at least -{count}")
         index %= count
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]].data)
 

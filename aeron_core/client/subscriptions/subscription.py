@@ -148,7 +148,7 @@ class Subscription:
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def resolved_endpoint(self) -> str | None:
-        """Return the first local address, with the bound port if the channel has port 0."""
+        """Return the first of `local_addresses`, with the bound port if the channel has port 0; None without one."""
         return next(iter(self.local_addresses()), None)
 
     def resolved_channel(self) -> str | None:
