@@ -91,7 +91,10 @@ class DriverRecorder:
             return 0
 
     def _is_client_closed(self) -> bool:
-        """Return whether the client is closed but not the driver, as after the process was suspended for long."""
+        """Return whether the client is closed but not the driver.
+
+        This happens when the process was suspended for longer than the client liveness timeout.
+        """
         return not self._is_closing.is_set() and any(
             subscription.is_closed for subscription in self._subscriptions
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 # Invented numbers: a compromise between the latency of a message and the CPU time of a thousand polls per second.
-# Pauses of a stream that are shorter than the silence do not slow the polling down.
+# Gaps in a stream that are shorter than SILENCE_S do not slow the polling down.
 SHORTEST_PAUSE_S: Final = 0.001
 LONGEST_PAUSE_S: Final = 0.01
 SILENCE_S: Final = 0.1

@@ -14,13 +14,14 @@ from aeron_core.uri.values import INT32_MAX
 class MessageColumns:
     """Columns for `capacity` messages with `payload_capacity` bytes in total, at most 2 GiB; little-endian.
 
-    One thread uses it at a time. Raises ValueError for a capacity that is not positive.
+    One thread uses it at a time. Raises ValueError unless both capacities are from 1 to 2**31 - 1.
     """
 
     def __init__(self, capacity: int, payload_capacity: int) -> None:
         if not 0 < capacity <= INT32_MAX or not 0 < payload_capacity <= INT32_MAX:
             raise ValueError(
-                f"capacity={capacity}, payload capacity={payload_capacity}: must be from 1 to {INT32_MAX}"
+                f"capacity={capacity} messages, payload_capacity={payload_capacity} bytes: each must be from 1 to "
+                f"{INT32_MAX}"
             )
         self.payload = AtomicBuffer.allocate(payload_capacity)
         self.boundaries = AtomicBuffer.allocate(capacity * 4 + 4)

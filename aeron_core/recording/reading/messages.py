@@ -56,7 +56,9 @@ def whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[i
         padded = at + scanned
         if scanned < len(data) and scanner.fault != faults.CUT_SHORT:
             if at + scanned == begin:
-                raise ConfigurationError(f"position {begin}: no frame begins there")
+                raise ConfigurationError(
+                    f"position {begin}: no frame begins there; begin at the end of a message"
+                )
             raise CorruptRecordingError(
                 f"recording {recording.recording_id} position {at + scanned}: {scanner.fault_text()}"
             )

@@ -60,7 +60,7 @@ class Replay:
         self._is_same_stream = (
             publication.session_id == descriptor.session_id and publication.stream_id == descriptor.stream_id
         )
-        # An offer is accepted if its begin is within the limit, so a block must not exceed a message.
+        # The log accepts an offer that begins within the limit, up to the length of a message: no block may be longer.
         self._block_length = publication.max_message_length & _LENGTH_MASK
         self._blocks = self._make_blocks(recording, begin, end)
         self._block = b""
@@ -80,7 +80,7 @@ class Replay:
         if not self._block:
             self._block = next(self._blocks, self._block)
             if not self._block:
-                self.end = self.position  # it lies within a frame, which is not replayed
+                self.end = self.position  # the end lies within a frame, which is not replayed
                 return 0
         result = self._offer(self._block)
         if result < 0:

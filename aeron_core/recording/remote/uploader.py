@@ -62,7 +62,9 @@ class Uploader:
         self._reported = ""
         self._retry_ns = 0
         self._delay_ns = FIRST_RETRY_NS
-        self._stops: dict[int, tuple[int, bool]] = {}  # ends of recordings in the remote catalogue
+        self._stops: dict[
+            int, tuple[int, bool]
+        ] = {}  # by recording id: stop position and end of stream in the remote catalogue
 
     def do_work(self, now_ns: int) -> int:
         """Upload one segment and return its bytes; 1 for a descriptor only, 0 if nothing is pending."""

@@ -49,7 +49,10 @@ class Archive:
 
     @classmethod
     def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
-        """Return the archive at a path or URI; create it if it does not exist."""
+        """Return the archive at a path or URI; create it if it does not exist.
+
+        Raises ConfigurationError for a folder that contains other files.
+        """
         store = open_store(where)
         if store.size(names.ARCHIVE) < 0:
             _check_is_free(store)

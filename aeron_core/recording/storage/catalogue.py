@@ -21,7 +21,10 @@ _RESERVE_LENGTH: Final = 64 * 1024
 
 
 def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
-    """Return the descriptor of one recording of the archive in `store`."""
+    """Return the descriptor of one recording of the archive in `store`.
+
+    Raises RecordingNotFoundError if there is none, and CorruptRecordingError if it is damaged.
+    """
     name = f"{recording_id}/{names.DESCRIPTOR}"
     return RecordingDescriptor.parse(store.read(name), f"{store.uri}/{name}")
 

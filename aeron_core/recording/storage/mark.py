@@ -35,13 +35,14 @@ class RecordingMark:
             or buffer.get_i32(_VERSION_OFFSET) != _VERSION
         ):
             raise CorruptRecordingError(
-                f"mark of a recording: must be {LENGTH} bytes that begin with MARK and version {_VERSION}"
+                f"mark of a recording, {buffer.capacity} bytes: must be {LENGTH} bytes that begin with MARK and "
+                f"version {_VERSION}"
             )
         self._buffer = buffer
 
     @classmethod
     def create(cls, path: Path, position: int, *, pid: int, now_ms: int) -> RecordingMark:
-        """Create the file for a recorder that begins at `position`."""
+        """Create the file for a recorder that begins at `position`; raise StorageError if it cannot be written."""
         # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
         # Readers that mapped the old page keep it until they reopen the mark.
         unfinished = path.with_name(f"{path.name}.new")
@@ -62,7 +63,10 @@ class RecordingMark:
 
     @classmethod
     def open(cls, path: Path) -> RecordingMark | None:
-        """Return the mark of the current or last recorder, None if there is none."""
+        """Return the mark of the current or last recorder, None if there is none.
+
+        Raises CorruptRecordingError if the file is not a mark.
+        """
         try:
             return cls(open_mapped_file(path, read_only=True))
         except StorageError:
@@ -93,5 +97,5 @@ class RecordingMark:
 
 
 def boot_id() -> str:
-    """Return the boot id of Linux."""
+    """Return the id that Linux generates at each boot, 36 characters."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -44,7 +44,7 @@ def segment_file(recording_id: int, base_position: int) -> str:
 
 
 def index_file(recording_id: int, base_position: int) -> str:
-    """Return the name of that segment's index."""
+    """Return the name of the index of the segment that begins at `base_position`."""
     return f"{recording_id}-{base_position}.idx"
 
 

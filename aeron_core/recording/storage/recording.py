@@ -65,7 +65,7 @@ class Recording:
 
     @property
     def heartbeat_ms(self) -> int:
-        """Time of its recorder's last heartbeat, 0 if it is not live."""
+        """Time of its recorder's last heartbeat in milliseconds since the epoch, 0 if it is not live."""
         mark = self._open_mark()
         return 0 if mark is None else mark.heartbeat_ms
 
@@ -168,7 +168,7 @@ class Recording:
     def time_behind(self, position: int) -> int:
         """Return the recording time of the first message after `position`, in nanoseconds since the epoch.
 
-        If the index has no entry for it yet, the time of the last message before it.
+        If the index has no entry for that message yet, return the time of the last message before it.
         """
         entries = self.index_entries(self.segment_base(position))
         behind = entries[entries["end_position"] > position]

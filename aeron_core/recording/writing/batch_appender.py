@@ -73,7 +73,7 @@ class BatchAppender:
         Batch ids must grow. Raises RecordingError if the disk fails, ConfigurationError for a message that is too
         long; the batch is not committed then.
         """
-        # A process that its caller considers dead may still append.
+        # The lock is needed because a process that its caller considers dead may still append.
         with lock(self._store, names.APPENDER_LOCK):
             descriptor = self._find() or self._begin()
             if batch_id <= descriptor.last_batch_id:

@@ -173,7 +173,7 @@ class Recorder:
         try:
             delete_orphans(self._store)
             keep_reserve(self._store)
-            # Before this client is stored: after a crash in between the next recorder repeats it.
+            # This precedes storing the id of this client: after a crash in between the next recorder repeats it.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
             stop_interrupted_recordings(self.archive, self._clock(), is_same_driver=is_same_driver)
             self._succession = Succession(self._store, self._aeron, self._clock())
@@ -197,7 +197,7 @@ class Recorder:
                 for image in several
             }
             for key in self._streams.keys() - found.keys():
-                # First: if the stream is back already, it continues at the end of this recording.
+                # Stop it before new images are recorded: if the stream is back already, it continues this recording.
                 self._stop(self._streams.pop(key), now_ns)
             for key in self._refused.keys() - found.keys():
                 del self._refused[key]

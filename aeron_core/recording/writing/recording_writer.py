@@ -146,7 +146,10 @@ class RecordingWriter:
             self._mark.beat(now_ns // 1_000_000)
 
     def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
-        """Flush, and store the end of the recording, after the last whole message, in the catalogue."""
+        """Flush, and store the end of the recording, after the last whole message, in the catalogue.
+
+        Raises RecordingError if the disk fails.
+        """
         self._cover(now_ns, is_forced=True)
         self.flush(now_ns)
         self.descriptor = update_descriptor(

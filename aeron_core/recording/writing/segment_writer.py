@@ -70,7 +70,7 @@ class SegmentWriter:
             raise write_failure("write", self._index, error) from error
         if written < len(data):  # the next attempt writes the whole entry again
             raise RecordingError(
-                f"cannot write {self._index}: only {written} of {len(data)} bytes were written"
+                f"cannot write {self._index}: only {written} of {len(data)} bytes were written; free disk space"
             )
         self._index_length += written
 
