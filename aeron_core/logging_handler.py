@@ -116,7 +116,7 @@ class PublishingHandler(logging.Handler):
             self.handleError(record)
 
     def flush(self) -> None:
-        """Wait until all records are confirmed, as far as the medium confirms; at most `close_timeout` seconds."""
+        """Wait at most `close_timeout` seconds until all records are published and, with some media, confirmed."""
         deadline_s = time.monotonic() + self._close_timeout
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline_s:
             if self._publisher.is_drained:

@@ -45,7 +45,7 @@ class JsonEvents:
 
     def __init__(self, host: str) -> None:
         self._host = json.dumps(host, ensure_ascii=False)
-        self._time = (-1, "")  # of the last event, in ms: many lines are read at once
+        self._time = (-1, "")  # ms and text of the last event, reused because many lines are read at once
         self._path = ("", "")
 
     def __call__(self, line: Line, path: str, time_ns: int) -> bytes:

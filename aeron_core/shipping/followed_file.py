@@ -37,7 +37,7 @@ class Progress:
 
     path: str
     offset: int = 0
-    tail: bytes = b""  # bytes before `offset`, see Line
+    tail: bytes = b""  # up to TAIL_LENGTH bytes of the file before `offset`
 
     def confirm(self, line: Line) -> None:
         """Record that a line is confirmed."""

@@ -112,6 +112,6 @@ def _read(path: Path) -> dict[FileKey, Entry]:
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(
-            f"{path}: is damaged ({error}); without it, all files are shipped from their beginning"
+            f"{path}: is damaged ({error}); restore it, or delete it to ship all files from their beginning"
         ) from error
     return {entry.key: entry for entry in entries}

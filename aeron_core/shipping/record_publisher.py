@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.shipping.record_queue import RecordQueue
 
-#: Between two attempts to open the link. An invented number: drivers restart within seconds.
+#: Time between two attempts to open the link. An invented number: drivers restart within seconds.
 _RETRY_INTERVAL_NS: Final = 1_000_000_000
 #: Maximum number of messages per duty cycle.
 _LIMIT: Final = 256
@@ -61,7 +61,7 @@ class RecordPublisher:
 
     @property
     def is_drained(self) -> bool:
-        """Whether everything was published and confirmed, as far as the medium confirms."""
+        """Whether all messages were published, and confirmed if the medium has confirmations."""
         if not self.is_idle:
             return False
         if self._link is None or self._link.publication.is_closed:

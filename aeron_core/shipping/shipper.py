@@ -133,7 +133,11 @@ class Shipper:
         return pending + sum(file.unread_length for file in self._watcher.files.values())
 
     def do_work(self, now_ns: int) -> int:
-        """Run one duty cycle without waiting; return the work count. Raises ClosedError, OSError."""
+        """Run one duty cycle without waiting; return the work count.
+
+        Raises ClosedError, ClientError at the end of the stream's positions, ConfigurationError for a line that the
+        channel cannot send, and OSError if the offsets cannot be saved.
+        """
         work = self._take_confirmations(now_ns)
         if self._next_scan_ns is None or (self._params.follows and now_ns >= self._next_scan_ns):
             self._next_scan_ns = now_ns + self._params.scan_interval_ns
@@ -259,7 +263,9 @@ class Shipper:
         if result == wire.RESULT_CLOSED:
             raise ClosedError(f"{self._publication!r} was closed")
         if result == wire.RESULT_MAX_POSITION_EXCEEDED:
-            raise ClientError(f"{self._publication!r}: the stream has no positions left")
+            raise ClientError(
+                f"{self._publication!r}: the stream has no positions left; restart to continue on a new one"
+            )
         return False
 
 
