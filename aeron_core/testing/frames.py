@@ -67,6 +67,6 @@ def decode_frame(data: bytes) -> Frame:
 
 
 def frames_of(kind: type[F], datagrams: Iterable[bytes]) -> list[F]:
-    """Return the first frame of each datagram that begins with this kind."""
+    """Return the first frame of each datagram that begins with a frame of `kind`."""
     frames = (decode_frame(data) for data in datagrams)
     return [frame for frame in frames if isinstance(frame, kind)]

@@ -216,7 +216,7 @@ class SimulatedHost:
         return PythonDatagramChannel(_SocketFace(self, self.network._bind(self, options)))
 
     def address_for(self, bind: SocketAddress) -> str:
-        """Return the address of this host to which binding to `bind` resolves."""
+        """Return the address of this host to which binding to `bind` resolves; raise OSError if it has none."""
         for address in self.addresses:
             if address.family == bind.family and (not any(bind.packed) or address.packed == bind.packed):
                 return address.host

@@ -103,7 +103,7 @@ class SimulatedDriver:
         return [record for record in self.counters if record.label.startswith(prefix)]
 
     def find_counter(self, prefix: str) -> CounterRecord:
-        """Return the one allocated counter whose label starts with `prefix`."""
+        """Return the one allocated counter whose label starts with `prefix`; raise ValueError if there is not one."""
         (record,) = self.find_counters(prefix)
         return record
 
@@ -155,7 +155,7 @@ class Simulation:
 
     @property
     def now_ns(self) -> int:
-        """Simulated time."""
+        """Simulated time in nanoseconds."""
         return self.clock.nano_time()
 
     def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:

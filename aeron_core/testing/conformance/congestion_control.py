@@ -54,7 +54,7 @@ class CongestionControlConformance(ABC):
         assert max(self._windows(probe, params)) <= 32768
 
     def test_a_window_stays_open_and_within_the_maximum(self) -> None:
-        """Also with losses and with any round-trip times."""
+        """Losses and round-trip times of any length do not close it."""
         probe = self._probe()
         for window in self._windows(probe, self.params):
             assert 0 < window <= probe.max_window_length(), f"window of {window}"

@@ -100,7 +100,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             assert lab.received == bodies
 
     def test_a_message_is_acknowledged_when_subscribers_have_consumed_it(self, tmp_path: Path) -> None:
-        """Not when it is received: otherwise a driver that stops then would lose it."""
+        """A driver that acknowledges on receipt, and then stops, would lose the message."""
         if not self.acknowledges:
             return
         with ConnectionLab(tmp_path, self) as lab:
@@ -114,7 +114,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: peer.wire.confirmed(peer.connection.received()) == 1)
 
     def test_messages_sent_before_a_half_close_are_delivered(self, tmp_path: Path) -> None:
-        """Then the image ends and the connection is closed."""
+        """After them, the image ends and the connection is closed."""
         with ConnectionLab(tmp_path, self) as lab:
             subscription = lab.subscribe(self.listening)
             peer = lab.dial()
@@ -184,7 +184,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: peer.receive() == [_BODY])
 
     def test_a_publication_without_a_peer_retries(self, tmp_path: Path) -> None:
-        """Until then it is not connected, and an offer returns NOT_CONNECTED."""
+        """Until a peer listens, it is not connected, and an offer returns NOT_CONNECTED."""
         with ConnectionLab(tmp_path, self) as lab:
             publication = lab.publish()
             lab.run(2 * S)

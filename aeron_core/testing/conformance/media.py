@@ -59,7 +59,7 @@ class MediaTransportConformance(ABC):
             assert first.uri == ChannelUri.parse(self.channel)
 
     def test_different_channels_have_different_forms(self) -> None:
-        """Except for shared memory, which is a single channel."""
+        """Channels of different forms have endpoints of their own; shared memory is a single channel."""
         medium = self.make()
         if medium.is_shared_memory:
             return
