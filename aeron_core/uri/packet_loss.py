@@ -120,7 +120,7 @@ class _Arguments:
         except ValueError:
             value = minimum - 1
         if not minimum <= value <= maximum:
-            raise self._fault(key, f"must be a number of base {base} from {minimum:d} to {maximum:d}")
+            raise self._fault(key, f"must be a number of base {base} from {minimum} to {maximum}")
         return value
 
     def rate(self, key: str) -> float:
