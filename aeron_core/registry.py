@@ -115,7 +115,7 @@ class Registry:
         except (ValueError, pluggy.PluginValidationError) as error:
             raise PluginError(
                 f"{installed} does not fit the hooks of aeron_core.spi.hookspecs: {error}; it was written "
-                "for another version"
+                "for another version: update or uninstall it"
             ) from error
         self._installed[installed.distribution, installed.name] = installed
         for hook in TABLES:

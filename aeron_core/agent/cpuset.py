@@ -30,7 +30,7 @@ def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list
         except OSError:
             if group == root or root not in group.parents:
                 raise ConfigurationError(
-                    f"no {_CPUS_FILE} in {root} nor below: cpuset_affinity needs version 2 of control groups"
+                    f"no {_CPUS_FILE} in {root} or below it: cpuset_affinity needs version 2 of control groups"
                 ) from None
             group = group.parent
 

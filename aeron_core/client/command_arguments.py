@@ -51,7 +51,7 @@ def key_of(key: object) -> bytes:
     """Return the key of a counter."""
     data = bytes_of(key, "key")
     if len(data) > wire.COUNTER_KEY_MAX_LENGTH:
-        raise ValueError(f"key of {len(data)} bytes: must be at most {wire.COUNTER_KEY_MAX_LENGTH}")
+        raise ValueError(f"key of {len(data)} bytes: must be at most {wire.COUNTER_KEY_MAX_LENGTH} bytes")
     return data
 
 
@@ -60,7 +60,7 @@ def label_of(label: object) -> str:
     text = text_of(label, "label")
     length = len(text.encode())
     if length > wire.COUNTER_LABEL_MAX_LENGTH:
-        raise ValueError(f"label of {length} bytes: must be at most {wire.COUNTER_LABEL_MAX_LENGTH}")
+        raise ValueError(f"label of {length} bytes: must be at most {wire.COUNTER_LABEL_MAX_LENGTH} bytes")
     return text
 
 

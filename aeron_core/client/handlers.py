@@ -24,9 +24,9 @@ class PublicationErrorFrame:
     """A receiver rejected one of the client's publications."""
 
     registration_id: int
-    """Of the publication; the original id if the publication is shared."""
+    """Registration id of the publication; the original one if the publication is shared."""
     destination_registration_id: int
-    """Of the destination; -1 if there is none."""
+    """Registration id of the destination; -1 if there is none."""
     session_id: int
     stream_id: int
     receiver_id: int

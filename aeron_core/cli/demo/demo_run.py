@@ -177,7 +177,7 @@ class DemoRun:
             position = publication.offer(pending, reserved_value=time.monotonic_ns())
             if position < 0:
                 if position not in _RETRIED:
-                    raise ClientError(f"{publication!r} refused a line: {position}")
+                    raise ClientError(f"{publication!r} did not accept a line: {position!r}")
                 return pending, offered
             self._sent.update(pending)
             self._result.lines_sent += 1

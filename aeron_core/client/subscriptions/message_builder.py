@@ -72,7 +72,7 @@ class MessageBuilder:
             return 0
         while capacity < length:
             capacity += capacity // 2
-        # A new buffer: views of the old one that a program kept do not change.
+        # Use a new buffer, so that views of the old one that a program kept do not change.
         larger = AtomicBuffer.allocate(capacity)
         larger.copy_from(0, self._buffer, 0, self._length)
         self._buffer = larger

@@ -143,7 +143,7 @@ class _Verification:
             data = self._store.read(self._path(base), begin - base, end - begin)
             if len(data) != end - begin:
                 raise CorruptRecordingError(
-                    f"{self._store.uri}/{self._path(base)}: was truncated concurrently"
+                    f"{self._store.uri}/{self._path(base)}: was truncated concurrently; verify the recording again"
                 )
             return AtomicBuffer(data), 0
         try:

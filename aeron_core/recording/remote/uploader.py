@@ -67,7 +67,7 @@ class Uploader:
         ] = {}  # by recording id: stop position and end of stream in the remote catalogue
 
     def do_work(self, now_ns: int) -> int:
-        """Upload one segment and return its bytes; 1 for a descriptor only, 0 if nothing is pending."""
+        """Upload one segment or descriptor; return a positive number, or 0 if nothing is due or the upload failed."""
         if now_ns < self._retry_ns:
             return 0
         try:

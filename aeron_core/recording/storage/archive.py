@@ -118,7 +118,9 @@ class Archive:
             ) from None
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]["msg"]
-            raise CorruptRecordingError(f"{self.uri}/{names.ARCHIVE}: {fault}") from None
+            raise CorruptRecordingError(
+                f"{self.uri}/{names.ARCHIVE}: {fault}; repair it, or restore a copy of it"
+            ) from None
 
 
 def _check_is_free(store: FileStore) -> None:

@@ -101,7 +101,9 @@ class Recorder:
         params: RecorderParams,
     ) -> None:
         if not isinstance(archive.store, LocalStore):
-            raise ConfigurationError(f"{archive.uri}: a recorder needs an archive in a local folder")
+            raise ConfigurationError(
+                f"{archive.uri}: a recorder needs an archive in a local folder; record into a spool"
+            )
         _check_are_different(subscriptions)
         self.archive = archive
         self.recorded_length = 0

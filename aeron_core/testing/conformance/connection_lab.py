@@ -42,11 +42,11 @@ class Wire(ABC):
 
     def confirm(self, count: int) -> bytes:
         """Return the acknowledgement of `count` more messages; only for a medium that acknowledges."""
-        raise NotImplementedError
+        raise NotImplementedError("confirm: must be overridden if the suite has acknowledges = True")
 
     def confirmed(self, data: bytes) -> int:
         """Return how many messages the driver acknowledges in `data`; only for a medium that acknowledges."""
-        raise NotImplementedError
+        raise NotImplementedError("confirmed: must be overridden if the suite has acknowledges = True")
 
 
 class WirePeer:
