@@ -146,8 +146,8 @@ class Aeron:
         """Call handlers for peers that connect, disconnect or are refused, until the watch is closed.
 
         `on_added` is called first for the peers that are connected already. The handlers run on the thread of the
-        client's conductor, which checks at most every 10 ms. Only media that distinguish their peers report any, such as
-        `aeron:sp`.
+        client's conductor, which checks at most every 10 ms. Only media that distinguish their peers report any,
+        such as `aeron:sp`.
         """
         handlers = PeerHandlers(on_added=on_added, on_removed=on_removed, on_refused=on_refused)
         with self._conductor.lock:

@@ -30,7 +30,7 @@ def environment_name(property_name: str) -> str:
 def parse_properties(text: str, where: str) -> dict[str, Property]:
     """Return the properties of a file by environment name; the last of equal names counts.
 
-    `where` names the file in messages. Empty values are kept: they unset a setting. Raises ConfigurationError
+    `where` is the name of the file in messages. Empty values are kept: they unset a setting. Raises ConfigurationError
     for a line without a name or a separator.
     """
     found: dict[str, Property] = {}

@@ -26,7 +26,7 @@ def confirmed_position(aeron: Aeron, publication: ExclusivePublication) -> Calla
 
 
 class _SenderPosition:
-    """The sender position of a publication, from its counter as long as the counter belongs to it.
+    """The sender position of a publication, read from its counter while the counter belongs to the publication.
 
     When a driver times a client out, for example one that was suspended, it reuses the client's counters before the
     client notices.
