@@ -197,7 +197,10 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
 
 
 async def result(registration: Registration[T]) -> T:
-    """Wait for the result of a registration; cancelling the wait cancels the registration."""
+    """Wait for the result of a registration; cancelling the wait cancels the registration.
+
+    Raises the same errors as `Registration.result`.
+    """
     backoff = Backoff()
     try:
         while (value := registration.poll()) is None:

@@ -54,7 +54,10 @@ class ResourceOwner(Protocol):
         """Raise ClosedError if the client is closed, from the error that closed it."""
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
-        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
+        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds.
+
+        Raises ClosedError if `resource` is closed.
+        """
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
         """Close a publication and remove it from the driver."""

@@ -95,7 +95,7 @@ class EndpointParameters:
         return self.control_mode is ControlMode.RESPONSE
 
     def timestamp_offset(self, key: str) -> int | None:
-        """Return the timestamp offset set by `key` of the URI, or None."""
+        """Return the timestamp offset set by `key` of the URI, None if it is not set."""
         return {
             "media-rcv-ts-offset": self.media_rcv_timestamp_offset,
             "channel-rcv-ts-offset": self.channel_rcv_timestamp_offset,

@@ -102,7 +102,7 @@ class ClientConductor:
             return 1
 
     def idle_s(self) -> float | None:
-        """Return how long to sleep after a cycle without work, None to stop."""
+        """Return the seconds to sleep after a cycle without work, None to stop."""
         if self.is_closed:
             return None
         idle_s = self.settings.idle_sleep_duration_ns / _NS_PER_S
@@ -146,7 +146,7 @@ class ClientConductor:
 
     def check_may_wait(self) -> None:
         """Raise ClientError within a handler: the response cannot be processed before the handler returns."""
-        # A thread that gets the lock while a handler runs is the thread of the handler: it runs under the lock.
+        # Handlers run under the lock, so a thread that gets it while a handler runs is the thread of the handler.
         with self.lock:
             if self.callbacks.is_running:
                 raise ClientError(

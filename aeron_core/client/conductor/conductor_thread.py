@@ -9,7 +9,7 @@ from collections.abc import Callable
 class ConductorThread:
     """Calls `do_work` in a loop and sleeps when there was no work; `wake` ends the sleep early.
 
-    `idle_s` returns how long to sleep, None to end the thread.
+    `idle_s` returns the seconds to sleep, None to end the thread.
     """
 
     def __init__(self, do_work: Callable[[], int], idle_s: Callable[[], float | None]) -> None:

@@ -2,7 +2,7 @@
 
     every keepalive interval    the driver's heartbeat must be younger than the driver timeout; the client's
                                 own is a counter that the driver allocates with the client's first resource
-    every duty cycle            the last one must be younger than the client liveness timeout: the driver may
+    every duty cycle            the previous one must be younger than the client liveness timeout: the driver may
                                 have timed out a client after such a pause of its conductor, and its
                                 counters may belong to other clients
 

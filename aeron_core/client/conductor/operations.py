@@ -177,7 +177,10 @@ class ClientOperations:
         self._conductor.check_open()
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
-        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
+        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds.
+
+        Raises ClosedError if `resource` is closed.
+        """
         self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)
         if resource.is_closed:
             self._conductor.check_open()

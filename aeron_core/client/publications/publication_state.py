@@ -110,7 +110,10 @@ class PublicationState:
         return self._peers
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None: no limit."""
+        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None for no limit.
+
+        Raises ClosedError if the publication is closed.
+        """
         self._owner.await_connected(self, timeout)
 
     @property

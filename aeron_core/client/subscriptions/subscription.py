@@ -93,7 +93,10 @@ class Subscription:
         return [ChannelPeer(image.session_id, image.source_identity) for image in self.images]
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for the first image; raises NotConnectedError after `timeout` seconds, None: no limit."""
+        """Wait for the first image; raises NotConnectedError after `timeout` seconds, None for no limit.
+
+        Raises ClosedError if the subscription is closed.
+        """
         self._owner.await_connected(self, timeout)
 
     def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:

@@ -60,7 +60,7 @@ class Replay:
         self._is_same_stream = (
             publication.session_id == descriptor.session_id and publication.stream_id == descriptor.stream_id
         )
-        # The log accepts an offer that begins within the limit, up to the length of a message: no block may be longer.
+        # An offer that begins within the limit is accepted whole, so a block must not exceed a message.
         self._block_length = publication.max_message_length & _LENGTH_MASK
         self._blocks = self._make_blocks(recording, begin, end)
         self._block = b""
@@ -93,7 +93,7 @@ class Replay:
     def _offer(self, block: bytes) -> int:
         if not _is_padding(block):
             return self._publication.offer_block(block)
-        # Padding is a block of its own, at the begin of a term or of the replay. It may need several offers: the rest
+        # Padding is a block of its own, at the beginning of a term or of the replay. It may need several offers: the rest
         # of the block is padding again.
         length = min(len(block), self._block_length)
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)

@@ -80,7 +80,7 @@ def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool =
     Raises RecordingError if the user lacks write permission.
     """
     if not isinstance(store, LocalStore):
-        yield  # the only writer is the uploader, and its recorder holds the lock of the spool
+        yield  # no lock: the only writer is the uploader, whose recorder holds the lock of the spool
         return
     path = store.folder / name
     try:

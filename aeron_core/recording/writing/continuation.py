@@ -25,7 +25,7 @@ from aeron_core.recording.writing.recovery import Resumption, recover
 def find_continuation(
     archive: Archive, subscription: Subscription, image: Image, now_ns: int, taken: Collection[int] = ()
 ) -> tuple[RecordingDescriptor, Resumption] | None:
-    """Return the recording that `image` continues and its resumption, or None.
+    """Return the recording that `image` continues and its resumption, None if it continues none.
 
     `taken`: ids of recordings that are being written, which are skipped.
     """

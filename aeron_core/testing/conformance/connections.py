@@ -46,7 +46,7 @@ from aeron_core.testing.pair import MS, S
 _FLOOD_LENGTH: Final = 4 * 1024 * 1024
 #: Rounds of 10 ms in which a publication takes nothing more, until it counts as blocked.
 _STALLED_ROUNDS: Final = 20
-#: Some media take JSON objects only.
+#: A JSON object, because some media accept nothing else.
 _BODY: Final = b'{"message":"%s"}' % (b"0123456789abcdef" * 256)
 
 
