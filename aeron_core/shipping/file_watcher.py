@@ -24,7 +24,7 @@ _NS_PER_S: Final = 1_000_000_000
 CLOSE_TIMEOUT_NS: Final = 30 * _NS_PER_S
 #: How long to search for a copy of a truncated file. An invented number: truncation follows the copy at once.
 _COPY_TIMEOUT_NS: Final = 60 * _NS_PER_S
-#: Shorter tails can be equal by chance.
+#: Minimum bytes by which a copy is identified: shorter tails can be equal by chance.
 _COPY_TAIL_LENGTH: Final = 32
 
 

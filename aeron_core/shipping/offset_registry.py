@@ -76,7 +76,7 @@ class OffsetRegistry:
             raise
 
     def save(self, entries: dict[FileKey, Entry], now_ns: int) -> None:
-        """Write these entries, and recent entries of other files; return after they are synced to disk."""
+        """Write these entries, and recent ones of other files, and sync them to disk; raises OSError."""
         kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
         self.entries = kept | entries
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}

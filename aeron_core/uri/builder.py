@@ -200,7 +200,7 @@ class ChannelUriBuilder:
         """Set where the receiver's time is stored: a payload offset or `reserved`."""
         return self.put("channel-rcv-ts-offset", offset)
 
-    # Both
+    # Publications and subscriptions
 
     def so_sndbuf(self, length: int | str | None) -> ChannelUriBuilder:
         """Set SO_SNDBUF, 0 for the operating system's default."""

@@ -34,7 +34,7 @@ def driver(
     """
     if version:
         major, minor, patch = VERSION.split(".")
-        # The form of aeronmd.
+        # The format is that of `aeronmd -v`.
         print(
             f"aeron-core driver <aeron {SOFTWARE_VERSION}> major {major} minor {minor} patch {patch} git {COMMIT}"
         )

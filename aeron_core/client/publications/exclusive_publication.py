@@ -55,7 +55,7 @@ class ExclusivePublication(PublicationBase):
 
     @property
     def term_id(self) -> int:
-        """The term id of the next frame, if it fits."""
+        """The term id of the next frame, if it fits into the current term."""
         return self._exclusive_appender.term_id
 
     @property

@@ -114,8 +114,8 @@ class PublicationBase(PublicationState):
         """Append many messages without the GIL; return how many were appended, or the negative reason for none.
 
         `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are appended
-        than requested, continue later with `first` increased by the result. `peer` is as for `offer`. Raises
-        ValueError if the first message is too long or its offsets are wrong.
+        than requested, a later call continues with `first` increased by the result. `peer` is as for `offer`.
+        Raises ValueError if the first message is too long or its offsets are wrong.
         """
         if self.is_closed:
             return OfferResult.CLOSED
