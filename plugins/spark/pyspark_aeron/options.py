@@ -88,7 +88,8 @@ def _given(text: str) -> dict[int, int]:
     for recording_id, position in given.items():
         if not isinstance(position, int) or position < EARLIEST_POSITION or (position > 0 and position % 32):
             raise ConfigurationError(
-                f"position {position!r} of recording {recording_id}: must be a multiple of 32, -2 or -1"
+                f"position {position!r} of recording {recording_id}: must be a multiple of 32 bytes, "
+                "-2 (earliest) or -1 (latest)"
             )
     return given
 
@@ -141,7 +142,7 @@ class SourceOptions(Options):
         None, description="Minimum number of tasks of a batch, if it has enough terms."
     )
     partition_length: Size = Field(
-        _PARTITION_LENGTH, description="Maximum bytes of a task, rounded to terms."
+        _PARTITION_LENGTH, description="Maximum bytes of a task, rounded to the end of a message."
     )
     fail_on_data_loss: bool = Field(
         True,
@@ -184,9 +185,9 @@ class SourceOptions(Options):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.live and (self.channel is None or self.stream_id is None):
-            raise ConfigurationError("live: needs channel and streamId")
+            raise ConfigurationError("option live: channel and streamId must be given with it")
         if self.channel is not None and self.channel_pattern is not None:
-            raise ConfigurationError("channel and channelPattern: must not be given both")
+            raise ConfigurationError("options channel and channelPattern: only one of them can be given")
         if not self.archive:
             raise ConfigurationError(
                 "option archive: must be given, the folder or URI that `aeron-core record --to` wrote to"

@@ -18,7 +18,7 @@ from pyspark_aeron.java import find_java_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: This manager, too, renames local files atomically, in a third of the time of Spark's default.
+#: Renames local files atomically, as Spark's default manager does, but in a third of the time.
 _LOCAL_CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )

@@ -79,7 +79,11 @@ def test_a_position_is_symbolic_a_time_or_json(text, positions):
             "newest",
             "option startingPosition=newest: 'newest': must be earliest, latest, a time",
         ),
-        ("startingPosition", '{"1": 5}', "position 5 of recording 1: must be a multiple of 32, -2 or -1"),
+        (
+            "startingPosition",
+            '{"1": 5}',
+            "position 5 of recording 1: must be a multiple of 32 bytes, -2 (earliest) or -1 (latest)",
+        ),
         ("startingPosition", '{"x": 32}', "must be JSON with positions by recording id"),
         ("startingPosition", "{", "must be JSON"),
         ("recordings", "a,b", "option recordings=a,b: 'a,b': must be recording ids"),
@@ -113,7 +117,7 @@ def test_a_wrong_option_is_refused_with_its_value_and_the_allowed_ones(name, val
 
 
 def test_a_channel_excludes_a_channel_pattern():
-    with pytest.raises(ConfigurationError, match="channel and channelPattern: must not be given both"):
+    with pytest.raises(ConfigurationError, match="channel and channelPattern: only one of them can be given"):
         parse(channel="aeron:ipc", channelPattern=".*")
 
 

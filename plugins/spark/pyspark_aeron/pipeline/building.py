@@ -68,7 +68,10 @@ class _JdbcBatches:
 
 
 def build(pipeline: Pipeline, spark: SparkSession) -> Built:
-    """Create the views of all sources and steps; raises Spark's errors."""
+    """Create the views of all sources and steps.
+
+    Raises Spark's errors, and ConfigurationError or PluginError of a decoder.
+    """
     views: dict[str, DataFrame] = {}
     for name, source in pipeline.sources.items():
         views[name] = _view(name, _read(pipeline, spark, name, source), source.watermark)

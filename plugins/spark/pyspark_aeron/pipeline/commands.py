@@ -1,4 +1,4 @@
-"""`aeron-core pipeline run | check | plot`."""
+"""`aeron-core pipeline demo | run | check | plot`."""
 
 from __future__ import annotations
 

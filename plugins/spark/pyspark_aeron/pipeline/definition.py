@@ -58,7 +58,9 @@ Options = dict[str, OptionText]
 
 def _identifier(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ConfigurationError(f"{value!r}: must be an SQL identifier: letters, digits and underscores")
+        raise ConfigurationError(
+            f"{value!r}: must be an SQL identifier: letters, digits and underscores, without a digit at its start"
+        )
     return value
 
 
@@ -120,7 +122,7 @@ class Source(_Part):
 
     @property
     def place(self) -> str | None:
-        """The archive, given as a key or as an option."""
+        """The archive, given as a key or as an option; None if it is not given."""
         return self.archive or self.options.get("archive")
 
     @model_validator(mode="after")
@@ -207,7 +209,7 @@ class Pipeline(_Part):
     def _check(self) -> Self:
         faults = []
         if not self.sources or not self.sinks:
-            faults.append("sources, sinks: must be one of each at least")
+            faults.append("sources, sinks: must have at least one of each")
         views = [*self.sources, *(step.name for step in self.steps)]
         faults += _named_twice("source or step", views)
         faults += _named_twice("query", [sink.query for sink in self.sinks])
@@ -252,4 +254,8 @@ def faults_of(path: Path, error: ValidationError) -> list[str]:
 
 
 def _named_twice(kind: str, names: list[str]) -> list[str]:
-    return [f"{kind} {name}: must be there once" for name, count in Counter(names).items() if count > 1]
+    return [
+        f"{kind} {name}: must be unique, is given {count} times"
+        for name, count in Counter(names).items()
+        if count > 1
+    ]

@@ -55,7 +55,7 @@ class DemoParams:
 
 @dataclass(slots=True)
 class DemoOutcome:
-    """Content of the table and of the input."""
+    """Rows of the table compared with the input, and durations."""
 
     rows: int = 0
     distinct_rows: int = 0
@@ -73,7 +73,7 @@ class DemoOutcome:
 
 
 def run_demo(params: DemoParams) -> DemoOutcome:
-    """Send, record, query, and count; raises AeronError if any part fails."""
+    """Send, record, query, and count; raises AeronError, or Spark's error if the query fails."""
     began_s = time.monotonic()
     outcome = DemoOutcome(expected=Counter(_action_of(line) for line in params.lines))
     settings = {

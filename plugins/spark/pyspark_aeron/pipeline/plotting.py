@@ -31,7 +31,7 @@ def read_log(path: Path) -> list[BatchProgress]:
         except (ValueError, TypeError) as error:
             raise ConfigurationError(f"{path}: line {number}: must be a batch's progress: {error}") from None
     if not batches:
-        raise ConfigurationError(f"{path}: has no batch yet")
+        raise ConfigurationError(f"{path}: has no batch yet: plot it after the first batch of the pipeline")
     return batches
 
 
@@ -41,7 +41,7 @@ def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
         import matplotlib  # noqa: PLC0415 - optional
     except ImportError:
         raise ConfigurationError(
-            "a plot needs matplotlib, which comes with the extra aeron-core[plots]"
+            "a plot needs matplotlib, which is not installed: pip install 'aeron-core[plots]'"
         ) from None
     matplotlib.use("agg")
     kind = target.suffix.lower()

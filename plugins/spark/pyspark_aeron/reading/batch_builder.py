@@ -41,7 +41,7 @@ class BatchBuilder:
         self._views: list[weakref.ref[memoryview]] = []
 
     def columns(self, capacity: int, payload_capacity: int) -> MessageColumns:
-        """Return empty columns with at least this capacity: those of a freed batch, or new ones."""
+        """Return empty columns for at least `capacity` messages and `payload_capacity` bytes: reused or new ones."""
         for index, (rows, views) in enumerate(self._lent):
             is_free = all(view() is None for view in views)
             if is_free and rows.capacity >= capacity and rows.payload.capacity >= payload_capacity:

@@ -25,8 +25,8 @@ GUARANTEE: Final = (
     "live stream: received at most once while a query runs, and exactly once from the spool on; a query that is "
     "started again within the driver's client liveness timeout misses nothing"
 )
-# Bounds of the growing pause between polls of an idle stream. Invented numbers: a hundredth of a micro-batch, and an
-# idle load below a hundredth of a core.
+# Bounds of the growing pause between polls of an idle stream. Invented numbers: the shortest is about a hundredth of
+# the duration of a micro-batch; with the longest, an idle spool uses less than a hundredth of a core.
 _SHORTEST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.01
 # An invented number: longer than the last flush of a healthy disk.
@@ -41,7 +41,8 @@ class LiveSpool:
         assert options.stream_id is not None
         self._archive = Archive.create(options.archive)
         self._most = options.spool_length
-        self._read: Mapping[int, int] = {}  # by recording id, as all below
+        # Positions by recording id, as in the next two.
+        self._read: Mapping[int, int] = {}
         self._needed: Mapping[int, int] = {}
         self._purged: Mapping[int, int] = {}
         self._error: AeronError | None = None
@@ -95,7 +96,8 @@ class LiveSpool:
         while not self._is_closing.wait(pause_s):
             if self._subscription.is_closed:
                 raise ClosedError(
-                    "the media driver of the live stream is gone; everything that it had delivered is recorded"
+                    "the media driver of the live stream is gone: start it, then the query again; everything that it "
+                    "had delivered is recorded"
                 )
             work = 0 if self._is_full() else self._recorder.do_work()
             self._purge()

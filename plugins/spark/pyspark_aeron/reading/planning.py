@@ -24,7 +24,7 @@ class RangePartition(InputPartition):
 
 
 def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:
-    """Return an offset about `max_length` bytes after `start` at most, shared in proportion to the recordings' lags.
+    """Return an offset at most about `max_length` bytes after `start`, shared in proportion to the recordings' lags.
 
     Every recording with unread data advances by at least one message.
     """

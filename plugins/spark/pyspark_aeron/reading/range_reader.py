@@ -107,7 +107,7 @@ class _Window:
         if wanted <= 0:
             if space > 0:
                 raise self._corrupt(
-                    f"position {self.position}: the piece ends at {self._end}, within a message"
+                    f"position {self.position}: the message ends after {self._end}, the end of the range to read"
                 )
             self._grow()
             return True

@@ -44,8 +44,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._columns = columns
         self._opened: Selection | None = None
         self._spool: LiveSpool | None = None
-        self._target: Offset | None = None  # of Trigger.AvailableNow
-        self._waiting_since_s: float | None = None  # for `minBytesPerTrigger`
+        self._target: Offset | None = None  # end of a query with Trigger.AvailableNow, else None
+        self._waiting_since_s: float | None = None  # start of the wait for `minBytesPerTrigger`
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None, "_spool": None}

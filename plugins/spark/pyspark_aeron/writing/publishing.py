@@ -1,7 +1,8 @@
 """Publishes the rows of a batch at least once, each with a unique identifier.
 
-The session id of the publication is derived from the query, on every machine and after every restart. Within a session
-a receiver detects a duplicate by the reserved value, batch and sequence: it is not above the largest received so far.
+The session id of the publication is derived from the query, so it is the same on every machine and after every restart.
+The reserved value of a message contains its batch and sequence: within a session, a message is a duplicate if its value
+is not above the largest received so far.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class _Place:
         )
 
     def header(self, sequence: int) -> bytes:
-        """Return the header of a message."""
+        """Return the 24-byte header of message number `sequence` of the batch."""
         return self._prefix + (sequence & 0xFFFFFFFF).to_bytes(4, "little")
 
 
@@ -87,7 +88,7 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
     data, boundaries = column.data, column.boundaries
     if offerer.messages + column.count > 1 << SEQUENCE_BITS:
         raise ConfigurationError(
-            f"a batch of more than {1 << SEQUENCE_BITS} messages: reduce it with option maxBytesPerTrigger"
+            f"a batch has more than {1 << SEQUENCE_BITS} messages: reduce maxBytesPerTrigger of its source"
         )
     for index in range(column.count):
         begin = boundaries.get_i64(index * 8)
@@ -141,10 +142,12 @@ def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float
     deadline_s = time.monotonic() + timeout_s
     while record is not None and counters.value(record.id) < publication.position:
         if publication.is_closed:
-            raise ClosedError(f"{publication!r} was closed while a batch was sent")
+            raise ClosedError(
+                f"{publication!r} was closed while a batch was sent; restart the query to repeat the batch"
+            )
         if time.monotonic() >= deadline_s:
             raise NotConnectedError(
                 f"{publication.channel} stream {publication.stream_id}: position {publication.position} was not sent "
-                f"within {timeout_s:g} s"
+                f"within {timeout_s:g} s: increase connectTimeout, or check the receivers"
             )
         time.sleep(_PAUSE_S)

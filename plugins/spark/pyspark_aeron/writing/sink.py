@@ -54,7 +54,7 @@ class BatchWriter(DataSourceArrowWriter):
         try:
             _deliver(self._options, _staged(messages), self._job, 0)
         finally:
-            # The next job has another session, and a stream has one session at a time.
+            # The next job publishes with another session id, so this publication is never used again.
             end_publication(self._options, self._job)
         discard_all(staging_folder(self._options, self._job))
 

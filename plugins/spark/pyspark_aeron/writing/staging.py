@@ -81,7 +81,7 @@ def check_columns(schema: StructType) -> None:
             "to_json(struct(*)) AS payload"
         )
     if types.get(RESERVED_COLUMN, "bigint") not in {"bigint", "int"}:
-        raise ConfigurationError(f"column reserved {types[RESERVED_COLUMN]}: must be bigint")
+        raise ConfigurationError(f"column reserved {types[RESERVED_COLUMN]}: must be bigint or int")
 
 
 def staging_folder(options: SinkOptions, writer: str) -> Path:

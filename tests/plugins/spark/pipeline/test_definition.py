@@ -71,8 +71,8 @@ def test_a_file_defines_sources_steps_and_sinks(write):
         ),
         ("[sources.log]", "[sources.my-log]", "'my-log': must be an SQL identifier"),
         ('from = "per_minute"', 'from = "per_hour"', "from=per_hour: must be one of log, per_minute"),
-        ('name = "copy"', 'name = "per_minute"', "query per_minute: must be there once"),
-        ('name = "per_minute"', 'name = "log"', "source or step log: must be there once"),
+        ('name = "copy"', 'name = "per_minute"', "query per_minute: must be unique, is given 2 times"),
+        ('name = "per_minute"', 'name = "log"', "source or step log: must be unique, is given 2 times"),
         ('path = "TABLES/packages"', "", "query per_minute: path: must be given for parquet"),
         (
             'path = "TABLES/packages"',

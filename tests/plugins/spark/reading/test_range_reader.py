@@ -223,7 +223,9 @@ def test_a_corrupt_frame_is_an_error_with_its_position(written):
 def test_a_piece_that_ends_within_a_message_is_an_error(written):
     written.append(b"a" * 100)
 
-    with pytest.raises(CorruptRecordingError, match="position 0: the piece ends at 64, within a message"):
+    with pytest.raises(
+        CorruptRecordingError, match="position 0: the message ends after 64, the end of the range"
+    ):
         read(written, end=64)
 
 
