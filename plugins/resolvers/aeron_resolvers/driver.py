@@ -1,6 +1,6 @@
 """Driver resolver: driver names, exchanged between drivers by gossip over UDP.
 
-Names of no driver are resolved by a fallback resolver, by default that of the operating system.
+All other names are resolved by a fallback resolver, by default that of the operating system.
 Invariant: only the conductor uses sockets and writes tables; helper threads read them and resolve hosts.
 Source: aeron_driver_name_resolver.c.
 """
@@ -256,11 +256,15 @@ class DriverNameResolver:
         self._neighbor_counter.set_release(len(gossip.neighbors))
         self._cache_counter.set_release(gossip.name_count)
         if gossip.refused_count:
-            self._context.report("gossip names more drivers than the limit: further ones are ignored")
+            self._context.report(
+                f"gossip: ignored {gossip.refused_count} entries beyond the limits for names, neighbours and new "
+                "neighbours per second"
+            )
             gossip.refused_count = 0
         if gossip.has_namesake:
             self._context.report(
-                f"another driver uses the name {self._params.driver_name!r}: its packets are ignored"
+                f"another driver uses the name {self._params.driver_name!r}, and is ignored: "
+                "set a unique resolver_name in one of them"
             )
             gossip.has_namesake = False
 

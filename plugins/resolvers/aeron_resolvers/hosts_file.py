@@ -11,9 +11,9 @@ NAME_SERVICES: Final = Path("/etc/nsswitch.conf")
 
 
 class HostsFile:
-    """Finds addresses as `getaddrinfo` does, where it would read them from the hosts file. Used by one thread.
+    """Finds addresses in the hosts file, if `getaddrinfo` reads it before it asks other services. Used by one thread.
 
-    It finds nothing if the system asks another service first. The file is read again when it has changed.
+    Without that order in the system's configuration, it finds nothing. The file is read again when it has changed.
 
     Source: hosts(5), nsswitch.conf(5).
     """
@@ -25,9 +25,9 @@ class HostsFile:
         self._entries: dict[str, set[str]] = {}
 
     def find(self, host: str) -> str | None:
-        """Return the IPv4 address of `host`, None if it has none, or several.
+        """Return the IPv4 address of `host`; None if it has none, or several.
 
-        Of several addresses the operating system returns the one that RFC 6724 prefers.
+        Of several addresses the operating system chooses by the rules of RFC 6724, which are not implemented here.
         """
         if not self._is_first:
             return None

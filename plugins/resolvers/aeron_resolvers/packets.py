@@ -26,7 +26,7 @@ class PacketChannel:
         self._packet = AtomicBuffer.allocate(_MAX_PACKET_LENGTH)
 
     def receive(self) -> list[tuple[bytes, SocketAddress]]:
-        """Return pending packets with their sources, at most a few; an empty list if there are none."""
+        """Return at most 4 pending packets with their sources; an empty list if there are none."""
         packets = []
         for slot in range(self._channel.receive(self._received)):
             source = SocketAddress()
