@@ -4,7 +4,7 @@
 
 W counts datagrams of the sender's mtu, and W_max is its value at the last loss: the curve is steep at first, flat
 around W_max, which it reaches after K, and steep again beyond. Before the first loss W_max is the largest window.
-It is updated once per initial round-trip time, independent of measurements. TCP mode uses a line while that is higher:
+The window grows once per initial round-trip time, independent of measurements. TCP mode uses a line while it is higher:
 
     W_tcp(t) = W_max * (1 - B) + 3 * B / (2 - B) * t / rtt
 
@@ -119,13 +119,13 @@ class CubicCongestionControl(CongestionControl):
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Schedule a repetition, and double the interval until a reply arrives."""
+        """Schedule a repetition; double its interval, up to one second, until a reply arrives. Return 0."""
         self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
         self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """Publish the round-trip time; schedule the next measurement after a multiple of it."""
+        """Publish the round-trip time; schedule the next measurement after a multiple of it. Return 0."""
         self._rtt_ns = min(max(rtt_ns, 1), _LONGEST_RTT_NS)
         self._rtt_counter.set_release(self._rtt_ns)
         self._rtt_timeout_ns = max(self._rtt_ns, self._initial_rtt_ns) * _RTT_TIMEOUT_MULTIPLE

@@ -17,7 +17,7 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UnicastFlowControl(FlowControl):
-    """The base class's rule, for one receiver; a NAK can request up to 16 windows."""
+    """The limit of the only receiver; a NAK can request up to `rrwm` windows, 16 by default."""
 
     def __init__(self, params: FlowControlParams) -> None:
         options = parse_options(params.options, allowed=("rrwm",), channel=params.channel)
@@ -25,7 +25,7 @@ class UnicastFlowControl(FlowControl):
 
 
 class MaxFlowControl(FlowControl):
-    """The limit of the fastest receiver of a group; a NAK can request up to 4 windows."""
+    """The limit of the fastest receiver of a group; a NAK can request up to `rrwm` windows, 4 by default."""
 
     def __init__(self, params: FlowControlParams) -> None:
         options = parse_options(params.options, allowed=("rrwm",), channel=params.channel)

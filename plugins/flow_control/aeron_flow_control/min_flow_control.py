@@ -55,7 +55,7 @@ class MinFlowControl(FlowControl):
         self._hold_deadline_ns = 0
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
-        """Return the lowest limit of all receivers, never below `limit`."""
+        """Return the lowest limit of all receivers, never below `limit`; `limit` if too few receivers are counted."""
         receiver_limit = position + sm.receiver_window
         if self._is_of_group(sm):
             self._take_note(sm, receiver_limit, now_ns)
@@ -66,7 +66,7 @@ class MinFlowControl(FlowControl):
         return max(limit, self._receivers.lowest_limit(self._hold(now_ns)))
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Hold the limit if a receiver of the group requested the setup: it will start from here."""
+        """Hold the limit if a receiver of the group requested the setup: it will start from here. Return `limit`."""
         if self._is_setup_for_group and self._receivers.count > 0:
             self._hold_limit = limit
             self._hold_deadline_ns = now_ns + self._receiver_timeout_ns
@@ -74,7 +74,7 @@ class MinFlowControl(FlowControl):
         return limit
 
     def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> int:
-        """Record whether the request is from a receiver of the group."""
+        """Record whether the request for a setup is from a receiver of the group; return 0."""
         if self._is_of_group(sm):
             self._is_setup_for_group = True
         return 0
@@ -88,7 +88,7 @@ class MinFlowControl(FlowControl):
         return self._receivers.lowest_limit(self._hold(now_ns))
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:
-        """Remove a receiver that rejected the stream."""
+        """Mark a receiver that rejected the stream, so that `on_idle` removes it; return 0."""
         index = self._receivers.find(error.receiver_id)
         return self._receivers.end(index) if index >= 0 else 0
 

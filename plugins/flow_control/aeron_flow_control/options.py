@@ -25,7 +25,7 @@ def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[st
 
 
 def parse_option(part: str, *, allowed: Sequence[str], channel: str) -> tuple[str, int]:
-    """Return key and value of one numeric option."""
+    """Return key and value of one numeric option; raises ChannelUriError if it is unknown or not a number."""
     key, separator, value = part.partition(":")
     if key not in allowed or not separator:
         raise unrecognised(part, allowed=allowed, channel=channel)
@@ -50,7 +50,7 @@ def refused(what: str, field: str, channel: str, allowed: str) -> ChannelUriErro
 
 
 def refused_as(text: str, field: str, channel: str, allowed: str) -> ChannelUriError:
-    """Return the error of `refused` with another beginning."""
+    """Return the error for an option, for the caller to raise; it starts with `text`."""
     found = _IN_URI.search(channel)
     options = field if found is None else found[1]
     return ChannelUriError(

@@ -17,7 +17,7 @@ _FIRST_CAPACITY = 8
 
 
 class Receivers:
-    """Records of receivers; runs on the sender."""
+    """Records of receivers; used by the sender thread."""
 
     def __init__(self) -> None:
         self.count = 0
