@@ -51,7 +51,7 @@ class Interface(NamedTuple):
 
 
 def list_interfaces():
-    """Return the IPv4 and IPv6 addresses of all interfaces, in the order of the kernel; raise OSError."""
+    """Return the IPv4 and IPv6 addresses of all interfaces, in the kernel's order; raises OSError if that fails."""
     cdef ifaddrs *head = NULL
     cdef ifaddrs *entry
     if getifaddrs(&head) != 0:

@@ -78,7 +78,7 @@ class ConnectionParameters(TlsParameters):
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> Self:
-        """Return the parameters of a URI; raise ChannelUriError that names the wrong key."""
+        """Return the parameters of a URI; raises ChannelUriError with the key that is missing or wrong."""
         try:
             return cls.model_validate(cls._values_of(uri))
         except ValidationError as error:

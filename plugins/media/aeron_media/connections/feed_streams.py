@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class FeedStreams:
-    """The streams of one `ImageFeed`; `source` is the address of its peer. See there for the lengths."""
+    """The streams of one `ImageFeed`; `source` is the address of its peer. Lengths are bytes.
+
+    With `window_length` 0 the window is half a term, the most an image accepts.
+    """
 
     def __init__(self, source: SocketAddress, term_length: int, mtu: int, window_length: int) -> None:
         self._source = source

@@ -262,7 +262,7 @@ class ImageFeed:
         return 0
 
     def consumed_position(self) -> int:
-        """Return the position that all subscribers of all streams have consumed, `wire.NO_POSITION` without any."""
+        """Return the position that all subscribers have consumed; `wire.NO_POSITION` if all images are gone."""
         consumed = self._streams.consumed_position(self.position)
         if consumed == wire.NO_POSITION:
             self.is_broken = True

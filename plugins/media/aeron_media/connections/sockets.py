@@ -16,7 +16,7 @@ BACKLOG: Final = 1024
 
 
 def listening_socket(options: ListenOptions) -> socket.socket:
-    """Return a non-blocking listening socket; raise OSError that names the address.
+    """Return a non-blocking listening socket; raises OSError with the address.
 
     An IPv6 wildcard accepts IPv6 only, so that an IPv4 wildcard can use the same port.
     """
@@ -41,7 +41,7 @@ def listening_socket(options: ListenOptions) -> socket.socket:
 
 
 def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: int) -> socket.socket:
-    """Return a non-blocking TCP socket that is connecting; raise OSError."""
+    """Return a non-blocking TCP socket that is connecting; raises OSError if it fails at once."""
     sock = socket.socket(peer.family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)

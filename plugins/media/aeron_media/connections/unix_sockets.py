@@ -64,7 +64,7 @@ def _bind(sock: _PathSocket, address: SocketAddress) -> None:
 
 
 def unix_listening_socket(address: SocketAddress, permissions: int | None = None) -> socket.socket:
-    """Return a non-blocking listening socket; raise OSError that names the address.
+    """Return a non-blocking listening socket; raises OSError with the address.
 
     Replaces a socket file without a listener, and no other file. `permissions` apply to the path; without them the
     umask of the process decides.

@@ -1,7 +1,8 @@
 """Counters of single connections, which exist while a connection does.
 
-The conductor writes them from the connections' own counts; no agent does. The number of connections with counters is
-limited, so that peers cannot exhaust the counters of the driver; the counters of the endpoint include all connections.
+The conductor writes them from the connections' own counts; no other agent does. The number of connections with counters
+is limited, so that peers cannot exhaust the counters of the driver; the counters of the endpoint include all
+connections.
 """
 
 from __future__ import annotations

@@ -11,12 +11,13 @@ _TEXTS: Final = {
     faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2')",
     faults.WRONG_TYPE: "frame type {value:#04x}: this side never receives it",
     faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value",
-    faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit}; max-event= sets it, and "
-    "term-length= / 8, and rcv-wnd= / 2",
-    faults.FRAME_TOO_LONG: "frame of {value} bytes or more: at most {limit}; max-frame= sets it",
+    faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit} bytes; max-event=, an eighth of "
+    "term-length= and half of rcv-wnd= limit it",
+    faults.FRAME_TOO_LONG: "frame of {value} bytes or more: at most {limit} bytes; max-frame= sets it",
     faults.TOO_MANY_PAIRS: "D frame of {value} pairs: at most {limit}; max-pairs= sets it",
-    faults.COMPRESSED_TOO_LONG: "C frame of {value} bytes: at most {limit}; max-compressed= sets it",
-    faults.INFLATED_TOO_LONG: "C frame inflates to {value} bytes or more: at most {limit}; max-inflated= sets it",
+    faults.COMPRESSED_TOO_LONG: "C frame of {value} bytes: at most {limit} bytes; max-compressed= sets it",
+    faults.INFLATED_TOO_LONG: "C frame inflates to {value} bytes or more: at most {limit} bytes; max-inflated= "
+    "sets it",
     faults.RATIO_TOO_HIGH: "C frame inflates to {value} times its length: at most {limit}; max-ratio= sets it",
     faults.NESTED_TOO_DEEP: "C frame within C frames, {value} deep: at most {limit}; max-nesting= sets it",
     faults.BROKEN_COMPRESSION: "C frame with a payload that is not a zlib stream, after {value} bytes of it",

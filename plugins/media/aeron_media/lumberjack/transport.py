@@ -136,7 +136,10 @@ class LumberjackTransport(MediaTransport):
         """See `MediaTransport.check_shared`; publications share an endpoint only if all parameters are equal."""
         mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
         if mine.canonical_form != theirs.canonical_form:
-            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, whose parameters differ")
+            raise mine.uri.fault(
+                "tags",
+                f"selects the endpoint of {str(theirs.uri)!r}, which has other keys: use the same keys or another tag",
+            )
         if mine.remote is not None:
             mine.keys.check_shared(mine.uri, theirs.keys)
 

@@ -106,7 +106,7 @@ class Input:
         return received
 
     def read(self, now_ns: int) -> int:
-        """Read and deliver; return the bytes read. Check `fault` and `result`, that of the last receive call, then."""
+        """Read and deliver; return the bytes read. Sets `fault`, and `result` to that of the last receive call."""
         self.result = connections.CONNECTION_WAITS
         if self.is_blocked and not self.parse(now_ns):
             return self._read_ahead()
@@ -184,7 +184,7 @@ class Input:
         """Deliver the complete messages; return whether more bytes may be read."""
         self.is_blocked = False
         if self.is_fed and self.feed.consumed_position() == aeron_wire.NO_POSITION:
-            # Its images are gone; received messages wait for new ones.
+            # The images of the peer are gone; received messages wait for new ones.
             self.begin_feed(now_ns)
         while self.queue.size >= self._prefix_length and self._is_in_order():
             if self.queue.size < self._wanted:

@@ -60,7 +60,10 @@ class MessageRouter:
         return self._publisher_number
 
     def detach(self, number: int) -> None:
-        """Release those counters; queued messages are still sent while the socket exists."""
+        """Release the counters of `attach`, unless another endpoint has attached since.
+
+        Queued messages are still sent while the socket exists.
+        """
         if number != self._publisher_number:
             return
         self.set_peer_counters([detached_peer_counter("sp-space") for _ in self._slots.peers])

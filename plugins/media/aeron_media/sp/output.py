@@ -229,7 +229,7 @@ class Output:
         )
 
     def longest(self) -> int:
-        """Return the longest message that fits into the queue, negative for none."""
+        """Return the length of the longest message that fits into the queue now; negative if none fits."""
         return self.free_length() - self._head_length
 
     def flush(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class PairPublication:
-    """Used under the lock of `message_router`."""
+    """State of one publication; used under the lock of `message_router`."""
 
     def cut(self, sent_length: int, session_id: int) -> int:
         """Record how many bytes of a draft a disconnected peer got, for `Output.settle`; return 0."""

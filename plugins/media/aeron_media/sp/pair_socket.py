@@ -49,7 +49,7 @@ class PairSocket:
         self.connections = PeerConnections(params, slots, self.router, new_connection(), listener, remote)
 
     def local_addresses(self) -> list[str]:
-        """Return the address at which the socket listens, if it does."""
+        """Return the address at which the socket listens; an empty list if it connects."""
         return self.connections.local_addresses()
 
     def take_fault(self) -> Fault | None:

@@ -109,7 +109,9 @@ class PairParameters(ConnectionParameters):
     example = "aeron:sp?endpoint=host:port|mode=dial"
 
     mode: Mode = Field(description="Listen for peers, or connect to one (dial).")
-    transport: Transport = Field(Transport.TCP, description="What carries messages.")
+    transport: Transport = Field(
+        Transport.TCP, description="Transport of messages: tcp, ipc, abstract, tls, ws or wss."
+    )
     endpoint: Address | None = Field(None, description="Address to listen at or to connect to, host:port.")
     path: str | None = Field(
         None,
@@ -193,10 +195,10 @@ class PairParameters(ConnectionParameters):
         longest = positions.max_message_length(self.term_length)
         if self.max_message is not None and not 0 <= self.max_message <= longest:
             raise uri.fault(
-                "max-message", f"must be from 0 to {longest}, an eighth of term-length, at most 16m"
+                "max-message", f"must be from 0 to {longest} bytes, an eighth of term-length, at most 16m"
             )
         if self.backoff_max < self.backoff_init:
-            raise uri.fault("backoff-max", "must not be less than backoff-init")
+            raise uri.fault("backoff-max", f"must be at least backoff-init, {self.backoff_init / S:g} s")
 
     def _check_path(self, uri: ChannelUri) -> None:
         if not self.path:
@@ -216,11 +218,13 @@ class PairParameters(ConnectionParameters):
         longest = longest_message(self.term_length, self.image_mtu, self.receiver_window)
         if longest < self.max_message_length:
             raise uri.fault(
-                "rcv-wnd", f"has space for messages of {longest} bytes only: set max-message= accordingly"
+                "rcv-wnd",
+                f"has space for messages of {longest} bytes only, but max-message is {self.max_message_length} bytes: "
+                "reduce max-message=, or increase rcv-wnd= and term-length=",
             )
 
     def local_address(self) -> SocketAddress:
-        """Return the address of a Unix socket; raise ValueError."""
+        """Return the address of a Unix socket; raises ValueError if the path is too long or has a zero byte."""
         path = unquote_to_bytes(self.path or "")
         if self.transport is Transport.ABSTRACT:
             return SocketAddress.unix(b"\0" + path)

@@ -2,7 +2,7 @@
 
     FREE ──dialed──► CONNECTING ──► GREETING ──both greetings──► GREETED ──admitted──► UP ──closed, broken──► DRAINING
     FREE ──accepted───────────────► GREETING                        │ refused                                  │ taken
-                                    any ────────── fault ───────────┴──────────────────────────────────────► GONE
+                                    any ────────── fault ───────────┴──────────────────────────────────────► ENDED
 
 Received messages of a disconnected peer are kept until images have space for them.
 

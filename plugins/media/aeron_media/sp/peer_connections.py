@@ -108,7 +108,7 @@ class PeerConnections:
             self._lock.give()
 
     def local_addresses(self) -> list[str]:
-        """Return the address at which the socket listens, if it does."""
+        """Return the address at which the socket listens; an empty list if it connects."""
         return [str(self._listener.local_address())] if self._listens else []
 
     def close_listener(self) -> None:

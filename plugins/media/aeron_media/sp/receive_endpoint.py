@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aeron_media.sp.parameters import PairParameters
     from aeron_media.sp.socket_lease import SocketLease
 
-_PACKET_LENGTH = 1 << 17  # frames delivered to an image at once; at least the largest mtu
+_PACKET_LENGTH = 1 << 17  # bytes of frames inserted into an image at once; at least the largest mtu
 
 
 class PairReceiveEndpoint(ReceiveChannelEndpoint):

@@ -146,7 +146,10 @@ class PairTransport(MediaTransport):
         """See `MediaTransport.check_shared`."""
         mine, theirs = _pair_channel(channel), _pair_channel(existing)
         if mine.canonical_form != theirs.canonical_form:
-            raise mine.uri.fault("tags", f"selects the endpoint of {str(theirs.uri)!r}, which has other keys")
+            raise mine.uri.fault(
+                "tags",
+                f"selects the endpoint of {str(theirs.uri)!r}, which has other keys: use the same keys or another tag",
+            )
         self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
         if mine.has_images:
             mine.keys.check_shared_images(mine.uri, theirs.keys)
@@ -191,7 +194,7 @@ def _check_images(channel: PairChannel, max_message_length: int) -> None:
         raise channel.uri.fault(
             "term-length",
             f"has space for messages of {longest} bytes, but max-message is {max_message_length} "
-            "for the channels that share this socket already",
+            "bytes for the channels that share this socket already: increase term-length",
         )
 
 

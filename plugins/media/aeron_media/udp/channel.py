@@ -61,7 +61,7 @@ class _Names:
 
 
 def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
-    """Return the addresses of `uri`, in any mode; raise ChannelUriError."""
+    """Return the addresses of `uri`, in any mode; raises ChannelUriError for a wrong key, name, port or group."""
     params = EndpointParameters.parse(uri)
     # The resolver gets the text unchanged: a name without a port may stand for both host and port.
     names = _Names(
@@ -75,7 +75,10 @@ def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -
 
 
 def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAddress:
-    """Return the group to which receivers of `group` send: the next address."""
+    """Return the group to which receivers of `group` send: the next address.
+
+    Raises ChannelUriError if the number of `group` is even.
+    """
     number = int.from_bytes(group.packed, "big")
     if number & 1 == 0:
         raise uri.error("Multicast data address must be odd", "the next address is for frames of receivers")

@@ -35,7 +35,10 @@ def is_multicast(address: SocketAddress) -> bool:
 
 
 def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> SocketAddress:
-    """Return the local address for `interface=` of `uri`, the wildcard without that key."""
+    """Return the local address for `interface=` of `uri`, the wildcard without that key.
+
+    Raises ChannelUriError if no interface of this machine matches.
+    """
     spec = uri.get_interface("interface", None)
     if spec is None:
         return wildcard(family)
@@ -49,7 +52,10 @@ def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> So
 def find_interface(
     uri: ChannelUri, family: int, resolve: Resolve, interfaces: Iterable[Interface]
 ) -> SocketAddress:
-    """Return the address of the best match for `interface=` among those of `interfaces` that are up."""
+    """Return the address of the best match for `interface=` among those of `interfaces` that are up.
+
+    Raises ChannelUriError if none matches.
+    """
     spec = uri.get_interface("interface", InterfaceSpec(host=wildcard(family).host, prefix_length=0))
     usable = [interface for interface in interfaces if interface.is_up]
     if spec.is_named:

@@ -43,15 +43,15 @@ class UdpParameters(BaseModel):
     media_rcv_timestamp_offset: str | None = Field(
         None,
         alias="media-rcv-ts-offset",
-        description="Offset of the receive timestamp of the kernel, or reserved.",
+        description="Where to write the kernel's receive timestamp: an offset in the payload in bytes, or reserved.",
     )
     channel_rcv_timestamp_offset: str | None = Field(
         None,
         alias="channel-rcv-ts-offset",
-        description="Offset of the receive timestamp of the driver, or reserved.",
+        description="Where to write the driver's receive timestamp: an offset in the payload in bytes, or reserved.",
     )
     channel_snd_timestamp_offset: str | None = Field(
         None,
         alias="channel-snd-ts-offset",
-        description="Offset of the send timestamp of the driver, or reserved.",
+        description="Where to write the driver's send timestamp: an offset in the payload in bytes, or reserved.",
     )

@@ -103,7 +103,10 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
             return False
         local = self._channel.local_address()
         if address.family != local.family:
-            raise OSError(errno.EAFNOSUPPORT, f"cannot answer at {address} from a socket bound to {local}")
+            raise OSError(
+                errno.EAFNOSUPPORT,
+                f"cannot answer at {address} from a socket bound to {local}: both must be IPv4, or both IPv6",
+            )
         self._new_control.assign(address)
         # Release: a receiver that sees the flag also sees the complete address.
         self._has_new_control.set_release(1)

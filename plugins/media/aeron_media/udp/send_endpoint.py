@@ -109,7 +109,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if address.family != family:
             raise OSError(
                 errno.EAFNOSUPPORT,
-                f"cannot send to {address} from a socket bound to {self._channel.local_address()}",
+                f"cannot send to {address} from a socket bound to {self._channel.local_address()}: "
+                "both must be IPv4, or both IPv6",
             )
         return self._is_multi_destination and self._destinations.order_change(registration_id, address)
 
@@ -123,7 +124,9 @@ class UdpSendEndpoint(SendChannelEndpoint):
             return False
         if address.family != self._remote.family:
             raise OSError(
-                errno.EAFNOSUPPORT, f"cannot send to {address} from a socket that sends to {self._remote}"
+                errno.EAFNOSUPPORT,
+                f"cannot send to {address} from a socket that sends to {self._remote}: "
+                "both must be IPv4, or both IPv6",
             )
         self._channel.connect(address)
         self._new_remote.assign(address)

@@ -32,7 +32,7 @@ _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
 
 def open_datagrams(options: DatagramOptions) -> UdpSocket:
-    """Return a socket that is bound, and connected if requested; raise OSError that names the address."""
+    """Return a socket that is bound, and connected if requested; raises OSError with the address or the option."""
     sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)

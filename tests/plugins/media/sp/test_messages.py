@@ -139,7 +139,7 @@ def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_allocat
     pair.send_from(peer, struct.pack(">Q", min(length + 4, (1 << 64) - 1)))
     assert is_gone(peer)
     assert pair.counted("rejects-length") == 1
-    assert any("at most 1024; max-message= sets it" in error for error in pair.errors())
+    assert any("at most 1024 bytes; max-message= sets it" in error for error in pair.errors())
 
 
 def test_a_message_of_the_maximum_length_is_delivered(pairing):

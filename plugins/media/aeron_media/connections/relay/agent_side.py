@@ -35,7 +35,7 @@ class AgentSide:
         if self.socket is not None:
             self.socket.send(b"\0")
         else:
-            # Only now: an agent gets no connection whose handshake may still fail.
+            # The pair is created only now: an agent gets no connection whose handshake may still fail.
             self.socket, self.other_end = socket.socketpair()
             self.socket.setblocking(False)
 
@@ -60,7 +60,7 @@ class AgentSide:
         return True
 
     def receive(self, length: int) -> bytes | None:
-        """Return up to `length` bytes, none at the end; None if nothing has arrived."""
+        """Return up to `length` bytes, b"" at the end; None if nothing has arrived."""
         assert self.socket is not None
         try:
             return self.socket.recv(length)

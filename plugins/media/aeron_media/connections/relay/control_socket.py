@@ -37,11 +37,14 @@ class ControlSocket:
         return select.EPOLLIN | (select.EPOLLOUT if self.unannounced else 0)
 
     def take_request(self) -> tuple[int, SocketAddress, int] | None:
-        """Return descriptor, peer and inode of the next request, None if there is none; raise OSError at the end."""
+        """Return descriptor, peer and inode of the next request; None if there is none.
+
+        The descriptor is -1 for an abort. Raises OSError, with EPIPE when the agents' end is closed.
+        """
         return take_over(self.socket.fileno())
 
     def find(self, inode: int) -> RelayedConnection | None:
-        """Return the connection whose agent's end has an inode."""
+        """Return the connection whose agent's end has an inode; None if it is unknown."""
         return self._by_agent.get(inode)
 
     def add(self, connection: RelayedConnection, inode: int) -> None:

@@ -161,7 +161,7 @@ class RelayedConnection:
         """React to the deadline having passed."""
         if self.phase is Phase.RELAYING:
             length, limit = self._session.held_length, self._params.message_limit_s
-            text = f"incomplete message: no more bytes within {limit:g} s after the first {length}"
+            text = f"incomplete message: no more bytes within {limit:g} s after the first {length} bytes"
             self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
             return
         if self.phase is Phase.HANDSHAKE:

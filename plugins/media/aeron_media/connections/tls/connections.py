@@ -11,7 +11,7 @@ from aeron_media.connections.relay.relay_network import RelayNetwork
 if TYPE_CHECKING:
     from aeron_media.connections.tls.contexts import TlsContexts
 
-#: For TCP and TLS to connect. Source: section TLS of the requirements of Lumberjack.
+#: Time for TCP and TLS to connect. Source: section TLS of the requirements of Lumberjack.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
 

@@ -36,7 +36,7 @@ class TlsContexts:
     """Creates the sessions of one channel. `server_name`: host name or address that the server must prove."""
 
     def __init__(self, params: TlsParameters, *, server_side: bool, server_name: str | None = None) -> None:
-        """Read the files; raise TlsFileError that names the key."""
+        """Read the files; raises TlsFileError with the key of a file that is missing or invalid."""
         self._params = params
         self._server_side = server_side
         self._server_name = server_name

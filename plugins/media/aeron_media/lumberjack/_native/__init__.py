@@ -1,1 +1,1 @@
-"""What the Lumberjack codec does with pointers and with libraries of C."""
+"""Compiled parts of the Lumberjack codec, which use pointers and C libraries, and its constants."""

@@ -13,7 +13,7 @@ cpdef enum:
     WINDOWS_PER_TURN = 1024
     OUTPUT_LENGTH = 768              # buffer of acknowledgements that wait for the socket
     LINGER_NS = 2000000000           # duration of PHASE_LINGERING
-    LINGER_LENGTH = 16777216
+    LINGER_LENGTH = 16777216         # maximum of bytes discarded in PHASE_LINGERING
     IMAGE_TIMEOUT_NS = 10000000000   # wait for the images of a connection
     QUIET_NS = 250000000             # silence after which part of a version 1 window is acknowledged
 

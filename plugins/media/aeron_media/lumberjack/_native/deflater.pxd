@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 
-# What `deflate` returns.
+# Results of `deflate`.
 cpdef enum:
     DEFLATE_DONE = 1         # all input is consumed; with `is_last` the stream is complete
     DEFLATE_NO_MEMORY = 0      # the queue cannot grow: the budget is exhausted

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 
-# What `inflate` returns.
+# Results of `inflate`.
 cpdef enum:
     INFLATE_MORE = 0         # needs more input or more output space
     INFLATE_FINISHED = 1     # end of the stream, with a correct checksum

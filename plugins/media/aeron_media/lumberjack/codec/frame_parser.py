@@ -71,8 +71,8 @@ class FrameParser:
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
         """Parse `length` bytes at `offset`; return how many were parsed.
 
-        Present the others again with more bytes after them, at least `wanted` in total. If `is_blocked`, no more
-        bytes are needed: call again, even without new bytes, once the sink has space.
+        The next call must begin with the bytes that were not parsed; it needs at least `wanted` bytes to make progress.
+        If `is_blocked` is set, the sink has no space: then the next call needs no new bytes.
         """
         buffer.check(offset, length)
         self.is_blocked = False

@@ -215,8 +215,8 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Two entries, because this W can end its predecessor. Windows without events need a limit of their own: they
-        # take no space in an image.
+        # Two entries must be free, because this W can also end its predecessor. Windows without events need a limit of
+        # their own: they take no space in an image.
         if self._acks.size + 2 > bounds.MAX_QUEUED_ACKS or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             return 0
         self._windows_in_turn += 1

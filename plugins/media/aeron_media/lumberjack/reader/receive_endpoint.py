@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader.reader_params import ReaderParams
 
-_PACKET_LENGTH = 1 << 17  # of frames inserted into an image at once; at least the largest mtu
+_PACKET_LENGTH = 1 << 17  # bytes of frames inserted into an image at once; at least the largest mtu
 
 
 def _is_over_limit(reason: int) -> bool:
@@ -68,7 +68,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         tls: TlsConnections | None = None,
     ) -> None:
         if params.dispatcher is None:
-            raise TypeError("a receive endpoint needs a dispatcher")
+            raise TypeError("dispatcher=None: a receive endpoint needs a dispatcher")
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._listener = listener
@@ -149,7 +149,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`; writers resend unacknowledged events to the next reader they find."""
-        # Before the listener, which aborts connections with TLS.
+        # Close these first: closing the listener would abort those with TLS.
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
         self._listener.close()

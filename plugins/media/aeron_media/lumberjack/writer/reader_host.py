@@ -42,13 +42,13 @@ class ReaderHost:
     def change(self, address: SocketAddress) -> bool:
         """Set the address of the next connection; return whether it changed. Runs on the conductor.
 
-        Dropped while a previous address is pending: the next lost connection requests it again.
+        The address is dropped while a previous one is pending: the next lost connection requests it again.
         """
         if address == self._known or self._has_found.get_acquire() != 0:
             return False
         self._known.assign(address)
         self._found.assign(address)
-        # Release: a reader that sees the flag sees the complete address.
+        # Release: the sender, if it sees the flag, also sees the complete address.
         self._has_found.set_release(1)
         return True
 

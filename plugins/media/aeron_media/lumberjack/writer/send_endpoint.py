@@ -37,7 +37,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         new_connections: Sequence[Callable[[], ByteConnection]],
         tls: Sequence[TlsConnections] = (),
     ) -> None:
-        """Send to `hosts`; `new_connections`, and `tls` if connections are encrypted, have one item for each."""
+        """Set the readers: `new_connections`, and `tls` if connections are encrypted, have one item for each host."""
         self._writer = writer
         self._hosts = hosts
         self._new_connections = new_connections

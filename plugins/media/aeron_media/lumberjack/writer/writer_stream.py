@@ -67,7 +67,7 @@ class WriterStream:
         self._now_ns = 0
 
     def has_peer(self) -> bool:
-        """Return whether a reader is connected, or was within PEER_GRACE_NS."""
+        """Return whether a reader is connected, or was within the last 5 s (PEER_GRACE_NS)."""
         return self._has_been_up and self._now_ns - self._up_ns < bounds.PEER_GRACE_NS
 
     def advance(self, log: LogBuffer, position: int, now_ns: int) -> int:

@@ -31,7 +31,7 @@ cdef class Draft:
         self._queue = queue
 
     cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil:
-        # Add the payloads of frames from `offset` on, after all bytes in the queue. At most MAX_BODIES.
+        # Add the payloads of frames from `offset` on, after all bytes in the queue. Requires `takes_bodies`.
         self._runs[self._count] = self._queue.size - self._run_length
         self._offsets[self._count] = offset
         self._lefts[self._count] = length

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aeron_media.connections.tls.contexts import TlsContexts
     from aeron_media.sp.websocket.params import WsParams
 
-#: For TCP, TLS and WebSocket to connect. Source: nng, which uses it for every transport of SP.
+#: Time for TCP, TLS and WebSocket to connect. Source: nng, which uses it for every transport of SP.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 #: Maximum wait for the next bytes of an incomplete message. Invented: the default of message-timeout=.
 MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
@@ -28,7 +28,7 @@ MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 class WsConnections(RelayNetwork):
     """Listens and connects; over TLS if `contexts` are given, which are either for listening or for connecting.
 
-    Raise ConfigurationError if wsproto is not installed, which comes with an extra.
+    Raises ConfigurationError if wsproto is not installed; the extra aeron-core[websocket] contains it.
     """
 
     def __init__(

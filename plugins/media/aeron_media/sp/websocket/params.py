@@ -33,6 +33,9 @@ class WsParams:
                 f"subprotocol {self.subprotocol!r}: must be one of {', '.join(PROTOCOLS)}"
             )
         if not re.fullmatch(r"/[!-\"$->@-~]*", self.path):
-            raise ConfigurationError(f"path={self.path}: must begin with / and contain no spaces, # or ?")
+            raise ConfigurationError(
+                f"path={self.path}: must begin with / and contain no spaces, # or ?, and only "
+                "printable ASCII characters"
+            )
         if not re.fullmatch(r"[!-~]{1,255}", self.host):
             raise ConfigurationError(f"host {self.host!r}: must be a host name or address with a port")

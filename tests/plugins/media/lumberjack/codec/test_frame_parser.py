@@ -197,10 +197,10 @@ FAULTS = [
     (plain_codec.ack(1), {}, faults.WRONG_TYPE, "frame type 0x41: "),
     (json_event(1, b""), {}, faults.EMPTY_EVENT, "J frame of length 0: "),
     (json_event(1, bytes(101))[:10], {"max_event_length": 100},
-     faults.EVENT_TOO_LONG, "event of 101 bytes: at most 100; max-event="),
+     faults.EVENT_TOO_LONG, "event of 101 bytes: at most 100 bytes; max-event="),
     (b"2J\0\0\0\1\xff\xff\xff\xf0", {}, faults.EVENT_TOO_LONG, "event of 4294967280 bytes: "),
     (json_event(1, bytes(101))[:10], {"max_frame_length": 100},
-     faults.FRAME_TOO_LONG, "frame of 111 bytes or more: at most 100; max-frame="),
+     faults.FRAME_TOO_LONG, "frame of 111 bytes or more: at most 100 bytes; max-frame="),
     (data_event(1, [(b"a", bytes(101))])[:19], {"max_frame_length": 100},
      faults.FRAME_TOO_LONG, "frame of 120 bytes or more: "),
     (b"1D\0\0\0\1\xff\xff\xff\xff", {"max_pairs": 2**32 - 1},
@@ -211,7 +211,7 @@ FAULTS = [
     (data_event(1, [(b"", b"")] * 3)[:10], {"max_pairs": 2},
      faults.TOO_MANY_PAIRS, "D frame of 3 pairs: at most 2; max-pairs="),
     (b"2C\xff\xff\xff\xf0", {},
-     faults.COMPRESSED_TOO_LONG, "C frame of 4294967280 bytes: at most 16777216; max-compressed="),
+     faults.COMPRESSED_TOO_LONG, "C frame of 4294967280 bytes: at most 16777216 bytes; max-compressed="),
     (compressed(compressed(J1)), {},
      faults.NESTED_TOO_DEEP, "C frame within C frames, 2 deep: at most 1; max-nesting="),
     (compressed(J1), {"max_nesting": 0},
@@ -231,7 +231,7 @@ FAULTS = [
      faults.CUT_FRAME, "C frame that ends within another frame"),
     (compressed(b"3"), {}, faults.WRONG_VERSION, "version 0x33: "),
     (compressed(json_event(1, bytes(1001))), {"max_inflated_length": 1000},
-     faults.INFLATED_TOO_LONG, "C frame inflates to 1001 bytes or more: at most 1000; max-inflated="),
+     faults.INFLATED_TOO_LONG, "C frame inflates to 1001 bytes or more: at most 1000 bytes; max-inflated="),
 ]  # fmt: skip
 
 

@@ -223,7 +223,7 @@ def test_an_event_that_is_too_long_is_refused_without_changing_the_window(level,
 
     for refused in (add(encoder, long_event), add_pieces(encoder, [long_event])):
         assert refused == encoder.fault == faults.EVENT_TOO_LONG
-        assert "at most 100; max-event=" in fault_text(
+        assert "at most 100 bytes; max-event=" in fault_text(
             encoder.fault, encoder.fault_value, encoder.fault_limit
         )
     add(encoder, b"{}")

@@ -370,7 +370,7 @@ def test_a_peer_that_stalls_within_a_message_is_parted_with(any_endpoints):
     assert receive(taken, 8) == GREETING
     assert failure(taken.receive) == errno.ECONNRESET
     given = fault(network).reason
-    assert given == "incomplete message: no more bytes within 0.05 s after the first 65536"
+    assert given == "incomplete message: no more bytes within 0.05 s after the first 65536 bytes"
 
 
 def test_a_peer_that_leaves_in_the_handshake_is_named(endpoints):
