@@ -419,6 +419,6 @@ def test_a_tag_cannot_share_an_endpoint_with_other_parameters(tmp_path):
     with Reading(tmp_path, stream_ids=()) as reading:
         channel = "aeron:lumberjack?endpoint=127.0.0.1:5050|tags=3"
         reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=7", 1))
-        with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of .*window=7"):
+        with pytest.raises(RegistrationError, match=r"tags=3 in .*: selects the endpoint of .*window=7"):
             reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=8", 1))
         assert reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=7", 1))
