@@ -10,7 +10,7 @@ from aeron_core._native.buffer import AtomicBuffer
 
 _ID = 0
 _LIMIT = 8  # position up to which the receiver allows sending
-_TIME = 16  # of its last status message, ns
+_TIME = 16  # when its last status message arrived, ns
 _ENDED = 24  # 1 once the receiver ended or rejected the stream
 _RECORD_LENGTH = 32
 _FIRST_CAPACITY = 8

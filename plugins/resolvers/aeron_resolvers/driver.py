@@ -32,7 +32,7 @@ CACHE_ENTRIES_TYPE_ID: Final = 16
 BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
 
 _MS: Final = 1_000_000
-_DUTY_CYCLE_NS: Final = 10 * _MS  # as the reference
+_DUTY_CYCLE_NS: Final = 10 * _MS  # the interval of the reference
 # Invented; the reference receives one packet per cycle, too few for a hundred neighbours.
 _PACKETS_PER_CYCLE: Final = 64
 _FAULT_INTERVAL_NS: Final = 1000 * _MS  # the interval at which the conductor reports faults of streams
@@ -202,7 +202,7 @@ class DriverNameResolver:
             try:
                 self._found(one, GossipPeer.of(SocketAddress.of(*parse_address(one.text))))
             except (ConfigurationError, OSError):
-                # Not a literal address. As in the reference, the driver starts meanwhile, and tries the others.
+                # The text is not a literal address. As in the reference, the driver does not wait for the lookup.
                 one.is_being_looked_up = True
                 self._context.start_lookup(partial(self._look_up, one))
 

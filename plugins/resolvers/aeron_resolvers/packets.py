@@ -12,7 +12,7 @@ from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatc
 #: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
-_MAX_PACKET_LENGTH: Final = 65507  # of UDP over IPv4
+_MAX_PACKET_LENGTH: Final = 65507  # maximum payload of UDP over IPv4
 _SLOTS: Final = 4
 
 

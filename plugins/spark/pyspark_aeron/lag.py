@@ -82,7 +82,7 @@ class Lags:
 
     def _archive(self, uuid: str) -> Archive | None:
         if uuid not in self._archives:
-            # Not cached when missing: a live source creates its archive after the first call.
+            # A missing archive is looked up again: a live source creates its archive after the first call.
             for place in self._places:
                 try:
                     archive = Archive.open(place)

@@ -53,7 +53,7 @@ class FeedStreams:
         self.had_stream = False
         self._setup.initial_term_id = initial_term_id
         self._setup.session_id = session_id
-        # In the past: the first SETUP is due at once.
+        # This time is in the past, so that the first SETUP is due at once.
         self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
         self._refresh_ns = now_ns
         return 0
@@ -72,7 +72,7 @@ class FeedStreams:
                 self.ids.put_i32(self.count * 4, stream_id)
                 self._limits.put_i64(self.count * 8, wire.NO_POSITION)
                 self.count += 1
-                # Its SETUP is due. No stream receives data until the new one has joined at the same position.
+                # The SETUP of the new stream is due. No stream receives data until it has joined at the same position.
                 self.limit = wire.NO_POSITION
                 self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
                 self._join_deadline_ns = now_ns + limits.JOIN_TIMEOUT_NS
@@ -106,7 +106,7 @@ class FeedStreams:
         )
         self._setup.term_offset = positions.compute_term_offset(position, self._bits)
         for index in range(self.count):
-            # Only for streams without an image; the others would ignore it.
+            # A stream that has an image would ignore the SETUP.
             if self._limits.get_i64(index * 8) == wire.NO_POSITION:
                 self._setup.stream_id = self.ids.get_i32(index * 4)
                 self._dispatcher.on_setup(self._endpoint, self._setup, self._source, now_ns)
@@ -143,7 +143,7 @@ class FeedStreams:
                 lowest = min(lowest, consumed)
                 index += 1
             elif self._limits.get_i64(index * 8) == wire.NO_POSITION:
-                # Its image does not exist yet: it will join at the current position.
+                # The image of this stream does not exist yet: it will join at the current position.
                 index += 1
             else:
                 self.remove(index)

@@ -244,7 +244,7 @@ class ImageFeed:
             if used == length:
                 index += 1
             else:
-                # Its image is gone; a later subscriber gets a new one.
+                # The image of this stream is gone; a later subscriber gets a new one.
                 self._streams.remove(index)
         self._packet_position = self.position
         if self._streams.count == 0:

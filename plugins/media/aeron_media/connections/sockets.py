@@ -45,7 +45,7 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
     sock = socket.socket(peer.family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
-        # Before the connection is made: its handshake fixes the scale of the TCP window.
+        # Set the lengths before connecting: the TCP handshake fixes the scale of the window.
         if sndbuf_length:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf_length)
         if rcvbuf_length:

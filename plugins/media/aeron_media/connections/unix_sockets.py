@@ -74,7 +74,7 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
         sock.setblocking(False)
         _bind(sock, address)
         if permissions is not None and not address.packed.startswith(b"\0"):
-            # Before `listen`, so that no peer can connect with other permissions.
+            # Set before `listen`, so that no peer can connect with other permissions.
             os.chmod(address.packed, permissions)
         sock.listen(BACKLOG)
     except OSError as error:

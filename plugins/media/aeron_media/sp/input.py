@@ -174,7 +174,7 @@ class Input:
     def is_overdue(self, now_ns: int) -> bool:
         """Return whether the rest of an incomplete message is overdue."""
         if self.queue.size == 0 or self.is_blocked or self._starved_ns:
-            # No incomplete message, or the peer is held back by this end.
+            # There is no incomplete message, or this end holds back the peer.
             self._last_received_ns = now_ns
         return now_ns - self._last_received_ns > self._message_timeout_ns
 

@@ -108,7 +108,7 @@ class MessageRouter:
             self._sessions.remove(peer.session_id)
             peer.is_among_peers = False
             unsent = peer.output.end()
-            # After removal from the list: another connection may reuse the descriptor at once.
+            # Close only after the removal above: another connection may reuse the descriptor at once.
             peer.connection.close(False)
             self._count_peers()
             peer.counter.leave()

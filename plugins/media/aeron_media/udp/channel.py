@@ -90,7 +90,7 @@ def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAd
 
 def _check_ports(uri: ChannelUri, params: EndpointParameters, names: _Names, *, is_publication: bool) -> None:
     if uri.is_spy:
-        # A spy opens no socket; the publication that it observes is checked itself.
+        # A spy opens no socket, and the publication that it observes is checked separately.
         return
     is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
     if is_publication:

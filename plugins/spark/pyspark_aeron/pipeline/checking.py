@@ -119,7 +119,7 @@ def _problems_of_source(source: Source, parts: _Parts) -> Iterator[str]:
         try:
             parsed = SourceOptions.parse(options)
             if parsed.live:
-                # Its archive is created when the query starts.
+                # The archive of a live source is created when the query starts.
                 ChannelUri.parse(parsed.channel or "")
             else:
                 Selection(parsed).recordings()

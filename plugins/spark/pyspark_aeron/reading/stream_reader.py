@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pyspark_aeron.reading.live_spool import LiveSpool
 
 
-# Pause while there is less than `minBytesPerTrigger`. An invented number: the same as for an idle archive.
+# Pause while there is less than `minBytesPerTrigger`. An invented number: the longest pause between two polls of an
+# archive.
 _LONGEST_PAUSE_S: Final = 0.04
 
 

@@ -296,7 +296,7 @@ class RelayThread:
         self._watches.set(self._control.socket, None)
         if self._listener is not None:
             self._watches.set(self._listener.socket, None)
-        # No agent has exchanged data over these yet.
+        # No agent has exchanged data over these connections yet: nothing is lost.
         for connection in [*self._in_handshake, *self._control.unannounced]:
             self._drop(connection)
 

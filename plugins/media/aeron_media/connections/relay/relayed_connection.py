@@ -136,7 +136,7 @@ class RelayedConnection:
         except SessionError as error:
             self._refuse(error, now)
         except OSError as error:
-            # Not a fault: health checks, for example, connect and leave.
+            # A lost connection is not a fault: health checks, for example, connect and disconnect.
             self._fail(error.errno or errno.EIO)
         except Exception as error:  # must not end the other connections
             self._faults.keep(f"internal error: {error!r}", self.peer)
@@ -230,7 +230,7 @@ class RelayedConnection:
 
     def _update_message_deadline(self, now: float) -> None:
         if self._session.held_length == 0 or self.agent.unsent:
-            # No incomplete message, or the peer is held back by this end.
+            # There is no incomplete message, or this end holds back the peer.
             self.deadline = None
         elif self._has_progress or self.deadline is None:
             self.deadline = now + self._params.message_limit_s
@@ -316,8 +316,8 @@ class RelayedConnection:
             if self.phase is Phase.HANDSHAKE:
                 self.agent.report(errno.EPROTO)
             self.agent.shut_down(socket.SHUT_RDWR)
-        # Not closed yet: with unread bytes the kernel would send a reset, and the peer might lose the
-        # alert.
+        # The socket stays open for now: if it were closed with unread bytes, the kernel would send a reset, and the
+        # peer might lose the alert.
         self.phase = Phase.WAITING
         self.deadline = now + CLOSING_LIMIT_S
         try:

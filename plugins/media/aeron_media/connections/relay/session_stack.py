@@ -68,8 +68,7 @@ class SessionStack(Session):
 
     def take_outgoing(self) -> bytes:
         """See `Session.take_outgoing`."""
-        # After a failure only the alert of the lower session may leave: plain bytes can no longer be
-        # protected.
+        # After a failure of the lower session only its alert is sent: plain bytes can no longer be protected.
         if self._is_lower_ready and not self._has_lower_failed and (data := self._upper.take_outgoing()):
             self._lower.write(data)
         return self._lower.take_outgoing()

@@ -11,7 +11,7 @@ from aeron_media.connections.relay.relay_network import RelayNetwork
 if TYPE_CHECKING:
     from aeron_media.connections.tls.contexts import TlsContexts
 
-#: Time for TCP and TLS to connect. Source: section TLS of the requirements of Lumberjack.
+#: Time for TCP and TLS to connect, unless a key of the URI sets it. Invented: the same as nng's for SP.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
 
@@ -19,7 +19,7 @@ class TlsConnections(RelayNetwork):
     """Listens or connects, depending on what `contexts` were created for."""
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
-        # A local name too: the parameters must not refer to this object, see `RelayNetwork`.
+        # `faults` is a local name, too: the parameters must not refer to this object, see `RelayNetwork`.
         self._faults = faults = RelayFaults()
         params = RelayParams(
             "tls",

@@ -40,9 +40,9 @@ class TlsContexts:
         self._params = params
         self._server_side = server_side
         self._server_name = server_name
-        # The conductor's helper thread creates it, relay threads use it.
+        # The conductor's helper thread creates these contexts, relay threads use them.
         self._lock = threading.Lock()
-        # Before the files: if they change while they are read, the next session reads them again.
+        # Taken before the files are read: if they change meanwhile, the next session reads them again.
         self._fingerprint = self._read_fingerprint()
         self._context = self._load()
 
@@ -77,12 +77,12 @@ class TlsContexts:
             # Connections are long-lived, so tickets save nothing. A peer that only sends would close with unread
             # tickets, which resets the connection.
             context.num_tickets = 0
-            # As Logstash does: require a certificate if authorities are configured.
+            # A certificate is required if authorities are configured, as by Logstash.
             default = ClientAuth.REQUIRED if params.ca else ClientAuth.NONE
             context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
         else:
             verify = params.verify or Verify.FULL
-            # In this order: `ssl` refuses CERT_NONE while host names are checked.
+            # The order matters: `ssl` refuses CERT_NONE while host names are checked.
             context.check_hostname = verify is Verify.FULL
             context.verify_mode = ssl.CERT_NONE if verify is Verify.NONE else ssl.CERT_REQUIRED
         self._load_authorities(context)

@@ -314,7 +314,7 @@ class ReaderConnection(EventSink):
         return self._ack_partial and consumed >= self._last_event_position
 
     def _is_keep_alive_due(self, now_ns: int) -> bool:
-        # Only while the writer waits for this side: a writer that is slow itself must not be kept alive.
+        # Keep-alives are due only while the writer waits for this side: they must not keep a slow writer connected.
         return (
             (self._acks.size > 0 or self._parser.is_blocked)
             and (self._version == wire.VERSION_2 or self._keeps_v1_alive)

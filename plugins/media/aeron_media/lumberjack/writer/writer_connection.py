@@ -193,7 +193,7 @@ class WriterConnection:
             and self._encoder.ready == 0
             and now_ns - self._last_activity_ns > bounds.IDLE_MEMORY_NS
         ):
-            # Other streams share the memory.
+            # Other streams share the memory budget, so this stream frees what it does not use.
             self._windows.release_memory()
         if self._is_old(now_ns):
             # Nothing is unacknowledged: the next connection continues where this one ends.

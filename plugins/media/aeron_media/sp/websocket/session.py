@@ -52,7 +52,7 @@ class WsSession(Session):
         self._now = now
         self._handshake_time = 0.0
         self._connection: Connection | None = None
-        # Received during the handshake.
+        # Bytes received during the handshake.
         self._fed = b""
         self._wire_has_ended = False
         self._is_over = False
