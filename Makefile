@@ -44,7 +44,8 @@ $(VENV)/.installed: pyproject.toml setup.py
 	@command -v gcc >/dev/null || { echo "error: found no gcc: on Debian, apt-get install gcc libc6-dev" >&2; exit 1; }
 	@test -x $(PYTHON) || { found="$$(tools/find-python)"; echo "making $(VENV) with $$found"; "$$found" -m venv $(VENV); }
 	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
-	@AERON_CORE_COMPILED_ELSEWHERE=1 $(BIN)/pip install --quiet --editable . --group build 2>&1 \
+	@$(BIN)/pip install --quiet --group build
+	@AERON_CORE_COMPILED_ELSEWHERE=1 $(BIN)/pip install --quiet --no-build-isolation --editable . 2>&1 \
 		| sed '/BuildBackendWarning/,/WheelFile/d'
 	@touch $@
 
