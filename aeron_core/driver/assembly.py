@@ -211,7 +211,7 @@ class Assembly:
 
     def close(self) -> None:
         """Delete the logs, close the sockets and free what the agents shared; call after all agents stopped."""
-        # The heartbeat first: clients detect the end while the rest is still being closed.
+        # The heartbeat is cleared first: clients detect the end while the rest is still being closed.
         self.conductor.on_close()
         self.context.logs.delete_all()
         self._resolution.close()
@@ -222,7 +222,7 @@ class Assembly:
         for endpoint in self.conductor.registrars.endpoints():
             endpoint.close_sockets()
         self.context.events.close()
-        # Last, because the steps above use the tables that this clears.
+        # This comes last, because the steps above use the tables that it clears.
         self.conductor.dispose()
 
     def on_error(self, error: BaseException) -> None:
@@ -232,7 +232,7 @@ class Assembly:
 
 def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> EventLog:
     wanted, faults = choose_events(settings.event_log, settings.event_log_disable)
-    # A misspelt event is not worth a driver that does not start.
+    # A misspelt event causes a warning only: it must not prevent the start of the driver.
     for fault in faults:
         warnings.warn(f"event log: {fault}", stacklevel=2)
     return EventLog(

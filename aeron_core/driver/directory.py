@@ -123,7 +123,7 @@ def has_exited(pid: int) -> bool:
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
-        # The process exists, but belongs to another user.
+        # The process belongs to another user, or the id is too large for a process id.
         return False
     return False
 
@@ -150,7 +150,7 @@ def _save_errors(path: Path) -> None:
 
 
 def _print(line: str) -> None:
-    # In the form of aeronmd, for programs that parse it. A closed stderr, or its full disk, must not prevent the start.
+    # The lines are those of aeronmd, which programs parse. A closed stderr, or a full disk, must not prevent the start.
     if sys.stderr is not None:
         with suppress(OSError):
             print(line, file=sys.stderr)

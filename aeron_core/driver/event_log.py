@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from aeron_core.protocol.message import ControlMessage
 
 _NS: Final = 1_000_000_000
-#: Lines that wait to be written; further ones are dropped and counted. Our choice: about 10 MB.
+#: Maximum number of lines that wait to be written; more are dropped and counted. Our choice: about 10 MB.
 MAX_WAITING: Final = 65536
-#: Most time that closing waits for the waiting lines to be written. Invented: 65536 lines take 0.3 s.
+#: Longest time that `close` waits for the waiting lines to be written. Invented: 65536 lines take 0.3 s.
 CLOSE_TIMEOUT_S: Final = 1.0
 
 _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
@@ -152,7 +152,7 @@ class EventLog:
     def close(self) -> None:
         """Write the waiting lines and stop the thread.
 
-        A reader of standard output that does not read would block this for ever: then the lines are lost.
+        If standard output is a pipe that is not read, the lines are lost after `CLOSE_TIMEOUT_S`.
         """
         # From now on events are dropped, so the queue stops growing.
         self.is_on = False
@@ -172,7 +172,7 @@ class EventLog:
 
 
 class _Output:
-    """Output of the log: standard output, or files, of which a new one begins when the last is long enough.
+    """Output of the log: standard output, or files; a new one begins when the last has `max_length` bytes.
 
     The first write error is reported once and ends the output; the driver continues without a log.
     """

@@ -7,7 +7,7 @@ from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBat
 
 @cython.final
 cdef class LoggedDatagrams(DatagramChannel):
-    cdef DatagramChannel _channel       # the channel behind it
+    cdef DatagramChannel _channel       # the channel that is wrapped
     # Python callables of the event log: a call needs the GIL, on the thread of the agent.
     cdef object _on_received
     cdef object _on_sent

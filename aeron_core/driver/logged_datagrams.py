@@ -47,7 +47,7 @@ class LoggedDatagrams(DatagramChannel):
         return self._channel.descriptor()
 
     def _take_error(self) -> int:
-        # The agent knows only this channel, so the error must be read and cleared here.
+        # The agent reads errors from this channel only, so the error is moved here from the wrapped one.
         self.error_code = self._channel.error_code
         self._channel.error_code = 0
         return 0

@@ -72,7 +72,7 @@ class MediaDriver:
         self._terminated = Flag()
         self._registry = registry or Registry.load()
         self.sections = PluginSections(self._registry, sections or {})
-        # Before the directory is touched: a misspelt name must not delete what a dead driver left there.
+        # Checked before the directory is touched: a misspelt name must not delete what a dead driver left there.
         check_strategies(self._registry, self._settings)
         resolver = resolver_of(self._registry, self._settings)
         self._invoker: AgentInvoker | None = None
@@ -164,7 +164,7 @@ class MediaDriver:
         """The settings of this driver."""
         from aeron_core.settings.models import DriverSettings  # noqa: PLC0415 - imports pydantic: drivers start without
 
-        # Kept, so that there is one object.
+        # The converted settings are kept, so that each access returns the same object.
         self._settings = DriverSettings.of(self._settings)
         return self._settings
 
@@ -181,7 +181,7 @@ class MediaDriver:
     def do_work(self) -> int:
         """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
 
-        For `invoker=True` only.
+        Raises ConfigurationError unless the driver was created with `invoker=True`.
         """
         if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(
@@ -192,7 +192,10 @@ class MediaDriver:
         return 0 if invoker is None else invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait for `terminate`, `close` or a permitted termination request of a client; return False on timeout."""
+        """Wait for `terminate`, `close` or a permitted termination request of a client.
+
+        Returns False after `timeout` seconds without any of them; None waits without limit.
+        """
         return self._terminated.wait(timeout)
 
     def terminate(self) -> None:
@@ -255,7 +258,9 @@ class MediaDriver:
         return self._registry.idle_strategy(name, params)
 
     def close(self) -> None:
-        """Stop the agents, close the sockets, free the shared memory; delete the directory if set.
+        """Stop the agents, close the sockets, free the shared memory.
+
+        Deletes the directory if `dir_delete_on_shutdown` is set.
 
         Waits at most one idle period of each agent. A `memoryview` of shared memory that a program kept stays valid.
         """

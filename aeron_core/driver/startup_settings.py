@@ -32,7 +32,7 @@ class PluginSections(Mapping[str, "SettingsModel"]):
     """The settings of all plugins by section; one that no source sets is loaded when it is first read."""
 
     def __init__(self, registry: Registry, given: GivenSections) -> None:
-        """Load the sections that are given or that the environment sets; warn of what the sources got wrong."""
+        """Load the sections that are given or that the environment sets; warn of mistakes in them."""
         self._registry = registry
         self._names = registry.section_names()
         self._loaded: dict[str, SettingsModel] = {}
@@ -74,7 +74,7 @@ class PluginSections(Mapping[str, "SettingsModel"]):
 
 
 def settings_of(settings: DriverFields | Mapping[str, Any] | None) -> DriverFields:
-    """Return settings as they are, or load them with `settings` as arguments; warn of what the sources got wrong."""
+    """Return settings as they are, or load them with `settings` as arguments; warn of mistakes in their sources."""
     if isinstance(settings, DriverFields):
         return settings
     loaded = load_driver_fields(arguments=settings or {})
@@ -102,7 +102,7 @@ def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
     if settings.resolver_fallback == _GOSSIP:
         raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another resolver, one without gossip")
     options = settings.resolver_fallback_init_args or ""
-    # First the fallback, because the resolver is created with it.
+    # The fallback is created first, because the resolver is created with it.
     fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
     params = replace(_resolver_params(settings), fallback=fallback)
     return registry.name_resolver(settings.name_resolver, params)

@@ -82,7 +82,10 @@ def test_a_flood_of_setups_creates_no_more_images_than_the_session_limit(start_p
 
     assert len(pair.receiver.find_counters("rcv-hwm")) == 4
     (record,) = pair.receiver.errors()
-    assert record.text == f"(11) exceeded session limit, stream-id=1001 from {STRANGER}"
+    assert record.text == (
+        f"(11) exceeded session limit, stream-id=1001 from {STRANGER}: at most 4 images of a stream id; raise "
+        f"stream_session_limit"
+    )
     assert stream.arrives_once_and_in_order()
 
 

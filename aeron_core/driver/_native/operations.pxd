@@ -35,12 +35,12 @@ cpdef enum:
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
-    ELICIT_SETUP                 # dispatcher, endpoint that knows the addresses of its senders; session id, stream id
+    ELICIT_SETUP                 # dispatcher, endpoint with the address of its senders; session id, stream id
     # Agents to the conductor
     RELEASED = 64                # target and subject, which the agent no longer uses; the operation
     LINKED                       # target and subject, which reads from now on; the operation; its join position
     CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
-    CREATE_IMAGE_REFUSED         # endpoint; session limit
+    CREATE_IMAGE_REFUSED         # endpoint; as CREATE_IMAGE, but the session limit is reached
     PUBLICATION_ERROR            # publication; see `PublicationEvents.error`
     RECEIVERS_REFUSED            # publication, which tracks no further receivers
     RESPONSE_SETUP               # publication; session id of the responses to it
@@ -70,7 +70,7 @@ cpdef enum:
     SESSION_REFUSED = 5
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
-    MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds what forged session ids can use of memory
+    MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds the memory that forged session ids use
     STALE_SESSIONS_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core
 
 # Receivers that a publication tracks.

@@ -37,10 +37,10 @@ class SubscriberPositions:
     def add(self, position: SubscriberPosition, join_position: int) -> int:
         """Add a borrowed entry that reads from `join_position` on; return `join_position`.
 
-        The agent chooses the position, because only the agent knows which part of the log is still there: until the
+        The agent chooses the position, because only the agent decides which part of the log is cleaned: until the
         entry is in the list, nothing prevents the log from being cleaned.
         """
-        # Before LINKED is sent: only then the client learns of the stream, and it begins to read at this value.
+        # Set before LINKED is sent: the client gets the stream only after that, and begins to read at this value.
         position.counter.set_release(join_position)
         self._positions.append(cython.cast(cython.pointer(PyObject), position))
         return join_position

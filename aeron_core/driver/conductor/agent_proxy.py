@@ -28,21 +28,24 @@ class AgentProxy:
         # The ring carries bare pointers, and the agent does not count references: an object that is
         # dropped here too early is freed under the agent.
         self._held: dict[int, object] = {}
-        # By operation and the ids of target and subject, which are unambiguous while the objects are
-        # held.
+        # Callbacks by operation and the ids of target and subject, which are unambiguous while the objects
+        # are held.
         self._on_release: dict[tuple[int, int, int], Released] = {}
         self._on_link: dict[tuple[int, int, int], Linked] = {}
 
     def send(
         self, operation: int, target: object, subject: object = None, numbers: tuple[int, ...] = ()
     ) -> None:
-        """Send a command; `target` and `subject` are kept alive until the agent confirms their removal."""
+        """Send a command about `subject`, such as a spy of the publication `target`, or about `target` alone.
+
+        Both are kept alive until the agent confirms their removal.
+        """
         for item in (target, subject):
             if item is not None:
-                # Also for a removal: both must live until its confirmation comes back with their
+                # A removal holds them too: both must live until its confirmation comes back with their
                 # addresses.
                 self._held[id(item)] = item
-        # Through the queue even if the ring has space: an ADD must not overtake an earlier REMOVE.
+        # Sent through the queue even if the ring has space: an ADD must not overtake an earlier REMOVE.
         self._waiting.append((operation, target, subject, numbers))
         self.flush()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
-#: Most events of one agent that are handled in one duty cycle.
+#: Maximum number of events of one agent that are handled in one duty cycle.
 EVENT_DRAIN_LIMIT: Final = 64
 
 #: The group tag of a response for a receiver without one.
@@ -72,7 +72,7 @@ class Conductor:
         """Run one duty cycle; return 0 if there was nothing to do."""
         now_ns = self._context.clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
-        # Events before commands: a release may free what the next command needs, such as a port.
+        # Events come before commands, because a release may free what the next command needs, such as a port.
         work = self._drain(self._context.from_sender, self._context.sender)
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
@@ -94,7 +94,7 @@ class Conductor:
             return 0
 
     def _drain(self, ring: CommandRing, proxy: AgentProxy) -> int:
-        # The ring may have space now for commands that are queued.
+        # The ring to the agent may have space now for commands that are queued in the proxy.
         work = proxy.flush()
         for _ in range(EVENT_DRAIN_LIMIT):
             if not ring.receive(self._event):
@@ -116,7 +116,8 @@ class Conductor:
             self._context.errors.record_variable(
                 Cause.PEER,
                 ErrorCode.GENERIC_ERROR,
-                f"exceeded session limit, stream-id={self._event.numbers[1]} from {self._event.source}",
+                f"exceeded session limit, stream-id={self._event.numbers[1]} from {self._event.source}: at most "
+                f"{self._context.settings.stream_session_limit} images of a stream id; raise stream_session_limit",
                 kind=f"exceeded session limit, stream-id={self._event.numbers[1]}",
             )
         elif code == operations.PUBLICATION_ERROR:
@@ -168,7 +169,7 @@ class Conductor:
         # Clients compare it with their own clock. When it is older than their driver timeout, they take
         # the driver for dead and stop.
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
-        # Clients first: the streams of one that has gone begin to drain in the same turn.
+        # Clients come first, so that the streams of a client that has timed out begin to drain in the same call.
         self._clients.on_timer()
         self._resources.on_timer(now_ns)
         self._unblock_commands(now_ns)

@@ -124,7 +124,7 @@ class StreamLifecycle(ABC):
     def _on_rejoined(self, subscription: SubscriptionEntry, position: SubscriberPosition, _: int) -> None:
         if subscription not in self._joining:
             return
-        # Only now: the client starts to read at the value of the counter, which the agent has just set.
+        # Announced only now: the client starts to read at the value of the counter, which the agent has just set.
         self._joining.remove(subscription)
         self.context.clients.send(
             responses.OnAvailableImage(
@@ -165,7 +165,7 @@ class StreamLifecycle(ABC):
         """Send an unavailable image to the client of each subscription that got an available image."""
         for subscription in self.links:
             self.notify_unavailable_to(subscription)
-        # Joining subscriptions were not announced, so they get neither of the two messages.
+        # Joining subscriptions got no available image, so they get no unavailable image either.
         self._joining = set()
 
     def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:
@@ -220,7 +220,7 @@ class StreamLifecycle(ABC):
     def _check_active(self, subscription: SubscriptionEntry, tether: Tether, limit: int, now_ns: int) -> None:
         position = self.links[subscription]
         if subscription in self._joining or position.counter.get_acquire() > limit:
-            # Fast enough, or without a position that could be judged yet: the timeout starts again.
+            # The subscriber is fast enough, or is joining and has no valid position yet: the timeout starts again.
             tether.since_ns = now_ns
         elif tether.has_lasted(self.untethered_timeouts.window_limit_timeout_ns, now_ns):
             self.notify_unavailable_to(subscription)

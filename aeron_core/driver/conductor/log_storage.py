@@ -67,7 +67,7 @@ class LogStorage:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
         while len(self._ended) >= MAX_ENDED:
             self._unlink(self._ended.popleft())
-        # The client gets a storage error in its response, and no stream is left half made.
+        # Checked first, so that the client gets a storage error in its response and no stream is left half made.
         self._check_space(path, length)
         buffer = (
             self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)
@@ -85,10 +85,12 @@ class LogStorage:
 
     def _create_shared_memory(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         try:
-            # Exclusive: an existing object belongs to another log, which must not be overwritten.
+            # Created exclusively: an existing object belongs to another log, which must not be overwritten.
             memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX)
         except posix_ipc.ExistentialError as error:
-            raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
+            raise StorageError(
+                errno.EEXIST, f"cannot create {path}: it exists already; delete it if no driver uses it"
+            ) from error
         try:
             return map_new_file(
                 memory.fd, path, params.log_length, sparse=params.sparse, populate=not params.sparse
@@ -113,8 +115,8 @@ class LogStorage:
             )
             raise StorageError(
                 errno.ENOSPC,
-                f"insufficient usable storage for new log of length={length} usable={free} in {path.parent}: use a "
-                f"shorter term-length, or another aeron.dir{hint}",
+                f"insufficient usable storage for new log of length={length} usable={free} (bytes) in {path.parent}: "
+                f"use a shorter term-length, or another aeron.dir{hint}",
             )
         threshold = self._settings.low_file_store_warning_threshold_length
         if free <= threshold:

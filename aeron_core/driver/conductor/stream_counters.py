@@ -1,4 +1,7 @@
-"""Allocation of the counters of streams, channel endpoints and clients. Used by the conductor only."""
+"""Allocation of the counters of streams, channel endpoints and clients. Used by the conductor only.
+
+Each function raises StorageError if no counter is free.
+"""
 
 from __future__ import annotations
 

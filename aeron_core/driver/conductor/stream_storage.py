@@ -49,7 +49,7 @@ class StreamStorage:
         self._by_type[type_id] = self._allocate(type_id, name, self.owner)
 
     def new_strategy_counter(self, type_id: int, name: str) -> AtomicCounter:
-        """Return a new counter for a strategy, owned by the driver. Raises StorageError."""
+        """Return a new counter for a flow or congestion control, owned by the driver. Raises StorageError."""
         return self._allocate(type_id, name, replace(self.owner, client_id=counter_types.DRIVER_OWNER_ID))
 
     def _allocate(self, type_id: int, name: str, owner: CounterOwner) -> AtomicCounter:
@@ -63,6 +63,6 @@ class StreamStorage:
         # counter of another stream.
         for counter in self._counters:
             self._context.counters.free(counter.id)
-        # The log goes last: clients that have mapped it may finish reading.
+        # Clients that have mapped the log may finish reading: to delete it only unlinks its file.
         self._counters.clear()
         self._context.logs.delete(self._stored)

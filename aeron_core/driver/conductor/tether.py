@@ -25,7 +25,7 @@ class TetherState(Enum):
 
 @dataclass
 class Tether:
-    """State of one untethered subscriber; while it is ACTIVE, `since_ns` is when it last was past the limit."""
+    """State of one untethered subscriber; `since_ns` is when it was entered, or in ACTIVE last was past the limit."""
 
     since_ns: int
     state: TetherState = TetherState.ACTIVE

@@ -22,8 +22,8 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef CommandRing _conductor             # events to the conductor, shared with the other dispatchers
     cdef Command _event                     # reused for each event
     cdef StatusMessage _elicitation         # status message that only requests a SETUP
-    cdef int32_t _session_limit             # images of one stream id
-    cdef SocketAddress _no_address          # of a setup request: the endpoint knows its senders
+    cdef int32_t _session_limit             # maximum number of images of one stream id
+    cdef SocketAddress _no_address          # of a setup request: the endpoint uses its control address
 
     cdef int32_t elicit_setup(
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id

@@ -121,7 +121,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def elicit_setup(self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int) -> int:
-        """Request a SETUP from the senders that an endpoint knows; session and stream 0 stand for any."""
+        """Request a SETUP at the control address of an endpoint; session and stream 0 stand for any."""
         return self._elicit_setup(endpoint, session_id, stream_id, self._no_address)
 
     def on_setup(
@@ -133,7 +133,7 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         image = cython.cast(StreamInterest, found)._images.get(setup.session_id)
         if image != cython.NULL:
-            # A repeated SETUP, but maybe on another path.
+            # The image exists: this SETUP is repeated, but may have arrived on another path.
             return cython.cast(PublicationImage, image).connections.track(endpoint, source, now_ns)
         state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
         # PENDING_SETUP waits for exactly this frame. The other states stand until they expire or the conductor ends

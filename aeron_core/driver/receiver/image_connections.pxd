@@ -21,7 +21,7 @@ cdef class ImageConnection:
     cdef bint _is_end_of_stream                     # its sender signalled the end
     cdef int64_t _end_position                      # position of that end
     cdef int64_t _timeout_ns                        # CONNECTION_TIMEOUT_NS, as a C integer
-    cdef int64_t _alive_until_ns                    # moved on by each datagram
+    cdef int64_t _alive_until_ns                    # extended by each datagram
 
     cdef bint is_alive(self, int64_t now_ns) noexcept nogil
     cdef int32_t send(self, int32_t frame_type, PyObject *frame) except -1 nogil

@@ -7,7 +7,7 @@ until no datagram arrived for five seconds. Unlike in the reference, the only kn
 is silent: there is no other sender to ask.
 Invariant: only the receiver uses the private attributes; the conductor keeps each connection alive until the receiver
 has confirmed its removal.
-Source: aeron_publication_image.c (aeron_publication_image_track_connection and what is around it).
+Source: aeron_publication_image.c (aeron_publication_image_track_connection and its callers).
 """
 
 from __future__ import annotations
@@ -179,8 +179,7 @@ class ImageConnections:
             # Only errors also go to connections that are silent.
             if frame_type != wire.TYPE_ERR and not self._is_answered(connection, now_ns):
                 continue
-            # On every path: each may lead to another sender, and each has flow control and retransmissions of its
-            # own.
+            # Send on every path: each may lead to another sender, with flow control and retransmissions of its own.
             if cython.cast(ImageConnection, connection).send(frame_type, frame) > 0:
                 sent += 1
         return sent

@@ -48,7 +48,7 @@ class ImageMeasurements:
         self._connections.send_rttm(self._rttm, now_ns)
         if not self._has_measured:
             self._has_measured = True
-            # Before this measurement, so that its own reply counts.
+            # A time before this measurement, so that its own reply counts.
             self._answered_ns = now_ns - 1
         self._last_sent_ns = now_ns
         self._congestion_control.on_rtt_measurement_sent(now_ns)

@@ -54,7 +54,7 @@ class LossRecovery:
             ):
                 self._counters.loss_gap_fills.increment_release()
             return 1
-        # The NAK names term and offset. Whether the data is still there is up to the sender.
+        # The NAK names term and offset; the sender checks whether its log still has the data.
         self._nak.term_id = self.detector.gap_term_id
         self._nak.term_offset = self.detector.gap_offset
         self._nak.length = self.detector.gap_length

@@ -69,7 +69,7 @@ class PublicationImage:
         self._is_status_message_enabled = True
         self.window_length = self._congestion_control.initial_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
-        # Has passed: the first status message is due at once, since the sender waits for it.
+        # A deadline that has passed: the first status message is due at once, since the sender waits for it.
         self._sm_deadline_ns = 0
         self._is_sm_due = False
         self._start_at(params.position)
@@ -218,7 +218,7 @@ class PublicationImage:
         return 0
 
     def track_rebuild(self, now_ns: int) -> int:
-        """Update the rebuild position and the next status message, and recover gaps; return the frames sent."""
+        """Update rebuild position and next status message, and recover a gap that is due; return 1 if there was one."""
         if self.subscribers.size() == 0 or self.log.is_revoked():
             return 0
         # Plain reads: only this thread writes the two positions.
@@ -236,7 +236,7 @@ class PublicationImage:
         # A subscriber may be ahead of the scan: the frames up to its position are complete.
         before = self.subscribers.highest(before, ceiling)
         after = self.loss.detector.scan(before, hwm, now_ns)
-        # For the conductor, tools, and subscribers that join: a subscriber reads until a frame length is zero.
+        # The counter is for the conductor, tools, and joining subscribers: reading ones stop at a frame length of zero.
         self.rebuild_position.propose_max_release(after)
         self._rebuild.now_ns = now_ns
         self._rebuild.consumption_position = lowest
@@ -265,7 +265,7 @@ class PublicationImage:
         return self.loss.recover(now_ns)
 
     def send_pending(self, now_ns: int) -> int:
-        """Send the status message, error or measurement that is due; return the frames sent."""
+        """Send the status message, error or measurement that is due; return 0 if none was."""
         # Errors replace status messages: without those the sender times this receiver out.
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)

@@ -103,8 +103,7 @@ class Receiver(DataAgent):
             self._images.append(subject)
             cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))
         elif operation == operations.REMOVE_IMAGE:
-            # First from the list, then from the dispatcher, then RELEASED: nothing on this thread refers to the image
-            # any more.
+            # RELEASED comes last: from then on nothing on this thread refers to the image.
             self._images.remove(subject)
             cython.cast(Dispatcher, dispatcher).remove_image(cython.cast(PublicationImage, subject))
             self._release()

@@ -64,7 +64,7 @@ class StreamInterest:
 
     def _stale_from(self, slot: int, now_ns: int) -> int:
         state = self._states.value_at(slot)
-        # Only an optimization, which saves the search for a subscription: it can be dropped at any time.
+        # NO_INTEREST only saves the search for a subscription: it can be dropped at any time.
         if state == operations.SESSION_NO_INTEREST:
             return -1
         if has_deadline(state):
@@ -87,7 +87,7 @@ class StreamInterest:
 
     def set_in_progress(self, session_id: int) -> int:
         """Set the state of a session while the conductor creates its image; return 0."""
-        # Counted with the images: otherwise a burst of SETUPs could pass the session limit before the first image
+        # Counted like an image: otherwise a burst of SETUPs could pass the session limit before the first image
         # exists.
         self._in_progress += 1
         self._states.put(session_id, operations.SESSION_INIT_IN_PROGRESS)

@@ -51,7 +51,7 @@ class IpcPublication:
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
         producer_position = self.log.producer_position()
-        # For tools: publishers themselves claim with the tail counters in the log.
+        # The counter is for tools: publishers themselves claim with the tail counters in the log.
         self._publisher_position.set_release(producer_position)
         highest = self.subscribers.highest(self.consumer_position.get_acquire(), producer_position)
         if self.subscribers.size() == 0:
@@ -65,7 +65,7 @@ class IpcPublication:
             return 1
         self.consumer_position.set_release(highest)
         work = self._advance(self.subscribers.lowest(producer_position))
-        # After the limit: a publisher that sees itself connected also sees a limit that lets it publish.
+        # Set after the limit: a publisher that sees itself connected also sees a limit that lets it publish.
         self._set_connected(True)
         return work
 

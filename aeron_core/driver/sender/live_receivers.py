@@ -27,7 +27,7 @@ class LiveReceivers:
     def note(self, receiver_id: int, now_ns: int) -> bool:
         """Record a status message; return False if the receiver is new and the limit is reached."""
         if self._times.size == 0:
-            # The only receiver: nothing can time out earlier.
+            # This is the only receiver: nothing can time out earlier.
             self._sweep_deadline_ns = now_ns + self._timeout_ns
         elif self._times.size >= operations.MAX_TRACKED_RECEIVERS and not self.is_tracked(receiver_id):
             # A tracked receiver is renewed even at the limit: forged ids must not push it out.

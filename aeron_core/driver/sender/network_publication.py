@@ -196,7 +196,7 @@ class NetworkPublication(SendingPublication):
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Handle a receiver's position and window, or its request for a SETUP; return 1 if it is rejected."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
-            # Carries no position: the receiver got data of a session that it does not know.
+            # The message carries no position: the receiver got data of a session for which it has no image.
             if self.is_end_of_stream.get_acquire():
                 # A receiver that joins now would create an image that never receives anything.
                 return 0
@@ -278,7 +278,7 @@ class NetworkPublication(SendingPublication):
     ) -> int:
         """Handle the error of a receiver that rejects the stream: forget it, and report it to the publishers."""
         self._flow_control.on_error(error, now_ns)
-        # Not tracked: a repeated or forged error. Each rejection is reported once.
+        # The error of an untracked receiver is repeated or forged: each rejection is reported once.
         if not self._receivers.is_tracked(error.receiver_id):
             return 0
         # Not reported now: the receiver stays tracked, and its next ERR frame is reported.
@@ -291,7 +291,7 @@ class NetworkPublication(SendingPublication):
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Reply to a receiver that measures the round-trip time."""
-        # A reply to nothing: publications send no measurements that are answered.
+        # Without the flag it is a reply, but receivers do not reply to the measurements of a publication.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             return 0
         if not self._rttm_replies.take(now_ns):
@@ -320,7 +320,7 @@ class NetworkPublication(SendingPublication):
         bottom = sender_position - (self.log.term_length >> 1) - self._longest_padding
         if position < bottom or position >= sender_position:
             return 0
-        # Only what was sent once: flow control has not allowed more.
+        # Retransmit only what was sent before: flow control has not allowed more.
         remaining = min(length, sender_position - position)
         sent = 0
         while remaining > 0:

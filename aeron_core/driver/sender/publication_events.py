@@ -42,9 +42,9 @@ class PublicationEvents:
     def response_connected(self, publication: SendStream, now_ns: int) -> int:
         """Report that a publication of responses has its receiver, which needs no further announcement.
 
-        The conductor would notice by itself, but later.
+        The timer of the conductor would detect this too, but later.
         """
-        # Each lost status message can make a receiver new again.
+        # A receiver whose status messages are lost until it times out connects again, as often as that happens.
         if not self._is_response_due(now_ns):
             return 0
         self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), publication))

@@ -39,7 +39,7 @@ class PublisherLimit:
         self._clean_position = clean_step(
             self._log, self._clean_position, consumer_position - self._log.term_length
         )
-        # Otherwise the limit stays; the next call cleans the next term.
+        # If the buffer of the limit is not clean yet, the limit stays: the next call cleans the next term.
         if self._is_clean_for(limit):
             self._counter.set_release(limit)
         return 1

@@ -86,7 +86,7 @@ class RetransmitHandler:
                 continue
             work += 1
             if self._actions[i].state == operations.RETRANSMIT_DELAYED:
-                # State first: if the resend raises, the action lingers, instead of being repeated in each duty cycle.
+                # Change the state first: if the resend raises, the action lingers, and is not repeated in each cycle.
                 self._actions[i].state = operations.RETRANSMIT_LINGERING
                 self._actions[i].expiry_ns = now_ns + self._linger_ns
                 resender.resend(
@@ -123,7 +123,7 @@ class RetransmitHandler:
         length: int,
         term_length: int,
     ) -> int:
-        # A receiver requests no more than its window: its estimate bounds what a forged NAK can cause.
+        # A receiver requests no more than its window: an estimate of that window bounds what a forged NAK can cause.
         # Source: aeron_flow_control.c, aeron_flow_control_calculate_retransmission_length.
         window = min(self._initial_window_length, term_length >> 1)
         longest = window * flow_control.retransmit_window_multiple

@@ -61,7 +61,7 @@ class SendingPublication(Resender):
         if not self.log.is_revoked() and self._has_subscribers(now_ns):
             # Spies read the same log: the slowest of them and the sender determine how much of it is free.
             work = self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
-            # After the limit: a publisher that sees itself connected also sees a limit that lets it publish.
+            # Set after the limit: a publisher that sees itself connected also sees a limit that lets it publish.
             self._set_connected(True)
             return work
         self._set_connected(False)

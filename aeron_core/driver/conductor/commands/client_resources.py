@@ -67,7 +67,7 @@ class ClientResources:
             return None
 
         def resolved(channel: Channel) -> None:
-            # Before anything is created, so that a refused command leaves nothing behind.
+            # Checked before anything is created, so that a refused command leaves nothing behind.
             image = self.response_channels.check(channel)
             self._registrars.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
             if image is not None:
@@ -159,7 +159,7 @@ class ClientResources:
             if existing_id >= 0:
                 raise CommandRefusedError(
                     f"cannot add static counter, because a non-static counter exists (counterId={existing_id}) "
-                    f"for typeId={key[0]} and registrationId={key[1]}",
+                    f"for typeId={key[0]} and registrationId={key[1]}: use another registration id",
                     is_invalid_argument=False,
                 )
             counter_id = self.context.counters.allocate(
@@ -182,13 +182,12 @@ class ClientResources:
                 ErrorCode.UNKNOWN_COUNTER,
             )
         self.context.clients.on_success(command.correlation_id)
-        # After the response, in the order of the reference: first the response, then the event for all
-        # clients.
+        # The order is that of the reference: first the response, then the event for all clients.
         self._free_counter(command.registration_id, counter_id)
 
     def _free_counter(self, registration_id: int, counter_id: int) -> None:
         self.context.clients.send(responses.OnUnavailableCounter(registration_id, counter_id))
-        # After the event, so that clients drop their views before the id can be reused.
+        # Freed after the event, so that clients drop their views before the id can be reused.
         self.context.counters.free(counter_id)
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:

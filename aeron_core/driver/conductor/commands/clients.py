@@ -28,7 +28,7 @@ class Client:
         self.has_closed = False
 
     def keep_alive(self, now_ms: int) -> None:
-        """Set the heartbeat."""
+        """Set the heartbeat to `now_ms`, in epoch ms."""
         # Epoch time, because the client stores its own clock here; both processes are on one host.
         self.heartbeat.set_release(now_ms)
 
@@ -75,7 +75,7 @@ class Clients:
         if client is not None:
             # Its resources are released by the timer, as in the reference.
             client.has_closed = True
-            # As in the reference: older than any timeout, also for a tool that reads the counter.
+            # As in the reference. 0 is older than any timeout, so tools that read the counter find the client dead.
             client.heartbeat.set_release(0)
 
     def on_timer(self) -> None:
@@ -86,8 +86,8 @@ class Clients:
                 self._remove(client)
             elif client.has_timed_out(now_ms, self._timeout_ms):
                 self._context.system_counters.client_timeouts.get_and_add(1)
-                # The client that finds its own id here closes itself, because its streams are gone. A
-                # process that was only suspended detects that by this event.
+                # A client that receives its own id in this event closes itself, because its streams are gone. A
+                # process that was only suspended detects its timeout by this event.
                 self._context.clients.send(responses.OnClientTimeout(client.client_id))
                 self._remove(client)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
-#: Most commands in all queues; further ones that would be queued are refused. Not from the reference: a few hundred kB.
+#: Maximum number of commands in all queues; further ones that would be queued are refused. Chosen here: about 1 MB.
 MAX_WAITING: Final = 4096
 #: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
@@ -43,8 +43,8 @@ class CommandHandler:
         self._clients = clients
         self._resources = resources
         self._terminate = terminate
-        # Unfinished and queued commands by client id.
-        # The reference executes no command of any client while it resolves a name.
+        # Unfinished and queued commands by client id. Unlike the reference, which executes no command of any client
+        # while it resolves a name, this driver delays only the client that waits for the name.
         self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
         self._waiting: dict[int, deque[commands.DriverCommand]] = {}
         self._waiting_count = 0
@@ -69,7 +69,7 @@ class CommandHandler:
         try:
             command = commands.decode_command(type_id, buffer, offset, length)
         except ProtocolError as error:
-            # Consumed all the same: if it stayed in the ring, it would block all clients.
+            # A malformed command is consumed too: if it stayed in the ring, it would block all clients.
             self._on_malformed(error, buffer, offset, length)
             return ReadAction.CONTINUE
         self._context.events.on_message(command)
@@ -202,6 +202,6 @@ class CommandHandler:
         try:
             correlation_id = commands.DriverCommand.decode(buffer, offset, length).correlation_id
         except ProtocolError:
-            # Too short even for its header. No client waits for the id 0.
+            # The command is shorter than its header. No client waits for the id 0.
             correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))

@@ -62,7 +62,7 @@ class Rejections:
             lifecycle = _find(self._ipc.lifecycles, command.image_correlation_id)
             if lifecycle is None:
                 raise CommandRefusedError(
-                    f"Unable to resolve image for correlationId={command.image_correlation_id}"
+                    f"Unable to resolve image for correlationId={command.image_correlation_id}: it may have ended"
                 )
             self._reject_ipc(lifecycle, command.reason)
         # The response confirms the rejection by this driver. A remote publisher gets the reason with the

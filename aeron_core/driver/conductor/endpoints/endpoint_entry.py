@@ -139,7 +139,7 @@ class EndpointEntry:
             if offset != existing.timestamp_offset(key):
                 raise CommandRefusedError(
                     f"option conflicts with existing subscription: {key}={_as_text(offset)} "
-                    f"existingChannel={self.channel.uri} channel={channel.uri}"
+                    f"existingChannel={self.channel.uri} channel={channel.uri}: must be the same"
                 )
 
     def free_counters(self, status: AtomicCounter) -> None:
@@ -170,7 +170,7 @@ class EndpointEntry:
 
 
 def _as_text(timestamp_offset: int | None) -> str:
-    # As the reference shows them, with a blank after the offset; -1 is its value for a key that is missing.
+    # The text of the reference: the offset with a blank after it, and -1 for a key that is missing.
     if timestamp_offset is None:
         return "-1 (not specified)"
     return f"{timestamp_offset} {'(reserved)' if timestamp_offset == RESERVED_VALUE_OFFSET else ''}"

@@ -47,7 +47,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         #: Whether the receiver has released it and its sockets are closed.
         self.is_closed = False
         self._elicitation_ns = 0
-        # Subscriptions that do not know their session yet, and so request no stream.
+        # Number of subscriptions whose session id is not set yet: they request no stream.
         self._awaited_count = 0
         self.group_tag = group_tag
         self._interests: dict[int, StreamInterest] = {}
@@ -146,7 +146,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         return not self._wanted and self._awaited_count == 0 and self.image_count == 0
 
     def hold(self) -> None:
-        """Keep the endpoint open for a subscription that does not know its session yet."""
+        """Keep the endpoint open for a subscription whose session id is not set yet."""
         self._awaited_count += 1
 
     def release(self) -> None:
@@ -159,7 +159,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         if interest is None:
             interest = self._interests[stream_id] = StreamInterest(stream_id)
             self.context.receiver.send(operations.ADD_INTEREST, self.dispatcher, interest)
-        # Before the count: the first subscription of the endpoint requests a SETUP of any session.
+        # Called before the count changes: the first subscription of the endpoint requests a SETUP of any session.
         self._elicit_setup_for(session_id, stream_id)
         self._wanted[stream_id, session_id] += 1
         # The receiver does not count subscriptions: it gets only the first and the removal of the last.
@@ -250,8 +250,8 @@ class ReceiveEndpointEntry(EndpointEntry):
     def close(self) -> None:
         """Remove the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):
-            # Before the endpoint itself: the ring keeps the order, and destinations deliver to its
-            # dispatcher.
+            # Removed before the endpoint itself, because they deliver to its dispatcher; the ring keeps the
+            # order.
             self.remove_destination(destination)
         self.context.events.record(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
         # Clients that read the status see that the channel no longer works.

@@ -105,7 +105,7 @@ class SendEndpointEntry(EndpointEntry):
         # again.
         if address == self.remote or not self.native.change_remote(address):
             return False
-        # Only the conductor's record; the endpoint passes the address to the sender itself.
+        # This is only the conductor's record: the endpoint passes the address to the sender itself.
         self.remote = address
         # A socket that was connected again may have another local address.
         self.update_addresses(self.status, "snd-local-sockaddr")
@@ -125,7 +125,7 @@ class SendEndpointEntry(EndpointEntry):
         return True
 
     def free_counters(self, status: AtomicCounter) -> None:
-        """Free all counters, including the number of destinations."""
+        """Free all counters, including that of the number of destinations."""
         super().free_counters(status)
         if self._destination_count is not None:
             self.context.counters.free(self._destination_count.id)

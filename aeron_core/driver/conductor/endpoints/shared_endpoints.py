@@ -29,7 +29,7 @@ _Entry = TypeVar("_Entry", bound="EndpointEntry")
 
 
 def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry | None:
-    """Return the endpoint that `channel` shares, if any. Raises ChannelUriError if it contradicts its tag."""
+    """Return the endpoint that `channel` shares, else None. Raises ChannelUriError if it contradicts its tag."""
     tag = channel.uri.channel_tag
     # A tag is enough: a URI such as aeron:udp?tags=1 shares the endpoint of another channel without its
     # addresses.
@@ -48,7 +48,7 @@ def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry |
 
 def key_of(endpoints: Mapping[str, object], channel: Channel) -> str:
     """Return the key for a new endpoint: its canonical form, plus its tag if another endpoint has that form."""
-    # Two endpoints have one form if their tags differ, so the form alone is not a key.
+    # Two endpoints may have the same form if their tags differ, so the form alone is not a key.
     form = channel.canonical_form
     return f"{form}#{channel.uri.channel_tag}" if form in endpoints else form
 
@@ -75,8 +75,8 @@ class ClosingEndpoints:
         try:
             yield
         except OSError as error:
-            # Only if this driver itself holds the address. A port of another process does not become free
-            # by waiting.
+            # A retry helps only if this driver itself holds the address: a port of another process does not
+            # become free by waiting.
             if error.errno == errno.EADDRINUSE and any(
                 not each.is_closed and each.channel.canonical_form == channel.canonical_form
                 for each in self._endpoints
@@ -119,7 +119,7 @@ def check_socket_lengths(
         if requested and requested != length:
             raise ChannelUriError(
                 f"{key}={requested} does not match existing value of {length or 'OS default'}: "
-                f"existingChannel={existing.uri} channel={channel.uri}",
+                f"existingChannel={existing.uri} channel={channel.uri}: must be the same",
                 ErrorCode.GENERIC_ERROR,
             )
 

@@ -10,7 +10,7 @@ from typing import Final
 #: Starts a lookup on another thread and returns at once. The lookup must not raise.
 StartLookup = Callable[[Callable[[], None]], None]
 
-#: Most concurrent lookups; further ones are queued. Not from the reference: a few names that time out delay no others.
+#: Maximum number of concurrent lookups; more are queued. Chosen here: a few names that time out delay no others.
 MAX_LOOKUPS: Final = 64
 
 

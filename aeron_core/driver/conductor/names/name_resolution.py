@@ -138,9 +138,9 @@ class NameResolution:
         try:
             address = parse_address(text)
         except ValueError:
-            # The helper reports it.
+            # The text is not host:port: a helper thread looks it up as a name, or reports the error.
             raise _NameNeedsHelperError from None
-        # On the conductor's thread: the resolver promises not to use a network.
+        # This runs on the conductor's thread: the resolver promises not to use a network.
         host = self._prompt.resolve_promptly(address.host)
         if host is None:
             raise _NameNeedsHelperError

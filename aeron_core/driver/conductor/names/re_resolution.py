@@ -88,7 +88,7 @@ class ReResolution:
         for key in found:
             search, future = self._pending.pop(key)
             try:
-                # On the conductor's thread. The old address stays in use until a lookup succeeds with
+                # Applied on the conductor's thread. The old address stays in use until a lookup succeeds with
                 # another one.
                 if search.change(future.result()):
                     self._context.system_counters.resolution_changes.get_and_add(1)
@@ -143,7 +143,7 @@ class SilentDestinations:
         """Yield the searches to start."""
         for endpoint in self._publications.endpoints.values():
             if endpoint.channel.is_manual:
-                # Reported by the sender: status messages arrive there, for each destination.
+                # The sender reports silence, because it receives the status messages of each destination.
                 for registration_id in endpoint.native.take_silent_destinations():
                     # The sender may report a destination that a command has just removed.
                     if registration_id in endpoint.destinations:

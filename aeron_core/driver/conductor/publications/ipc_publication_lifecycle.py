@@ -59,17 +59,17 @@ class IpcPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
         elif not self._joining:
-            # The furthest subscriber reaches a gap first. If the frame at its position is complete, it is
-            # only slow, and nothing is done.
+            # The furthest subscriber reaches a gap first. If the frame at its position is complete, the
+            # subscriber is only slow, and nothing is done.
             self._skip_dead_claim(max(self.reader_positions()))
 
     def _has_lingered(self, now_ns: int) -> bool:
-        # No linger timeout: subscribers map the log itself, so nothing is retransmitted. Their mappings
+        # IPC has no linger timeout: subscribers map the log itself, so nothing is retransmitted. Their mappings
         # stay valid when the file is deleted.
         return self.reference_count <= 0
 
     def stop(self) -> None:
         """Remove the publication from the sender, then release its log and counters."""
-        # Subscribers first: the ring keeps the order, so the sender drops them before the stream.
+        # Subscribers are removed first: the ring keeps the order, so the sender drops them before the stream.
         self.unlink_all(notify=False)
         self.context.sender.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)

@@ -93,7 +93,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             response_subscription.accept_responses_of(request.session_id)
         # Listed before the response: a subscription that the next command adds finds the stream.
         self.lifecycles.append(lifecycle)
-        # Before the sender gets the stream: subscriptions that waited for it join at its start.
+        # Linked before the sender gets the stream: subscriptions that waited for it join at its start.
         for link in links:
             link.establish()
         lifecycle.start()
@@ -102,7 +102,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     def _response_subscription(
         self, params: PublicationParameters, stream_id: int
     ) -> SubscriptionEntry | None:
-        """Return the subscription that a new stream brings responses to.
+        """Return the subscription that a new stream brings responses to, None if it brings none.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """

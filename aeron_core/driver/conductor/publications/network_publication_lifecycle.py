@@ -108,7 +108,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         self.context.errors.record(
             ErrorCode.UNUSED,
             f"session {self.session_id}, stream {self.stream_id} of {self.channel} was closed with {lost} bytes that "
-            f"no peer has confirmed within linger={self.params.linger_timeout_ns} ns: they are lost",
+            f"no peer has confirmed within linger={self.params.linger_timeout_ns} ns: they are lost; "
+            f"a longer linger gives the peer more time",
         )
         return False
 
@@ -133,7 +134,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         def released() -> None:
             # The sender has confirmed the removal: no thread of the driver touches the log any more.
             self.close()
-            # The endpoint last: it may be closed now.
+            # `then` comes last, because it may close the endpoint.
             then()
 
         self.context.sender.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)
@@ -146,7 +147,7 @@ class NetworkPublications:
         self.lifecycles: list[NetworkPublicationLifecycle] = []
 
     def find_tagged(self, tag: int) -> TaggedPublication | None:
-        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
+        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag, None without one."""
         for lifecycle in self.lifecycles:
             # Without the second comparison every publication without a tag would match the invalid one.
             if lifecycle.params.entity_tag == tag != INVALID_TAG:

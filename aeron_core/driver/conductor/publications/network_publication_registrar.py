@@ -148,7 +148,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         # From here on the endpoint stays open until the sender has released this publication.
         endpoint.user_count += 1
         self.lifecycles.append(lifecycle)
-        # Before the sender gets the stream: spies that waited for it join at its start.
+        # Linked before the sender gets the stream: spies that waited for it join at its start.
         for link in spies:
             link.establish()
         lifecycle.start()
@@ -176,7 +176,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
 
 
 def _check_simulation(lifecycle: NetworkPublicationLifecycle, params: PublicationParameters) -> None:
-    # As in the reference, only here: no spy reads an IPC publication, so there the key has no effect.
+    # Checked for network publications only, as in the reference: no spy reads an IPC publication.
     if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
         requested = "true" if params.spies_simulate_connection else "false"
         raise CommandRefusedError(

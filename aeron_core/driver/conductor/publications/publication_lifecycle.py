@@ -109,7 +109,7 @@ class PublicationLifecycle(StreamLifecycle):
         """Return the position up to which the stream was consumed."""
 
     def _blocked_position(self) -> int:
-        """Return the position at which the stream is blocked if it does not change, unless it is the end."""
+        """Return a position at which the stream is blocked if it stays the same and is not the end of the stream."""
         return self._consumer_position()
 
     def release(self, *, revoke: bool) -> None:
@@ -205,7 +205,7 @@ class PublicationLifecycle(StreamLifecycle):
         # Nothing was claimed beyond the position: it is the end, not a gap.
         if position >= self.producer_position:
             return False
-        # First without assumptions about the last claim, as for a live stream; then up to the tail.
+        # Try first what is safe for a live stream too; then, since no publisher is left, pad up to the tail.
         return self._unblock(position) or self._count_unblocked(unblock_for_good(self.log, position))
 
     def _count_unblocked(self, is_unblocked: bool) -> bool:

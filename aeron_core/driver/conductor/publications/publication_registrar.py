@@ -89,7 +89,7 @@ class PublicationRegistrar:
         channel_status_id: int,
     ) -> None:
         """Add a client to the users of a publication, and send it the ready response."""
-        # Each add counts, also several of one client: each has its own registration id to remove it by.
+        # Each add counts, even if one client adds the stream several times: it is removed by the id of each add.
         lifecycle.reference_count += 1
         client.publications[command.correlation_id] = lifecycle
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
@@ -125,7 +125,8 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
     for key, requested, existing in wanted:
         if requested != existing:
             raise CommandRefusedError(
-                f"existing publication has different '{key}': existing={existing} requested={requested}: channel={uri}",
+                f"existing publication has different '{key}': existing={existing} requested={requested}: "
+                f"channel={uri}: must be the same, or left out",
                 ErrorCode.GENERIC_ERROR,
             )
 
@@ -165,7 +166,7 @@ class SessionIds:
     def peek(self, used: Container[int]) -> int:
         """Return the id that `take` would return."""
         candidate = self._skip_reserved(self._next)
-        # Ends, because a driver has far fewer streams than there are ids.
+        # The loop ends, because a driver has far fewer streams than there are ids.
         while candidate in used:
             candidate = self._skip_reserved(_wrap(candidate + 1))
         return candidate

@@ -84,7 +84,9 @@ class ResponseChannels:
                     f"image.correlationId={correlation_id} did not request a response channel: its publication "
                     f"must name a response subscription"
                 )
-        raise CommandRefusedError(f"image.correlationId={correlation_id} not found, for {channel.uri}")
+        raise CommandRefusedError(
+            f"image.correlationId={correlation_id} not found: {channel.uri} must name an image of this driver"
+        )
 
     def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:
         # Destinations in shared memory have the same registration id, but no endpoint.

@@ -89,7 +89,7 @@ class SendDestinations:
 
     def _destination_of(self, channel: str) -> ChannelUri:
         uri = ChannelUri.parse(channel)
-        # An unknown medium is an invalid channel, one that is only unsuitable for a destination a generic error.
+        # An unknown medium is an invalid channel; a medium that only cannot be a destination is a generic error.
         self._context.media_of(uri)
         return _checked(uri)
 
@@ -108,7 +108,7 @@ class SendDestinations:
                     )
                 return lifecycle.endpoint
         raise CommandRefusedError(
-            f"unknown publication registration_id={registration_id}: must be a network publication",
+            f"unknown publication registration_id={registration_id}: must be a network publication of this driver",
             ErrorCode.UNKNOWN_PUBLICATION,
         )
 

@@ -92,7 +92,7 @@ class ImageLifecycle(StreamLifecycle):
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked.
 
-        Not after the last subscriber was removed: the dispatcher then dropped the image, which gets no more frames.
+        False once the last subscriber was removed: the receiver then routes no more frames to the image.
         """
         if not self.has_readers:
             return False
@@ -197,8 +197,8 @@ class ImageLifecycle(StreamLifecycle):
         self.context.receiver.remove(
             operations.REMOVE_IMAGE, self.endpoint.dispatcher, self.image, then=self._on_removed
         )
-        # Otherwise the session stays in its cool-down, and its frames create no new image: a subscriber that
-        # does not want to rejoin must not see the stream again.
+        # Without this command the session stays in its cool-down, and its frames create no new image: a
+        # subscriber with rejoin=false must not get the stream again.
         if self._is_rejoin:
             self.context.receiver.send(
                 operations.REMOVE_COOL_DOWN, self.endpoint.dispatcher, None, (self.session_id, self.stream_id)

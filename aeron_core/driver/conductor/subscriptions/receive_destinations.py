@@ -92,7 +92,10 @@ class ReceiveDestinations:
             link.establish()
 
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
-        """Remove a destination. Raises CommandRefusedError if it is unknown, unless it is an address."""
+        """Remove a destination; an unknown address is ignored.
+
+        Raises CommandRefusedError if the subscription, the spy or the destination in shared memory is unknown.
+        """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy or transport.is_shared_memory:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel, params: SubscriptionParameters) -> None:
-    """Raise ChannelUriError if `channel` asks for other socket buffer lengths than the endpoint has.
+    """Raise ChannelUriError if the socket buffer lengths of `channel` differ from those of the endpoint.
 
-    Also if its window is longer than the receive buffer.
+    Also raises it if the receiver window of `channel` is longer than the receive buffer.
     """
     # The sockets belong to the destinations, so there is none to compare with. As in the reference, the check is also
     # left out for a manual subscription that shares the endpoint of another.
@@ -82,7 +82,7 @@ def check_clash(
             if requested != existing:
                 raise CommandRefusedError(
                     f"option conflicts with existing subscription: {key}={'true' if requested else 'false'} "
-                    f"existingChannel={other.channel} channel={command.channel}",
+                    f"existingChannel={other.channel} channel={command.channel}: must be the same",
                     ErrorCode.GENERIC_ERROR,
                 )
 
@@ -93,7 +93,7 @@ def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscrip
     stream_ids = {other.stream_id for other in others}
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(
-            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams share its "
-            f"endpoint, of at most {limit}: the medium delivers all messages to each of them",
+            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams share its endpoint, "
+            f"must be at most {limit - 1}, because the medium delivers all messages to each stream",
             ErrorCode.GENERIC_ERROR,
         )

@@ -44,7 +44,7 @@ class SubscriptionEntry:
 
     @property
     def counts_as_response(self) -> bool:
-        """Whether it is a subscription to responses for others to its streams; not after its session is known."""
+        """Whether other subscriptions to its streams must be for responses too; false once its session is known."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:

@@ -81,7 +81,7 @@ class SubscriptionRegistrar:
         """Add a spy on the publications of a channel, and link those that exist."""
         params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
-        # Before the response, as for shared memory: the command succeeds or fails as a whole.
+        # Reserved before the response, as for shared memory: the command succeeds or fails as a whole.
         links = self.reserve_links_of(subscription, lifecycles)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
@@ -131,7 +131,7 @@ class SubscriptionRegistrar:
         channel: Channel,
         params: SubscriptionParameters,
     ) -> ReceiveEndpointEntry:
-        # Flow control counts receivers by this id: two with one id would be one receiver that jumps.
+        # Flow control counts receivers by this id: two with the same id would look like one with two positions.
         self._next_receiver_id += 1
         key = key_of(self.endpoints, channel)
         with self._closing.opening(channel):
@@ -168,7 +168,7 @@ class SubscriptionRegistrar:
     def reserve_links_of(
         self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
     ) -> list[SubscriberLink]:
-        """Return links of a subscription to those of the streams that it matches."""
+        """Return links of a subscription to those of the streams that it matches. Raises StorageError."""
         return _reserve_all(
             subscription, (lifecycle for lifecycle in lifecycles if _is_for(subscription, lifecycle))
         )
@@ -183,7 +183,7 @@ class SubscriptionRegistrar:
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
-        """Return the IPC subscription that a request names for its responses."""
+        """Return the IPC subscription that a request names for its responses, None if there is none."""
         for subscription in self.all:
             if (
                 subscription.registration_id == registration_id
