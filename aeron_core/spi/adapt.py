@@ -1,7 +1,7 @@
 """Decides whether a strategy runs as it is or behind an adapter that takes the GIL.
 
-The methods of a compiled base class are C functions, which Python does not see. A method of that name that Python does
-see was therefore written in Python, and a compiled caller would silently ignore it.
+The methods of a compiled base class are C functions, which are not attributes in Python. An attribute with the name of
+such a method was therefore written in Python, and a compiled caller would silently ignore it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,11 @@ class CongestionControlParams:
 
 
 class RebuildState:
-    """Progress of an image since the last call; reused, valid during the call only. Positions are bytes."""
+    """Progress of an image since the last call; reused, valid during the call only. Positions are bytes.
+
+    `rebuild_position_before` and `rebuild_position_after`: the position up to which there was no gap, before and after
+    that progress. `last_sm_position`: the consumed position in the last status message.
+    """
 
     now_ns: int
     consumption_position: int
@@ -105,7 +109,7 @@ class CongestionControl:
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes, at most half a term.
 
-        Set `state.force_status_message` to send a status message at once.
+        A strategy that sets `state.force_status_message` has a status message sent at once.
         """
         return self.initial_window_length()
 

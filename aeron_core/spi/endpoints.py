@@ -56,7 +56,7 @@ class SendStream:
     def on_error(
         self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
     ) -> int:
-        """Handle a receiver's rejection; the registration id is -1 unless a client added the destination."""
+        """Handle a receiver's rejection; the registration id is -1 unless a client added the destination. Return 0."""
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
@@ -93,7 +93,7 @@ class SendChannelEndpoint(ChannelEndpoint):
     """The sending side of a channel; several streams share it.
 
     The endpoint counts bytes sent, invalid packets, and received status messages, NAKs and error frames. Short
-    sends are counted by the stream, which knows whether it will retry.
+    sends are counted by the stream, which may retry them.
     """
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
@@ -136,27 +136,28 @@ class SendChannelEndpoint(ChannelEndpoint):
         return 0
 
     def add_destination(self, address: SocketAddress, registration_id: int) -> bool:
-        """Add a destination of a channel with `is_manual`; on the conductor. Return whether the medium supports it.
+        """Add a destination of a channel with `is_manual`; on the conductor. Return False if that is not possible now.
 
         An address that is not set belongs to a destination whose name is still being resolved. The call only queues
-        the change; the agent applies it later. The same applies to the next three methods.
+        the change; the agent applies it later. That is not possible if the medium does not let clients add
+        destinations, or if too many earlier changes still wait. The same applies to the next three methods.
         """
         return False
 
     def remove_destination(self, address: SocketAddress) -> bool:
-        """Remove a destination, if it exists; return whether the medium supports it."""
+        """Remove a destination, if it exists; return False if that is not possible now."""
         return False
 
     def remove_destination_by_id(self, registration_id: int) -> bool:
-        """Remove the destination that was added with `registration_id`; return whether the medium supports it."""
+        """Remove the destination that was added with `registration_id`; return False if that is not possible now."""
         return False
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Change the address of a destination; return whether the medium supports it."""
+        """Change the address of a destination; return False if that is not possible now."""
         return False
 
     def take_silent_destinations(self) -> list[int]:
-        """Return the registration ids of destinations that have been silent for a while; on the conductor.
+        """Return the registration ids of destinations that were silent for five seconds (UDP); on the conductor.
 
         Each is returned again after the same interval.
         """

@@ -83,7 +83,7 @@ class FlowControlStrategy(Protocol):
     """
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
-        """Return the new sender limit."""
+        """Return the new sender limit; see `FlowControl.on_status_message`."""
 
 
 class FlowControl:
@@ -116,7 +116,7 @@ class FlowControl:
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit if there is nothing to send. Remove receivers that timed out here."""
+        """Return the sender limit if there is nothing to send; this is when strategies remove silent receivers."""
         return limit
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:

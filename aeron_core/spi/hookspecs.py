@@ -69,13 +69,17 @@ def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory | str]:
 def aeron_name_resolvers() -> Mapping[str, NameResolverFactory | str]:  # type: ignore[empty-body]
     """Return name resolvers by their names in the setting `name_resolver`.
 
-    A driver has one. A name that it does not resolve is unknown, even `localhost`, unless it asks `params.fallback`.
+    The factory takes `NameResolverParams`. A driver has one resolver. A name that it does not resolve is unknown, even
+    `localhost`, unless it asks `params.fallback`.
     """
 
 
 @hookspec
 def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory | str]:  # type: ignore[empty-body]
-    """Return idle strategies by their names in the `…_idle_strategy` settings."""
+    """Return idle strategies by their names in the `…_idle_strategy` settings.
+
+    The factory takes `IdleStrategyParams` and returns a strategy for one agent.
+    """
 
 
 @hookspec

@@ -82,11 +82,11 @@ class ConnectionNetwork(ABC):
 
     @abstractmethod
     def listen(self, options: ListenOptions) -> ConnectionListener:
-        """Listen at an address; raise OSError that names it if that fails."""
+        """Return a listener at the address of `options`. Raises OSError that names the address."""
 
     @abstractmethod
     def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteConnection:
-        """Return a connection that is not open yet."""
+        """Return a connection that is not open yet; lengths are bytes, 0 for the system's default."""
 
 
 @dataclass(frozen=True)  # not @frozen: media derive from it with @dataclass
@@ -104,7 +104,7 @@ class Channel:
     # A publication with several destinations; with `is_manual`, clients add and remove them.
     is_multi_destination: bool = False
     is_manual: bool = False
-    # A subscription knows its senders' address and requests a SETUP before any data was received.
+    # A subscription whose URI has the address of its senders requests a SETUP before any data was received.
     elicits_setup: bool = False
     local: SocketAddress | None = None
     remote: SocketAddress | None = None

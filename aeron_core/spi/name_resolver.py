@@ -104,7 +104,7 @@ class NameResolver(Protocol):
 
 @runtime_checkable
 class PromptNameResolver(NameResolver, Protocol):
-    """A resolver that knows some hosts without a network; its `lookup` returns the name unchanged.
+    """A resolver that can resolve some hosts without a network; its `lookup` returns the name unchanged.
 
     A command with such a host needs no helper thread, which would cost more than the rest of the command.
     """
