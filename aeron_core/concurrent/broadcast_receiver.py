@@ -100,7 +100,8 @@ class BroadcastReceiver:
         aligned_length = align_record(length)
         if length < wire.RECORD_HEADER_LENGTH or aligned_length > min(self.capacity - index, tail - position):
             raise ProtocolError(
-                f"broadcast record of {length} bytes at {index}: does not end before the tail"
+                f"broadcast record of {length} bytes at {index}: must have at least {wire.RECORD_HEADER_LENGTH} bytes "
+                f"and end before the tail"
             )
         return self._buffer.get_i32(index + wire.RECORD_TYPE_OFFSET), length
 

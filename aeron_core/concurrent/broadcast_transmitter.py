@@ -60,7 +60,7 @@ class BroadcastTransmitter:
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
 
         # Release: a receiver that sees the new tail also sees the record.
-        # `latest` before the tail: a receiver that was lapped continues there, with a complete record.
+        # `latest` is stored before the tail: a receiver that was lapped continues there, with a complete record.
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_LATEST_OFFSET, start)
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_TAIL_OFFSET, tail_intent)
         self._tail = tail_intent

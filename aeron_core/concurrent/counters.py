@@ -245,7 +245,7 @@ class CountersManager(CountersReader):
             del self._ids[key]
         at = self._metadata_at(counter_id)
         deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
-        # The state first: readers skip the counter before its key is cleared.
+        # The state is stored first: readers skip the counter before its key is cleared.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_RECLAIMED)
         # Label and value remain until the id is reused.
         self.metadata.set_memory(at + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH, 0)
@@ -266,7 +266,7 @@ class CountersManager(CountersReader):
 
     def _next_id(self, label: str) -> int:
         # Reuse freed ids first: readers stop at the first unused record, so a short list makes their scans cheap.
-        # The oldest has the earliest deadline, so no other needs a look.
+        # The oldest has the earliest deadline, so no other needs to be checked.
         if self._free and self._clock.epoch_ms() >= self._free[0][1]:
             return self._free.popleft()[0]
         if self._high_water_mark >= self.max_counter_id:

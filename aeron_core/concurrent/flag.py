@@ -13,12 +13,12 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Final
 
-#: Maximum delay of a signal that did not wake the waiting thread. Invented: short for people, rare for processors.
+#: Maximum delay of a signal that did not wake the waiting thread. Invented: short for a person, at almost no cost.
 _CHECK_INTERVAL_S: Final = 0.5
 
 
 class Flag:
-    """Set once, by any thread or signal handler, any number of times."""
+    """A flag that any thread or signal handler may set, repeatedly too; it is never cleared."""
 
     def __init__(self) -> None:
         self._is_set = False
@@ -27,7 +27,7 @@ class Flag:
 
     def set(self) -> None:
         """Set the flag and wake the waiting threads."""
-        # Before the token: a thread that the token wakes must find the flag set.
+        # Set before the token is put: a thread that the token wakes must find the flag set.
         self._is_set = True
         self._tokens.put(None)
 
@@ -46,6 +46,6 @@ class Flag:
                 if left_s <= 0:
                     return self._is_set
             else:
-                # For the next waiting thread.
+                # Put the token back for the next waiting thread.
                 self._tokens.put(None)
         return True

@@ -57,7 +57,7 @@ class LossReport:
         """Add a loss to the entry at `offset`."""
         self._buffer.put_i64_release(offset + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
         self._buffer.get_and_add_i64(offset + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
-        # The count last: a reader that sees it increased also sees the bytes.
+        # The count is added last: a reader that sees it increased also sees the bytes.
         self._buffer.get_and_add_i64(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, 1)
         return 0
 

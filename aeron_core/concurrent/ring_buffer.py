@@ -140,14 +140,15 @@ class ManyToOneRingBuffer:
             while position < end and messages < limit:
                 index = position & self._mask
                 length = self.buffer.get_i32_acquire(index + wire.RECORD_LENGTH_OFFSET)
-                # Free, claimed or being written: records after it wait, so that messages stay in order.
+                # The record is free, claimed or being written: later ones wait, so that messages stay in order.
                 if length <= 0:
                     break
                 record_end = position + align_record(length)
                 if length < wire.RECORD_HEADER_LENGTH or record_end > min(end, self._tail()):
                     position = self._give_up(position, end)
                     raise ProtocolError(
-                        f"command record of {length} bytes at {index}: does not end before the tail"
+                        f"command record of {length} bytes at {index}: must have at least "
+                        f"{wire.RECORD_HEADER_LENGTH} bytes and end before the tail"
                     )
                 type_id = self.buffer.get_i32(index + wire.RECORD_TYPE_OFFSET)
                 start, position = position, record_end
@@ -262,9 +263,9 @@ class ManyToOneRingBuffer:
     def _end_claim(self, offset: int, *, aborted: bool) -> bool:
         index = offset - wire.RECORD_HEADER_LENGTH
         if not 0 <= index < self.capacity or index % wire.RECORD_ALIGNMENT:
-            raise ConfigurationError(f"offset={offset}: no message of this ring starts there")
+            raise ConfigurationError(f"offset={offset}: must be the result of a try_claim of this ring")
         length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
-        # Not negative: `unblock` has turned the claim into padding, which the consumer may have passed.
+        # If the length is not negative, `unblock` made the claim padding, which the consumer may have passed.
         if not -self.capacity <= length < 0:
             return False
         if aborted:
@@ -273,7 +274,7 @@ class ManyToOneRingBuffer:
         return True
 
     def _pad(self, index: int, length: int) -> bool:
-        # Type first: the length, with release, makes the padding visible.
+        # The type is stored first: the length, with release, makes the padding visible.
         self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, wire.RECORD_PADDING_TYPE)
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, length)
         return True
