@@ -241,7 +241,7 @@ class ConcurrentAppender(Appender):
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
-        # As above: a rotation came between the two loads.
+        # A rotation came between the two loads: retry.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
@@ -280,7 +280,7 @@ class ConcurrentAppender(Appender):
         return wire.RESULT_ADMIN_ACTION
 
     def _refuse(self, position: int, required: int) -> int:
-        # Before back pressure, which a caller retries: positions do not become free again.
+        # Checked before back-pressure, which a caller retries: positions do not become free again.
         if position + required >= self._max_possible_position:
             return wire.RESULT_MAX_POSITION_EXCEEDED
         return wire.RESULT_BACK_PRESSURED if self.log.is_connected() else wire.RESULT_NOT_CONNECTED

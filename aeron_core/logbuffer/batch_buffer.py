@@ -18,7 +18,9 @@ class BatchBuffer:
 
     def __init__(self, capacity: int, data_capacity: int) -> None:
         if capacity <= 0 or data_capacity <= 0:
-            raise ValueError(f"capacity={capacity}, data capacity={data_capacity}: must be positive")
+            raise ValueError(
+                f"capacity={capacity} messages, data capacity={data_capacity} bytes: must both be positive"
+            )
         self.data = AtomicBuffer.allocate(data_capacity)
         # Entry 0 is the zero of fresh memory; no method stores anything else there.
         self.boundaries = AtomicBuffer.allocate(capacity * 8 + 8)

@@ -27,7 +27,7 @@ class LogBuffer:
     def __init__(self, buffer: AtomicBuffer) -> None:
         _check_metadata(buffer)
         self.buffer = buffer
-        # From the end of the file: the gap between terms and metadata depends on the page size.
+        # Counted from the end of the file: the gap between terms and metadata depends on the page size.
         self.metadata_offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
         self.term_length = buffer.get_i32(self.metadata_offset + wire.LOG_TERM_LENGTH_OFFSET)
         self.term_length_mask = self.term_length - 1
@@ -89,8 +89,8 @@ class LogBuffer:
         next_term_count = positions.add_wrap(current_term_count, 1)
         stale_term_id = positions.subtract_wrap(next_term_id, wire.PARTITION_COUNT)
         tail_offset = self.metadata_offset + positions.index_by_term_count(next_term_count) * 8
-        # The tail first, then the count: a publisher that sees the new count must not find the old tail. A tail that
-        # is not three terms old was already set by another publisher that found the term full.
+        # The tail is stored before the count: a publisher that sees the new count must not find the old tail. A tail
+        # that is not three terms old was already set by another publisher that found the term full.
         while True:
             raw_tail = self.buffer.get_i64_acquire(tail_offset)
             if positions.raw_tail_term_id(raw_tail) != stale_term_id:

@@ -254,7 +254,7 @@ class ExclusiveAppender(Appender):
         position = self.position()
         if position >= self._limit.get_i64_acquire(0) or position >= self._max_possible_position:
             return self._refuse(position, length)
-        # Release, before any frame. The tail may exceed the term, as it does with concurrent publishers.
+        # Stored with release, before any frame. The tail may exceed the term, as it does with concurrent publishers.
         self._buffer.put_i64_release(
             self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset + required)
         )

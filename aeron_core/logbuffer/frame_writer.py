@@ -120,7 +120,7 @@ class FrameWriter:
         """Write one padding frame of `length` bytes, header included."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -length, wire.DATA_FLAGS_UNFRAGMENTED, 0)
-        # Before the length: a reader that sees a complete frame must not take it for data.
+        # Stored before the length: a reader that sees a complete frame must not take it for data.
         self._buffer.put_u16(frame + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
         return self._buffer.put_i32_release(frame, length)
 
@@ -242,7 +242,8 @@ def length_of_parts(parts: tuple[AtomicBuffer, ...]) -> int:
 
 def _refuse_range(first: int, count: int, entries: int) -> int:
     raise ValueError(
-        f"messages first={first}, count={count}: {entries} boundaries describe {max(entries - 1, 0)} messages"
+        f"messages first={first}, count={count}: {entries} boundaries describe {max(entries - 1, 0)} messages, "
+        f"and the range must lie within them"
     )
 
 

@@ -22,22 +22,22 @@ def check_mtu_length(mtu_length: int) -> int:
     low, high = wire.MIN_MTU_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH
     if not low <= mtu_length <= high or mtu_length % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(
-            f"mtu={mtu_length}: must be a multiple of {wire.FRAME_ALIGNMENT} from {low} to {high}"
+            f"mtu={mtu_length}: must be a multiple of {wire.FRAME_ALIGNMENT} from {low} to {high} bytes"
         )
     return mtu_length
 
 
 def check_term_offset(term_offset: int, term_length: int) -> int:
-    """Return `term_offset`; raise ConfigurationError unless a frame may start or the term may end there."""
+    """Return `term_offset`, in bytes; raise ConfigurationError unless a frame may start or the term may end there."""
     # The end is allowed: in a full term, the first offer rotates the log.
     if not 0 <= term_offset <= term_length or term_offset % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(
-            f"term offset={term_offset}: must be a multiple of {wire.FRAME_ALIGNMENT} from 0 to {term_length}"
+            f"term offset={term_offset}: must be a multiple of {wire.FRAME_ALIGNMENT} from 0 to {term_length} bytes"
         )
     return term_offset
 
 
 def _check_power_of_two(name: str, value: int, low: int, high: int) -> int:
     if not low <= value <= high or value & (value - 1):
-        raise ConfigurationError(f"{name}={value}: must be a power of two from {low} to {high}")
+        raise ConfigurationError(f"{name}={value}: must be a power of two from {low} to {high} bytes")
     return value

@@ -1,7 +1,7 @@
 """Padding over claims that a crashed publisher will never complete.
 
-Not here: when a publisher counts as crashed; the driver calls this after the slowest consumer has not moved for the
-unblock timeout.
+Not here: when a publisher counts as crashed; the driver calls this after the sender, or the furthest subscriber of an
+IPC stream, has not moved for the unblock timeout.
 
 The length at the blocked offset shows what was claimed:
 
@@ -24,7 +24,8 @@ from aeron_core.logbuffer.gap_filler import put_padding
 def unblock(log: LogBuffer, blocked_position: int) -> bool:
     """Unblock the stream at `blocked_position`; return whether anything was done.
 
-    `blocked_position` is the position of the slowest consumer. One thread at a time calls it for a log.
+    `blocked_position` is that of the sender, or of the furthest subscriber of an IPC stream. One thread at a time calls
+    it for a log.
     """
     bits = log.position_bits_to_shift
     # With 0 as the initial term id, the result is the number of terms.
