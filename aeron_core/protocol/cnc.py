@@ -242,7 +242,7 @@ class CncFile:
 
     @property
     def page_size(self) -> int:
-        """The page size to which the driver aligns its files."""
+        """The page size in bytes to which the driver aligns its files."""
         return self.layout.page_size
 
 

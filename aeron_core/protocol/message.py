@@ -95,7 +95,7 @@ class _Blob(Kind[bytes]):
             raise _too_short(_LENGTH_OF_LENGTH, remaining)
         length = buffer.get_i32(offset)
         if length < 0:
-            raise ProtocolError(f"has a length of {length}")
+            raise ProtocolError(f"has a length of {length}, must be at least 0")
         if length > remaining - _LENGTH_OF_LENGTH:
             raise _too_short(_LENGTH_OF_LENGTH + length, remaining)
         content = buffer.get_bytes(offset + _LENGTH_OF_LENGTH, length)

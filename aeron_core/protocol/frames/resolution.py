@@ -121,7 +121,9 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
     # Unlike `validate`, which demands RES_MIN_LENGTH, accept a frame without entries.
     header = FrameHeader()
     if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:
-        raise ProtocolError(f"packet of {length} bytes: too short for the header of a frame")
+        raise ProtocolError(
+            f"packet of {length} bytes: too short for the header of a frame, {wire.FRAME_HEADER_LENGTH} bytes"
+        )
     if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
         raise ProtocolError(f"{header!r} is not a resolution frame of version {wire.FRAME_VERSION}")
     position = wire.RES_ENTRIES_OFFSET

@@ -13,7 +13,10 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class StatusMessage(Frame):
-    """A frame from receiver to sender, every 200 ms and whenever consumption has advanced; see `wire.SM_FLAG_…`."""
+    """A frame from receiver to sender, by default every 200 ms and after each consumed quarter of the window.
+
+    Its flags are `wire.SM_FLAG_…`.
+    """
 
     session_id: int
     stream_id: int
