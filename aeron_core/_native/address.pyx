@@ -44,7 +44,7 @@ cdef class SocketAddress:
 
     @staticmethod
     def of(str host, int port, int scope_id=0):
-        """Return the address of a numeric `host`; names are resolved elsewhere. Raises OSError for a name."""
+        """Return the address of a numeric `host`; Raises OSError for a name, ValueError for a wrong port."""
         if not 0 <= port <= 65535:
             raise ValueError(f"port={port}: must be from 0 to 65535")
         cdef SocketAddress address = SocketAddress()

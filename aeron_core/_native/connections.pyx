@@ -100,7 +100,7 @@ cdef class ConnectionListener:
 
 cdef int _refuse() except -1 nogil:
     with gil:
-        raise NotImplementedError("ByteConnection is abstract: use a subclass")
+        raise NotImplementedError("ByteConnection and ConnectionListener are abstract: use a subclass")
 
 
 cdef class DescriptorConnection(ByteConnection):

@@ -39,7 +39,7 @@ typedef struct
     _Alignas(struct cmsghdr) char control[AC_BATCH_CAPACITY][AC_CONTROL_LENGTH];
     int32_t lengths[AC_BATCH_CAPACITY];
     int32_t segment_lengths[AC_BATCH_CAPACITY];
-    int64_t times_ns[AC_BATCH_CAPACITY]; /* of reception, since the epoch, where the kernel says it, otherwise 0 */
+    int64_t times_ns[AC_BATCH_CAPACITY]; /* of reception, in ns since the epoch; 0 if the kernel does not report it */
 } ac_batch_t;
 
 /* Return the number of slots filled, 0 when nothing waits, -errno on failure. */

@@ -38,7 +38,7 @@ cdef inline void fill_header(
     ac_put_i32(frame + wire.DATA_TERM_ID_OFFSET, term_id)
     ac_put_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET, reserved_value)
 
-# The same for a buffer, with bounds checks.
+# Do the same as `fill_header` at `offset` of a buffer, with bounds checks.
 cpdef inline int begin_frame(
     AtomicBuffer buffer, int64_t offset, int32_t mark, uint8_t flags, uint16_t frame_type,
     int32_t term_offset, int32_t session_id, int32_t stream_id, int32_t term_id, int64_t reserved_value
@@ -65,7 +65,7 @@ cdef inline int write_payload(
     ac_put_i32_release(frame, length + wire.DATA_HEADER_LENGTH)
     return 0
 
-# The same for a buffer, with bounds checks.
+# Do the same as `write_payload` with a payload in a buffer, with bounds checks.
 cpdef inline int write_frame(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, AtomicBuffer source, int64_t source_offset, int32_t length
@@ -76,7 +76,7 @@ cpdef inline int write_frame(
         source._address + source_offset, length
     )
 
-# The same for a Python bytes object of `length` bytes.
+# Do the same as `write_payload` with a Python bytes object of `length` bytes.
 cdef inline int write_bytes(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, bytes payload, int32_t length

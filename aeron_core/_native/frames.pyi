@@ -28,7 +28,7 @@ def write_frame(
 ) -> int: ...
 def data_frame_length(buffer: AtomicBuffer, offset: int, left: int) -> int: ...
 
-# A C function: only compiled modules see it.
+# A C function: only compiled modules can call it.
 def write_bytes(
     buffer: AtomicBuffer,
     offset: int,

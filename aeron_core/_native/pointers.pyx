@@ -38,7 +38,7 @@ cdef class PointerList:
             grown = <PyObject **>realloc(self._items, capacity * sizeof(PyObject *))
             if grown == NULL:
                 return raise_no_memory()
-            # Only now: after a failure the old capacity still describes the memory.
+            # Stored only now, because after a failure the old capacity still describes the memory.
             self._items = grown
             self._capacity = capacity
         self._items[self.size] = item
