@@ -33,7 +33,7 @@ cdef extern from "<sys/un.h>" nogil:
         char sun_path[108]
 
 
-# Same format as `str(SocketAddress)`, without the GIL. `text`: at least PEER_KEY_TEXT_MAX_LENGTH + 1 zero bytes.
+# Write the text of `str(SocketAddress)` without the GIL. `text`: at least PEER_KEY_TEXT_MAX_LENGTH + 1 zero bytes.
 cdef int32_t put_text(SocketAddress address, char *text) except -1 nogil:
     cdef char host[64]
     cdef sockaddr_in *ip4 = <sockaddr_in *>&address._storage

@@ -133,7 +133,7 @@ class ManyToOneRingBuffer:
         An aborted message is not counted.
         """
         released = position = read_position(self.buffer, self._head_offset)
-        # At most to the end of the buffer, so that `_release` clears one contiguous range.
+        # Read at most to the end of the buffer, so that `_release` clears one contiguous range.
         end = position + self.capacity - (position & self._mask)
         messages = 0
         try:
@@ -292,7 +292,7 @@ class ManyToOneRingBuffer:
 
     def _give_up(self, position: int, end: int) -> int:
         """Return the position to continue from after an impossible record at `position`."""
-        # Up to the tail, because nothing was written after it. Clearing the length ensures that the record is not
+        # Continue at the tail, because nothing was written after it. Clearing the length ensures that the record is not
         # read again.
         self.buffer.put_i64(position & self._mask, 0)
         return max(position, min(end, self._tail()))
@@ -300,6 +300,6 @@ class ManyToOneRingBuffer:
     def _release(self, start: int, end: int) -> None:
         """Return the space between two positions to the producers."""
         if end > start:
-            # Zeros first, then the head with release: a producer that sees the free space sees it zeroed.
+            # Store the zeros first, then the head with release: a producer that sees the free space sees it zeroed.
             self.buffer.set_memory(start & self._mask, end - start, 0)
             self.buffer.put_i64_release(self._head_offset, end)

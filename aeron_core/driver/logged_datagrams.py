@@ -25,7 +25,7 @@ class LoggedDatagrams(DatagramChannel):
 
     def receive(self, batch: ReceiveBatch) -> int:
         """See `DatagramChannel`."""
-        # Without the GIL: an idle poll must not compete with Python threads for it.
+        # Called without the GIL: an idle poll must not compete with Python threads for it.
         count = self._channel.receive(batch)
         self._take_error()
         if count > 0:

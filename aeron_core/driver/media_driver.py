@@ -96,7 +96,7 @@ class MediaDriver:
         start_lookup: StartLookup,
     ) -> Assembly:
         if self._settings.storage is Storage.POSIX:
-            # Only after the directory was taken: its former owner has ended, so its shared memory is
+            # Sweep only after the directory was taken: its former owner has ended, so its shared memory is
             # garbage.
             sweep_shared_memory(self._settings.aeron_dir)
         assembly = Assembly(
@@ -260,9 +260,8 @@ class MediaDriver:
     def close(self) -> None:
         """Stop the agents, close the sockets, free the shared memory.
 
-        Deletes the directory if `dir_delete_on_shutdown` is set.
-
-        Waits at most one idle period of each agent. A `memoryview` of shared memory that a program kept stays valid.
+        Deletes the directory if `dir_delete_on_shutdown` is set. Waits at most one idle period of each agent. A
+        `memoryview` of shared memory that a program kept stays valid.
         """
         # A signal handler and the end of a `with` block may both close: the first one does the work.
         with self._closing:

@@ -233,5 +233,5 @@ def _write_default_header(buffer: AtomicBuffer, offset: int, params: StreamDescr
     buffer.put_u16(header + wire.FRAME_TYPE_OFFSET, wire.TYPE_DATA)
     buffer.put_i32(header + wire.DATA_SESSION_ID_OFFSET, params.session_id)
     buffer.put_i32(header + wire.DATA_STREAM_ID_OFFSET, params.stream_id)
-    # Only an initial value: every frame stores its own term id and term offset.
+    # This is only an initial value: every frame stores its own term id and term offset.
     buffer.put_i32(header + wire.DATA_TERM_ID_OFFSET, params.initial_term_id)

@@ -216,7 +216,8 @@ class TermReader:
             return 0
         copied = 0
         while copied < measured:
-            # Loaded again: another process can write to the log, and the copy must stay within what was measured.
+            # Load the length again: another process can write to the log, and the copy must stay within what was
+            # measured.
             frame_length = self._length_at(begin + copied, measured - copied)
             if frame_length == 0:
                 break
@@ -243,7 +244,7 @@ class TermReader:
         if flags & wire.DATA_FLAG_BEGIN:
             self._first_reserved_value = self._buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
         elif self._next_position < 0:
-            # No BEGIN before it: this reader joined in the middle of a message, or dropped its start.
+            # No BEGIN was read before it: this reader joined in the middle of a message, or dropped its start.
             self.dropped += 1
             return step
         total = self._assembled_length + length
@@ -286,7 +287,7 @@ class TermReader:
         return 0
 
     def _grow_assembly(self, length: int) -> int:
-        # At least double: the total cost of copying stays proportional to the length of the message.
+        # Grow to at least the double: the total cost of copying stays proportional to the length of the message.
         larger = AtomicBuffer.allocate(max(length, 2 * self._assembly.capacity, MIN_ASSEMBLY_LENGTH))
         larger.copy_from(0, self._assembly, 0, self._assembled_length)
         self._assembly = larger

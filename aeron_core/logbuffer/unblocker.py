@@ -94,8 +94,8 @@ def unblock_term(
     if length > 0:
         return 0
     if length < 0:
-        # Not `-length`: the lowest int32 has no positive counterpart. It stays negative and is treated as corrupt
-        # below.
+        # `-length` would overflow for the lowest int32, which has no positive counterpart. Here it stays negative and
+        # is treated as corrupt below.
         length = positions.subtract_wrap(0, length)
     else:
         length = _find_hole(

@@ -168,7 +168,7 @@ class CncFile:
                 f"{CNC_FILE} of {layout.file_length} bytes, all sections together: "
                 f"must be at most {_MAX_LENGTH}"
             )
-        # Not populated: most pages are for counters and errors that a driver never has.
+        # The mapping is not populated: most pages are for counters and errors that a driver never has.
         buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
         # Plain stores: while the version is 0, no other process reads the header.
         for name, offset in _LENGTH_OFFSETS.items():

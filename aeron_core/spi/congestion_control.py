@@ -70,7 +70,7 @@ class RebuildState:
     """Progress of an image since the last call; reused, valid during the call only. Positions are bytes.
 
     `rebuild_position_before` and `rebuild_position_after`: the position up to which there was no gap, before and after
-    that progress. `last_sm_position`: the consumed position in the last status message.
+    that progress. `last_sm_position`: the consumed position in the last status message that was scheduled.
     """
 
     now_ns: int
@@ -178,7 +178,7 @@ class PythonCongestionControl(CongestionControl):
         self._measure_deadline_ns = 0
         self._unreported_since = -1
         self._has_unreported_loss = False
-        # Called once: neither value may change or fail later.
+        # Both methods are called only here: neither value may change, and no later call can fail.
         initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
         self._window = self._native.initial_window_length() if initial is None else initial()
         self._initial_window = self._window

@@ -2,7 +2,7 @@
 
 cpdef enum:
     COMMAND_DRAIN_LIMIT = 8      # commands that an agent executes per duty cycle
-    # Up to this many endpoints are all polled; of more, only the ready ones. Source:
+    # Up to this many endpoints are all polled; if there are more, only the ready ones. Source:
     # AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
     POLL_ALL_LIMIT = 5
 

@@ -21,7 +21,7 @@ import cython
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
 
-# Our choice: enough that one of them meets no queue, at a rate that builds none.
+# Our choice: enough measurements that one of them meets no queue, at a rate that builds no queue.
 BURST = 8
 BURST_INTERVAL_NS = 1_000_000
 # Our choice, one day: clocks that differ by more cannot measure milliseconds, and no product below overflows.

@@ -20,7 +20,8 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 class PolledEndpoints:
     """Base of the two kinds of endpoints; used by one agent."""
 
-    # Zero in the compiled class. The next index of each walk is 0, except after an endpoint that raised.
+    # All three are 0 in a new object of the compiled class. The next index of each walk is 0, except after an endpoint
+    # that raised.
     _next: int
     _next_ready: int
     _ready_count: int

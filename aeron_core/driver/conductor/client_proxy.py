@@ -26,7 +26,7 @@ class ClientProxy:
     def send(self, response: Response) -> None:
         """Broadcast any response."""
         self._events.on_message(response)
-        # Never blocks. Clients find their responses by the correlation id, which is unique among all
+        # This never blocks. Clients find their responses by the correlation id, which is unique among all
         # clients; one that reads too slowly is lapped and detects that.
         self._transmitter.transmit(response.TYPE_ID, response.encode())
 

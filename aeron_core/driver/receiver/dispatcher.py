@@ -63,8 +63,8 @@ class Dispatcher(ReceiveDispatcher):
     ) -> int:
         """See `ReceiveDispatcher.on_data`."""
         found = self._interests.get(buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET))
-        # Not subscribed: datagrams of a group or of a shared port may be of any stream. No reply, so that the sender
-        # does not take this host for a receiver.
+        # The stream is not subscribed: datagrams of a group or of a shared port may be of any stream. Send no reply, so
+        # that the sender does not take this host for a receiver.
         if found == cython.NULL:
             return 0
         session_id = buffer.get_i32(offset + wire.DATA_SESSION_ID_OFFSET)

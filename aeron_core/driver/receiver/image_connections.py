@@ -37,7 +37,7 @@ CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
 class ImageConnection:
     """One path on which a stream arrives."""
 
-    # Zero in the compiled class.
+    # All four are 0 or False in a new object of the compiled class.
     _is_known: bool
     _is_end_of_stream: bool
     _end_position: int

@@ -88,7 +88,7 @@ class ImageMeasurements:
         if not self._replies.take(now_ns):
             self._invalid_packets.get_and_add(1)
             return 0
-        # No reply flag: a reply must never be answered, or two ends would reply to each other endlessly.
+        # The reply flag is not set: a reply must never be answered, or two ends would reply to each other endlessly.
         self._rttm.flags = 0
         self._rttm.echo_timestamp = rttm.echo_timestamp
         self._rttm.reception_delta = 0

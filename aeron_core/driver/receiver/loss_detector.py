@@ -64,7 +64,7 @@ class LossDetector:
                 self.gap_offset = offset
                 self.gap_length = length
                 self.is_new_gap = True
-                # Not at once: frames may only be reordered, and in a group another receiver may request the same gap.
+                # Do not request it at once: frames may be reordered, or another receiver may request the same gap.
                 self._expiry_ns = now_ns + self._delay.delay_ns(False)
             # With a delay of 0, as for unreliable streams, a new gap is due in the same call.
             if now_ns >= self._expiry_ns:

@@ -44,8 +44,8 @@ class LossRecovery:
             self._log.position_bits_to_shift,
             self._log.initial_term_id,
         )
-        # Also called for retries, and for the rest of a gap that was closed in part: only bytes beyond the recorded
-        # position are a new loss.
+        # This is also called for retries, and for the rest of a gap that was closed in part: only bytes beyond the
+        # recorded position are a new loss.
         self._record(start, start + self.detector.gap_length)
         if not self._is_reliable:
             # Write padding into the gap, so that subscribers can read past it.

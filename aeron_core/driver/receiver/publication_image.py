@@ -246,7 +246,7 @@ class PublicationImage:
         self._rebuild.rebuild_position_after = after
         self._rebuild.loss_occurred = self.loss.detector.is_new_gap
         self._rebuild.force_status_message = False
-        # Never more than half a term, whatever a strategy returns: the overrun check would drop the rest.
+        # A window is never more than half a term, whatever a strategy returns: the overrun check would drop the rest.
         window = min(self._congestion_control.on_track_rebuild(self._rebuild), self.log.term_length >> 1)
         if (
             self._rebuild.force_status_message
@@ -313,7 +313,7 @@ class PublicationImage:
         if sent > 0:
             self._counters.status_messages_sent.get_and_add(sent)
         self.log.set_active_transport_count(self.connections.count_alive(now_ns))
-        # Only after sending: until then the sender acts on the previous message, and so do the checks of packets.
+        # Updated only after sending: until then the sender, and the checks of packets, act on the previous message.
         self._last_sm_position = position
         self._overrun_threshold = position + (self.log.term_length >> 1)
         self._is_sm_due = False

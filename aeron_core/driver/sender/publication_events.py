@@ -44,7 +44,7 @@ class PublicationEvents:
 
         The timer of the conductor would detect this too, but later.
         """
-        # A receiver whose status messages are lost until it times out connects again, as often as that happens.
+        # A receiver that times out because its status messages are lost connects again: limit the events.
         if not self._is_response_due(now_ns):
             return 0
         self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), publication))

@@ -71,7 +71,7 @@ class DataHeader(Frame):
 
 def is_heartbeat(buffer: AtomicBuffer, offset: int, length: int) -> bool:
     """Return whether a packet of `length` bytes is a heartbeat: it announces the sender's position without data."""
-    # Both conditions: a frame of length 0 inside a longer packet is invalid, not a heartbeat.
+    # Both conditions are needed: a frame of length 0 inside a longer packet is invalid, not a heartbeat.
     return length == wire.DATA_HEADER_LENGTH and buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET) == 0
 
 

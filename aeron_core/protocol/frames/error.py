@@ -80,7 +80,7 @@ class ErrorFrame(Frame):
         buffer.put_i64(offset + wire.ERR_RECEIVER_ID_OFFSET, self.receiver_id)
         buffer.put_i64(offset + wire.ERR_GROUP_TAG_OFFSET, self.group_tag)
         buffer.put_i32(offset + wire.ERR_ERROR_CODE_OFFSET, self.error_code)
-        # Not `error_length`: after decoding an invalid frame, it is not the length of the text that was kept.
+        # `error_length` of an invalid frame that was decoded is not the length of the text that was kept.
         buffer.put_i32(offset + wire.ERR_ERROR_LENGTH_OFFSET, self.text_length)
         _copy(buffer, offset + wire.ERR_TEXT_OFFSET, self._text, 0, self.text_length)
         frame_length = wire.ERR_HEADER_LENGTH + self.text_length

@@ -71,7 +71,7 @@ class FrameHeader(Frame):
 
 def minimum_length(frame_type: int) -> int:
     """Return the minimum length of a packet that starts with this type, 0 for an unknown type."""
-    # Called for each packet: the frequent types first.
+    # Called for each packet, so the frequent types come first.
     if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
         return wire.DATA_HEADER_LENGTH
     if frame_type == wire.TYPE_SM:

@@ -80,7 +80,7 @@ class ResolutionEntry:
         buffer.put_bytes(offset + wire.RES_ADDRESS_OFFSET, self.address)
         buffer.put_i16(offset + layout.name_length_offset, len(name))
         end = offset + layout.name_offset + buffer.put_bytes(offset + layout.name_offset, name)
-        # Zeros up to the next multiple of 8: the buffer may still hold bytes of an earlier packet.
+        # Store zeros up to the next multiple of 8: the buffer may still hold bytes of an earlier packet.
         buffer.set_memory(end, offset + length - end, 0)
         return length
 
@@ -127,7 +127,7 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
     if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
         raise ProtocolError(f"{header!r} is not a resolution frame of version {wire.FRAME_VERSION}")
     position = wire.RES_ENTRIES_OFFSET
-    # Up to the end of the packet, whatever the frame length is.
+    # Read up to the end of the packet, whatever the frame length is.
     while position < length:
         entry, entry_length = _decode_entry(buffer, offset + position, length - position)
         yield entry

@@ -56,7 +56,7 @@ class StatusMessage(Frame):
         self.consumption_term_id = buffer.get_i32(offset + wire.SM_CONSUMPTION_TERM_ID_OFFSET)
         self.consumption_term_offset = buffer.get_i32(offset + wire.SM_CONSUMPTION_TERM_OFFSET_OFFSET)
         self.receiver_window = buffer.get_i32(offset + wire.SM_RECEIVER_WINDOW_OFFSET)
-        # At offset 28: the structs of the reference are packed to 4 bytes, so this int64 is not aligned to 8.
+        # The offset is 28: the structs of the reference are packed to 4 bytes, so this int64 is not aligned to 8.
         self.receiver_id = buffer.get_i64(offset + wire.SM_RECEIVER_ID_OFFSET)
         self.has_group_tag = self.frame_length == wire.SM_TAGGED_HEADER_LENGTH
         self.group_tag = buffer.get_i64(offset + wire.SM_GROUP_TAG_OFFSET) if self.has_group_tag else 0

@@ -67,7 +67,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         self.use(client, command, lifecycle, NULL_COUNTER_ID)
 
     def _unfinished(self) -> list[IpcPublicationLifecycle]:
-        # As in the reference: a stream that its subscribers have read to the end blocks no session id.
+        # As in the reference, a stream that its subscribers have read to the end blocks no session id.
         states = (operations.PUBLICATION_ACTIVE, operations.PUBLICATION_DRAINING)
         return [lifecycle for lifecycle in self.lifecycles if lifecycle.state in states]
 

@@ -114,7 +114,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         return False
 
     def _revoke(self) -> None:
-        # Before the state changes, as in the reference: receivers get EOS with the next heartbeat.
+        # Set before the state changes, as in the reference: receivers get EOS with the next heartbeat.
         self.publication.is_end_of_stream.set_release(1)
         super()._revoke()
 

@@ -50,7 +50,7 @@ class ReceiveDestinations:
         return future, lambda channel: self._add_network(command, transport, channel)
 
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
-        # In this order, as in the reference: an unknown subscription is reported before a wrong key.
+        # The order is that of the reference: an unknown subscription is reported before a wrong key.
         endpoint = self._endpoint(command)
         # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
         check_destination(channel.uri, is_send=False)
@@ -87,7 +87,7 @@ class ReceiveDestinations:
         # Removed with its owner, and found by its URI when a client removes it alone.
         owner.local_destinations.append(local)
         self._context.clients.on_success(command.correlation_id)
-        # After the response: the client must have the destination before its images.
+        # Linked after the response: the client must have the destination before its images.
         for link in links:
             link.establish()
 

@@ -44,7 +44,7 @@ class SubscriptionEntry:
 
     @property
     def counts_as_response(self) -> bool:
-        """Whether other subscriptions to its streams must be for responses too; false once its session is known."""
+        """Whether other subscriptions to its streams must be for responses too; not once responses set its session."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:
@@ -67,8 +67,8 @@ class SubscriptionEntry:
 
     def accept_responses_of(self, session_id: int) -> None:
         """Accept the responses of one session from now on."""
-        # In this order, because both calls depend on the session id: the old interest is undone with the
-        # old id.
+        # The order matters, because both calls depend on the session id: the old interest is undone with
+        # the old id.
         self.leave_endpoint()
         self.params = replace(self.params, session_id=session_id)
         self.join_endpoint()
@@ -76,7 +76,7 @@ class SubscriptionEntry:
     def matches(self, stream_id: int, session_id: int) -> bool:
         """Return whether a stream, on the medium of this subscription, is one that it subscribes to."""
         return (
-            # None in a URI means all sessions, but for responses it means not known yet.
+            # A session id of None in a URI means all sessions, but for responses it means not known yet.
             not self.awaits_response
             and self.stream_id == stream_id
             and self.params.session_id in (None, session_id)

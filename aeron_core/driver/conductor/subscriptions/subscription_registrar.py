@@ -238,7 +238,7 @@ class SubscriptionRegistrar:
             if notify:
                 lifecycle.notify_unavailable_to(subscription)
             lifecycle.unlink(subscription)
-        # After the links: images without readers drain, while the endpoint waits for them.
+        # Left after the links: images without readers drain, while the endpoint waits for them.
         subscription.leave_endpoint()
         if subscription.endpoint is not None:
             self.close_if_unused(subscription.endpoint)
