@@ -71,7 +71,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
 
 
 def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
-    """Return the text whose length is stored at `offset`."""
+    """Return the text whose length is stored at `offset`; raise ProtocolError if it does not end in the report."""
     start = offset + INT_LENGTH
     length = buffer.get_i32(offset) if start <= buffer.capacity else -1
     if not 0 <= length <= buffer.capacity - start:

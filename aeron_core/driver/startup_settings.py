@@ -32,7 +32,10 @@ class PluginSections(Mapping[str, "SettingsModel"]):
     """The settings of all plugins by section; one that no source sets is loaded when it is first read."""
 
     def __init__(self, registry: Registry, given: GivenSections) -> None:
-        """Load the sections that are given or that the environment sets; warn of mistakes in them."""
+        """Load the sections that are given or that the environment sets; warn of mistakes in them.
+
+        Raises ConfigurationError for a section that no installed plugin has.
+        """
         self._registry = registry
         self._names = registry.section_names()
         self._loaded: dict[str, SettingsModel] = {}
@@ -97,7 +100,10 @@ def check_strategies(registry: Registry, settings: DriverFields) -> None:
 
 
 def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
-    """Return the name resolver of the settings, with its fallback."""
+    """Return the name resolver of the settings, with its fallback.
+
+    Raises PluginError if one of them is not installed, ConfigurationError if the fallback is the one with gossip.
+    """
     # A fallback has no fallback of its own, but the resolver with gossip depends on one.
     if settings.resolver_fallback == _GOSSIP:
         raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another resolver, one without gossip")

@@ -30,7 +30,7 @@ from aeron_core.logbuffer.frame_writer import (
 
 
 class Appender:
-    """Base of the two appenders, so that a publication can call either.
+    """Base of the two appenders, so that a publication can call either; its methods raise NotImplementedError.
 
     Negative results are those of `results`.
     """

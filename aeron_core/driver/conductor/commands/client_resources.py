@@ -52,7 +52,10 @@ class ClientResources:
     def add_publication(
         self, client: Client, command: commands.AddPublication | commands.AddExclusivePublication
     ) -> Unfinished | None:
-        """Add or share a publication; return the unfinished command if its channel has to be resolved."""
+        """Add or share a publication; return the unfinished command if its channel has to be resolved, else None.
+
+        Raises CommandRefusedError or ChannelUriError if the channel or its parameters are refused.
+        """
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
@@ -90,7 +93,10 @@ class ClientResources:
         self.context.clients.on_success(command.correlation_id)
 
     def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
-        """Add a subscription; return the unfinished command if its channel has to be resolved."""
+        """Add a subscription; return the unfinished command if its channel has to be resolved, else None.
+
+        Raises CommandRefusedError or ChannelUriError if the channel or its parameters are refused.
+        """
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             return self._add_spy(client, command, uri)
@@ -136,7 +142,7 @@ class ClientResources:
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
-        """Allocate a counter that the client owns."""
+        """Allocate a counter that the client owns. Raises StorageError if no counter is free."""
         counter_id = self.context.counters.allocate(
             command.counter_type_id,
             command.label,
@@ -149,7 +155,10 @@ class ClientResources:
         self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
 
     def add_static_counter(self, command: commands.AddStaticCounter) -> None:
-        """Allocate a counter that outlives its client, or find the one with its type and registration id."""
+        """Allocate a counter that outlives its client, or find the one with its type and registration id.
+
+        Raises CommandRefusedError if a counter of a client has both, StorageError if no counter is free.
+        """
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
         if counter_id is None:

@@ -47,7 +47,10 @@ class Rejections:
         self._cool_downs: dict[IpcPublicationLifecycle, int] = {}
 
     def reject(self, command: RejectImage) -> None:
-        """Reject the image that a command names, and confirm the command."""
+        """Reject the image that a command names, and confirm the command.
+
+        Raises CommandRefusedError if there is no such image, or the reason is too long.
+        """
         # Surrogates stand for bytes that are not UTF-8.
         length = len(command.reason.encode("utf-8", "surrogateescape"))
         # An ERR frame carries the reason to the publisher's driver.

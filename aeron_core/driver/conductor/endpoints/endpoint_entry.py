@@ -50,12 +50,12 @@ class EndpointEntry:
 
     @property
     def current_local(self) -> SocketAddress | None:
-        """Local or control address of the channel, after any re-resolution."""
+        """Local or control address of the channel, after any re-resolution; None if the URI sets none."""
         return self.channel.local
 
     @property
     def current_remote(self) -> SocketAddress | None:
-        """Remote address of the channel, after any re-resolution."""
+        """Remote address of the channel, after any re-resolution; None if it has none."""
         return self.channel.remote
 
     def allocate_status(self, type_id: int, name: str) -> AtomicCounter:

@@ -69,7 +69,7 @@ class ClosingEndpoints:
     def opening(self, channel: Channel) -> Iterator[None]:
         """Let a client retry if the address of its channel is still in use by an endpoint that is being closed.
 
-        The command is refused with RESOURCE_TEMPORARILY_UNAVAILABLE in place of the OSError. Source:
+        Raises CommandRefusedError with RESOURCE_TEMPORARILY_UNAVAILABLE in place of the OSError. Source:
         aeron_driver_conductor.c, which refuses it even if the address is free.
         """
         try:

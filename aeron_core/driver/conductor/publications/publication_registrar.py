@@ -68,7 +68,10 @@ class PublicationRegistrar:
     def find_shared(
         lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParameters, uri: ChannelUri
     ) -> _Lifecycle | None:
-        """Return the publication that a client can share. Raises CommandRefusedError if the URI contradicts it."""
+        """Return the publication that a client can share, else None.
+
+        Raises CommandRefusedError if `uri` contradicts it.
+        """
         for lifecycle in lifecycles:
             if (
                 # A draining stream is not shared: its end position is already in the log. The client gets

@@ -47,7 +47,7 @@ class ResponseChannels:
         self._images = registrars.images
 
     def check(self, channel: Channel) -> ImageLifecycle | None:
-        """Return the image that a publication responds to, if any.
+        """Return the image that a publication responds to, None if it responds to none.
 
         Raises CommandRefusedError if the image, or the response subscription of a request, does not exist.
         """

@@ -56,7 +56,10 @@ class SendDestinations:
         return self._resolve(uri), resolved
 
     def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
-        """Remove the destination with a URI; succeed if there is none."""
+        """Remove the destination with a URI, if there is one.
+
+        Returns the unfinished command if the address must be compared and has to be resolved first, else None.
+        """
         endpoint = self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)
         # Compare names first: the address of a name may have changed.

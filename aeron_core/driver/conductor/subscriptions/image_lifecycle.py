@@ -67,7 +67,7 @@ class ImageLifecycle(StreamLifecycle):
         self._source = request.source
         self._is_rejoin = request.subscription.params.is_rejoin
         self._untethered = request.subscription.params.untethered
-        # Keeps them alive: the receiver has borrowed references.
+        # This list keeps them alive: the receiver has borrowed references.
         self._connections = list(connections)
         self._when_removed = when_removed
         self._is_removed = False

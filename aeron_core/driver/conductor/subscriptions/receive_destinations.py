@@ -35,7 +35,11 @@ class ReceiveDestinations:
         self._registrars = registrars
 
     def add(self, command: AddRcvDestination) -> Unfinished | None:
-        """Add a destination: an address, shared memory or a spy."""
+        """Add a destination: an address, shared memory or a spy.
+
+        Returns the unfinished command if the channel has to be resolved, else None. Raises CommandRefusedError if the
+        subscription is unknown or not manual.
+        """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy:
@@ -92,7 +96,7 @@ class ReceiveDestinations:
             link.establish()
 
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
-        """Remove a destination; an unknown address is ignored.
+        """Remove a destination; an unknown address is ignored. Returns as `add` does.
 
         Raises CommandRefusedError if the subscription, the spy or the destination in shared memory is unknown.
         """
