@@ -145,7 +145,7 @@ def test_modules_translated_with_shared_declarations_equal_those_that_cython_tra
             "aeron_core.logbuffer.gap_scanner",
             "aeron_core.spi.idle_strategy",
         ),
-        *("aeron_core.driver.receiver.loss_detector", "aeron_core.driver.agents.reply_budget"),
+        *("aeron_core.driver.receiver.loss_detector", "aeron_core.driver.agents.rate_limit"),
         *("aeron_congestion.cubic", "aeron_media.lumberjack.codec.frame_parser", "aeron_media.sp.dialer"),
     ]
 

@@ -96,7 +96,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     positive("--messages", messages)
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
-        raise ConfigurationError(f"--size={size}: must be at least {_TIMESTAMP_LENGTH} bytes")
+        raise ConfigurationError(f"--size={size}: must be in bytes, at least {_TIMESTAMP_LENGTH}")
     latencies = Latencies()
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
@@ -107,7 +107,7 @@ def ping(  # noqa: PLR0913 - the options of the command
             )
         if size > publication.max_payload_length:
             raise ConfigurationError(
-                f"--size={size}: must be at most {publication.max_payload_length} bytes: one frame of mtu= without "
+                f"--size={size}: must be in bytes, at most {publication.max_payload_length}: one frame of mtu= without "
                 "its header"
             )
         await_other_side(publication, timeout)

@@ -75,11 +75,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
-        if size is not None and size > publication.max_message_length:
-            raise ConfigurationError(
-                f"--size={size}: must be at most {publication.max_message_length} bytes: an eighth of term-length=, "
-                "at most 16m"
-            )
+        _check_size(size, publication.max_message_length)
         messages = _random_messages(size) if size is not None else _lines(input, stack)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
@@ -91,6 +87,14 @@ def pub(  # noqa: PLR0913 - the options of the command
         print_json({**display.summary(), **extra})
     else:
         print_stderr(display.sentence("sent"))
+
+
+def _check_size(size: int | None, maximum: int) -> None:
+    """Raise ConfigurationError if messages of `size` bytes are longer than the channel's maximum."""
+    if size is not None and size > maximum:
+        raise ConfigurationError(
+            f"--size={size}: must be in bytes, at most {maximum}: an eighth of term-length=, at most 16m"
+        )
 
 
 def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> None:
