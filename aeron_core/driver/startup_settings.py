@@ -25,6 +25,10 @@ _STRATEGIES: Final = {
     "multicast_flow_control": "aeron_flow_controls",
     "unicast_flow_control": "aeron_flow_controls",
     "congestion_control": "aeron_congestion_controls",
+    **{
+        f"{role}_idle_strategy": "aeron_idle_strategies"
+        for role in ("conductor", "sender", "receiver", "sharednetwork", "shared")
+    },
 }
 
 
@@ -90,7 +94,8 @@ def settings_of(settings: DriverFields | Mapping[str, Any] | None) -> DriverFiel
 def check_strategies(registry: Registry, settings: DriverFields) -> None:
     """Raise PluginError if a setting names a strategy that is not installed.
 
-    Without this check, the first stream that needs the strategy would be refused at run time.
+    Without this check, the first stream that needs the strategy would be refused at run time. As in the reference, the
+    idle strategies of agents that the threading mode does not start are checked too.
     """
     for name, hook in _STRATEGIES.items():
         try:

@@ -306,9 +306,17 @@ def test_a_misspelt_plugin_leaves_a_directory_as_it_was(directory, start):
     assert sorted(directory.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["congestion_control", "multicast_flow_control", "unicast_flow_control"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("congestion_control", "multicast_flow_control", "unicast_flow_control"),
+        *(f"{role}_idle_strategy" for role in ("conductor", "sender", "receiver", "sharednetwork", "shared")),
+    ],
+)
 def test_a_strategy_that_is_not_installed_is_refused_before_the_directory_is_touched(directory, start, name):
-    with pytest.raises(PluginError, match=f"^{name}: no (flow|congestion) control 'nope'; installed: "):
+    with pytest.raises(
+        PluginError, match=f"^{name}: no (flow control|congestion control|idle strategy) 'nope'; installed: "
+    ):
         start(**{name: "nope"})
 
     assert not directory.exists()
