@@ -76,7 +76,9 @@ def test_destinations_of_one_subscription_are_udp_ipc_and_a_spy(at, free_port, s
         received.append(subscription.receive_one())
 
     assert received == expected
-    for channel in (one, "aeron:ipc", f"aeron-spy:{other}"):
+    # UDP last: the Java driver takes the first of its links with the subscription's id, which may be that of IPC or the
+    # spy after another subscription has ended. Source: DriverConductor.java, RemoveRcvNetworkDestinationCommand.
+    for channel in (f"aeron-spy:{other}", "aeron:ipc", one):
         subscription.remove_destination(channel)
 
 
