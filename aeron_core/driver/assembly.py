@@ -234,7 +234,7 @@ def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> 
     wanted, faults = choose_events(settings.event_log, settings.event_log_disable)
     # A misspelt event causes a warning only: it must not prevent the start of the driver.
     for fault in faults:
-        warnings.warn(f"event log: {fault}", stacklevel=2)
+        warnings.warn(f"event log: {fault} (AERON_EVENT_LOG, AERON_EVENT_LOG_DISABLE)", stacklevel=2)
     return EventLog(
         clock,
         wanted,

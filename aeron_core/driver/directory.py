@@ -184,4 +184,7 @@ def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False)
         return
     delete_directory(path)
     if path.exists():
-        raise StorageError(errno.EACCES, f"cannot delete {path}: this user may not delete all of it")
+        raise StorageError(
+            errno.EACCES,
+            f"cannot delete {path}: this user may not delete all of it; delete it as the user who ran the driver",
+        )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from aeron_core.driver import events
 from aeron_core.driver.frame_text import describe_frame, is_nak
 from aeron_core.driver.logged_datagrams import LoggedDatagrams
+from aeron_core.errors import StorageError
 from aeron_core.protocol import commands, responses
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class _Output:
         self._on_fault = on_fault
         self._has_failed = False
         self._number = 0
-        self._file: TextIO | None = None if path is None else path.open("a", encoding="utf-8")
+        self._file: TextIO | None = None if path is None else _open(path)
 
     def write_all(self, take: Callable[[], str | None]) -> None:
         """Write the lines that `take` returns until it returns None."""
@@ -198,7 +199,8 @@ class _Output:
             except OSError as error:
                 self._has_failed = True
                 if self._on_fault is not None:
-                    self._on_fault(error, f"event log {self._path or 'on standard output'}")
+                    output = self._path or "on standard output"
+                    self._on_fault(error, f"event log {output} has ended, restart the driver to log again")
 
     def _write(self, line: str) -> None:
         # Looked up for each line: the program may replace `sys.stdout` at any time.
@@ -225,4 +227,14 @@ class _Output:
         while path.exists():
             self._number += 1
             path = self._path.with_name(f"{self._path.name}.{self._number}")
-        self._file = path.open("a", encoding="utf-8")
+        self._file = _open(path)
+
+
+def _open(path: Path) -> TextIO:
+    try:
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            error.errno,
+            f"cannot open event_log_filename={path}: {error.strerror}; set AERON_EVENT_LOG_FILENAME to a writable file",
+        ) from error

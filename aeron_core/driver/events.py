@@ -135,10 +135,11 @@ def _parse(text: str | None) -> tuple[frozenset[str], list[str]]:
         found = _named(item)
         if not found:
             faults.append(
-                f"no event {item!r}: must be all, admin, a mask such as 0xFF, or names or numbers of events"
+                f"no event {item!r}: must be all, admin, a mask such as 0xFF, or names or numbers of events, such as "
+                f"FRAME_IN,NAK_SENT"
             )
         elif found <= NEVER_LOGGED:
-            faults.append(f"event {item} is accepted, but this driver does not log it")
+            faults.append(f"event {item} is accepted, but this driver does not log it: remove it")
         names |= found
     return frozenset(names), faults
 

@@ -185,7 +185,8 @@ class MediaDriver:
         """
         if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(
-                "do_work is for MediaDriver(settings, invoker=True): this driver has threads"
+                f"do_work: the agents of this driver run in threads, threading_mode={self._mode.name}: do not call "
+                f"it, or create the driver with MediaDriver(settings, invoker=True)"
             )
         # Read once: another thread may close the driver meanwhile.
         invoker = self._invoker

@@ -68,7 +68,8 @@ class PluginSections(Mapping[str, "SettingsModel"]):
 
     def __getitem__(self, name: str) -> SettingsModel:
         if name not in self._names:
-            raise KeyError(name)
+            names = ", ".join(self._names) or "none"
+            raise KeyError(f"no section of settings {name!r}; sections of the installed plugins: {names}")
         if name not in self._loaded:
             self._loaded[name] = self._load(name, {})
         return self._loaded[name]
@@ -111,7 +112,8 @@ def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
     """
     # A fallback has no fallback of its own, but the resolver with gossip depends on one.
     if settings.resolver_fallback == _GOSSIP:
-        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another resolver, one without gossip")
+        names = ", ".join(name for name in registry.names("aeron_name_resolvers") if name != _GOSSIP)
+        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be a resolver without gossip, one of {names}")
     options = settings.resolver_fallback_init_args or ""
     # The fallback is created first, because the resolver is created with it.
     fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))

@@ -10,6 +10,7 @@ from aeron_core.testing.pair import MS
 TERM = 64 * 1024
 LOG_LENGTH = 4 * 1024 * 1024
 FURTHER = "further errors, whose texts exceed"
+REMEDY = "of this log; to record more of them, raise AERON_ERROR_BUFFER_LENGTH"
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 # The error of an image contains its channel, so a few hundred long ones exceed the limit.
 LONG_CHANNEL = f"aeron:udp?endpoint=10.0.0.2:20300|alias={'x' * 3900}"
@@ -42,7 +43,7 @@ def test_errors_of_forged_sessions_take_at_most_a_quarter_of_the_log(pair):
 
     *single, rest = pair.receiver.errors()
     assert {record.observation_count for record in single} == {1}
-    assert rest.text == f"(0) cannot create images of {LONG_CHANNEL}: {FURTHER} 1/4 of this log"
+    assert rest.text == f"(0) cannot create images of {LONG_CHANNEL}: {FURTHER} 1/4 {REMEDY}"
     assert rest.observation_count == 400 - len(single) > 100
     assert pair.receiver.counted("errors") == 400
     assert LOG_LENGTH // 5 < text_length(pair.receiver) < LOG_LENGTH // 4 + len(rest.text)
@@ -67,7 +68,7 @@ def test_when_peers_have_used_up_their_part_their_errors_are_counted_by_kind(pai
         pair.run_for(1100 * MS)
 
     record = pair.receiver.errors()[-1]
-    assert record.text == f"(0) {kind}: {FURTHER} 1/4 of this log"
+    assert record.text == f"(0) {kind}: {FURTHER} 1/4 {REMEDY}"
     assert record.observation_count > 5
 
 
@@ -102,6 +103,6 @@ def test_refused_commands_take_at_most_half_of_the_log(pair):
         refuse(pair, f"{LONG_CHANNEL}|session-id=no-{number}")
 
     rest = pair.receiver.errors()[-1]
-    assert rest.text == f"(0) AddSubscription: {FURTHER} 1/2 of this log"
+    assert rest.text == f"(0) AddSubscription: {FURTHER} 1/2 {REMEDY}"
     assert rest.observation_count > 100
     assert LOG_LENGTH // 3 < text_length(pair.receiver) < LOG_LENGTH // 2 + len(rest.text)

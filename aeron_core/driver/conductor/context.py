@@ -65,7 +65,7 @@ class DriverContext:
         if uri.media not in names:
             raise ChannelUriError(
                 f"invalid URI scheme or transport: {uri}: media {uri.media!r} must be one of "
-                f"{', '.join(names)}"
+                f"{', '.join(names)}; other media need a plugin"
             )
         return self.registry.media(uri.media)
 

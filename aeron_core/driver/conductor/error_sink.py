@@ -128,7 +128,10 @@ class ErrorSink:
         length = self._log.missing_length(code, text)
         if self._used_lengths[cause] + length > self._log.capacity // cause:
             code = ErrorCode.UNUSED
-            text = f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log"
+            text = (
+                f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log; to record more of them, raise "
+                f"AERON_ERROR_BUFFER_LENGTH"
+            )
         else:
             self._used_lengths[cause] += length
         self.record(code, text)

@@ -122,7 +122,8 @@ class LogStorage:
         if free <= threshold:
             self._errors.record(
                 ErrorCode.UNUSED,
-                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}",
+                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}: a log that "
+                f"needs more is refused; free space, or use shorter terms",
             )
 
     def delete(self, stored: StoredLog) -> None:
@@ -161,7 +162,9 @@ class LogStorage:
             path.unlink(missing_ok=True)
         except OSError as error:
             self._counters.free_fails.get_and_add(1)
-            self._errors.record_exception(error, f"cannot delete {path}")
+            self._errors.record_exception(
+                error, f"cannot delete {path}, the driver will retry; check the permissions of its folder"
+            )
             # The timer retries: otherwise the log would occupy memory until the driver exits.
             self._undeleted.append(path)
 

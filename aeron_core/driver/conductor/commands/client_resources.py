@@ -60,7 +60,8 @@ class ClientResources:
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             raise CommandRefusedError(
-                f"invalid URI scheme or transport: {command.channel}: a publication cannot be a spy",
+                f"invalid URI scheme or transport: {command.channel}: only a subscription may have the prefix "
+                f"aeron-spy, remove it from the channel of a publication",
                 ErrorCode.INVALID_CHANNEL,
             )
         transport = self.context.media_of(uri)
@@ -85,7 +86,8 @@ class ClientResources:
         lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
         if lifecycle is None:
             raise CommandRefusedError(
-                f"unknown publication client_id={command.client_id} registration_id={command.registration_id}",
+                f"unknown publication client_id={command.client_id} registration_id={command.registration_id}: must "
+                f"be the id of an add by this client that was not removed; after its timeout, a client must reconnect",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
         # The response does not wait for the end of the stream, which still has to drain and to linger.
@@ -135,7 +137,8 @@ class ClientResources:
         subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
-                f"unknown subscription client_id={command.client_id} registration_id={command.registration_id}",
+                f"unknown subscription client_id={command.client_id} registration_id={command.registration_id}: must "
+                f"be the id of an add by this client that was not removed; after its timeout, a client must reconnect",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
         self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
@@ -187,7 +190,8 @@ class ClientResources:
         counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(
-                f"unknown counter client_id={command.client_id} registration_id={command.registration_id}",
+                f"unknown counter client_id={command.client_id} registration_id={command.registration_id}: must "
+                f"be the id of an add by this client that was not removed; after its timeout, a client must reconnect",
                 ErrorCode.UNKNOWN_COUNTER,
             )
         self.context.clients.on_success(command.correlation_id)

@@ -85,7 +85,8 @@ class CommandHandler:
         # Not left in the ring: there it would block the commands of other clients, and the request to end the driver.
         if self._waiting_count >= MAX_WAITING:
             error = CommandRefusedError(
-                f"{MAX_WAITING} commands wait for names that are being resolved: try again later",
+                f"{MAX_WAITING} commands wait for names that are being resolved, the maximum: try again later, or "
+                f"use addresses in place of names",
                 ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
             )
             self._refuse(command, error)
@@ -181,7 +182,9 @@ class CommandHandler:
                 self._terminate(command.token)
             case _:
                 raise CommandRefusedError(
-                    f"{type(command).__name__} is not supported by this driver", ErrorCode.NOT_SUPPORTED
+                    f"command={command.TYPE_ID} ({type(command).__name__}) is not supported by this driver: use a "
+                    f"client of a version that does not send it",
+                    ErrorCode.NOT_SUPPORTED,
                 )
 
     def _client(self, command: commands.DriverCommand) -> Client:

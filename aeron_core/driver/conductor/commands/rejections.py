@@ -65,7 +65,8 @@ class Rejections:
             lifecycle = _find(self._ipc.lifecycles, command.image_correlation_id)
             if lifecycle is None:
                 raise CommandRefusedError(
-                    f"Unable to resolve image for correlationId={command.image_correlation_id}: it may have ended"
+                    f"Unable to resolve image for correlationId={command.image_correlation_id}: must be the "
+                    f"correlation id of an image of this driver; an image that has ended needs no rejection"
                 )
             self._reject_ipc(lifecycle, command.reason)
         # The response confirms the rejection by this driver. A remote publisher gets the reason with the
@@ -112,7 +113,9 @@ class Rejections:
             links = reserve_links((lifecycle, each) for each in self._subscriptions.of_ipc(lifecycle))
         except AeronError as error:
             self._context.errors.record_exception(
-                error, f"cannot link subscriptions again to rejected stream {lifecycle.registration_id}"
+                error,
+                f"cannot link subscriptions again to rejected stream {lifecycle.registration_id} of "
+                f"{lifecycle.channel}, add them again",
             )
             return
         for link in links:

@@ -139,7 +139,8 @@ class EndpointEntry:
             if offset != existing.timestamp_offset(key):
                 raise CommandRefusedError(
                     f"option conflicts with existing subscription: {key}={_as_text(offset)} "
-                    f"existingChannel={self.channel.uri} channel={channel.uri}: must be the same"
+                    f"existingChannel={self.channel.uri} channel={channel.uri}: must be the same for all channels "
+                    f"of an endpoint, use the existing value or another endpoint"
                 )
 
     def free_counters(self, status: AtomicCounter) -> None:

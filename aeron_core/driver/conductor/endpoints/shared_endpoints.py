@@ -100,7 +100,7 @@ def check_original(channel: Channel) -> None:
     ):
         raise ChannelUriError(
             f"URI must have explicit control, endpoint, or be manual control-mode when original: "
-            f"channel={uri}: no channel has tag {uri.channel_tag}",
+            f"channel={uri}: no channel has tag {uri.channel_tag}: add the channel with this tag and an endpoint first",
             ErrorCode.GENERIC_ERROR,
         )
 
@@ -117,9 +117,11 @@ def check_socket_lengths(
         requested = channel.uri.get_size(key, 0) or (default if requires_defaults else 0)
         length = existing.uri.get_size(key, 0) or default
         if requested and requested != length:
+            remedy = f"use {key}={length}" if length else f"leave {key} out"
             raise ChannelUriError(
                 f"{key}={requested} does not match existing value of {length or 'OS default'}: "
-                f"existingChannel={existing.uri} channel={channel.uri}: must be the same",
+                f"existingChannel={existing.uri} channel={channel.uri}: must be the same for all channels of an "
+                f"endpoint, {remedy}",
                 ErrorCode.GENERIC_ERROR,
             )
 
@@ -149,6 +151,7 @@ def _text(address: SocketAddress | None) -> str:
 
 def _mismatch(uri: ChannelUri, existing: ChannelUri, what: str) -> ChannelUriError:
     return ChannelUriError(
-        f"matching tag {uri.channel_tag} has mismatched {what}: {uri} <> {existing}: must be the same, or left out",
+        f"matching tag {uri.channel_tag} has mismatched {what}: {uri} <> {existing}: must be the same as in the "
+        f"existing channel, or left out",
         ErrorCode.GENERIC_ERROR,
     )

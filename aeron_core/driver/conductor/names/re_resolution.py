@@ -94,7 +94,7 @@ class ReResolution:
                     self._context.system_counters.resolution_changes.get_and_add(1)
             except Exception as error:
                 self._context.errors.record_exception(
-                    error, f"re-resolution of {search.uri_key}={search.name}"
+                    error, f"re-resolution of {search.uri_key}={search.name}, its last address stays in use"
                 )
         return len(found)
 

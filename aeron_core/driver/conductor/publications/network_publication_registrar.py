@@ -181,6 +181,6 @@ def _check_simulation(lifecycle: NetworkPublicationLifecycle, params: Publicatio
         requested = "true" if params.spies_simulate_connection else "false"
         raise CommandRefusedError(
             f"existing publication has different spies simulate connection: requested={requested}: ssc must be as in "
-            f"{lifecycle.channel}",
+            f"{lifecycle.channel}; for a stream of its own, add an exclusive publication",
             ErrorCode.GENERIC_ERROR,
         )

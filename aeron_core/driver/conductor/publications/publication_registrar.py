@@ -55,7 +55,7 @@ class PublicationRegistrar:
         if params.session_id in used:
             raise CommandRefusedError(
                 f"existing publication has clashing sessionId={params.session_id} for streamId={stream_id} "
-                f"channel={uri}: use another session-id",
+                f"channel={uri}: use another session-id, or leave it out",
                 ErrorCode.INVALID_CHANNEL,
             )
         return params.session_id
@@ -129,7 +129,7 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters,
         if requested != existing:
             raise CommandRefusedError(
                 f"existing publication has different '{key}': existing={existing} requested={requested}: "
-                f"channel={uri}: must be the same, or left out",
+                f"channel={uri}: must be the same, or left out; for a stream of its own, add an exclusive publication",
                 ErrorCode.GENERIC_ERROR,
             )
 

@@ -61,16 +61,16 @@ class ResponseChannels:
             return self._image_of(requested, channel)
         if requested != NULL_CORRELATION_ID and self._subscription_of(requested) is None:
             raise CommandRefusedError(
-                f"unable to find response subscription for response-correlation-id={requested}: {channel.uri} "
-                f"must name the registration id of one"
+                f"unable to find response subscription for response-correlation-id={requested}: {channel.uri}: must "
+                f"be the registration id of a network subscription of this driver, add it before the publication"
             )
         return None
 
     def _image_of(self, correlation_id: int, channel: Channel) -> ImageLifecycle | None:
         if correlation_id == NULL_CORRELATION_ID:
             raise CommandRefusedError(
-                f"control-mode=response was specified, but no response-correlation-id set: {channel.uri} must "
-                f"name the correlation id of an image, or prototype"
+                f"control-mode=response was specified, but no response-correlation-id set: {channel.uri}: set it to "
+                f"the correlation id of an image, or to prototype"
             )
         # A prototype keeps the channel endpoint open before the first request arrives; it responds to no
         # image.
@@ -81,11 +81,12 @@ class ResponseChannels:
                 if lifecycle.requests_response:
                     return lifecycle
                 raise CommandRefusedError(
-                    f"image.correlationId={correlation_id} did not request a response channel: its publication "
-                    f"must name a response subscription"
+                    f"image.correlationId={correlation_id} did not request a response channel: {channel.uri}: the "
+                    f"publication of the image must set response-correlation-id to a response subscription"
                 )
         raise CommandRefusedError(
-            f"image.correlationId={correlation_id} not found: {channel.uri} must name an image of this driver"
+            f"image.correlationId={correlation_id} not found: {channel.uri}: response-correlation-id must be the "
+            f"correlation id of an image of this driver that has not ended"
         )
 
     def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:

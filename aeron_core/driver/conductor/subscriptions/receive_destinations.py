@@ -160,6 +160,7 @@ class ReceiveDestinations:
 def _unknown(command: AddRcvDestination | RemoveRcvDestination) -> CommandRefusedError:
     return CommandRefusedError(
         f"unknown subscription client_id={command.client_id} registration_id={command.registration_id} with "
-        f"destination {command.channel}",
+        f"destination {command.channel}: must be a network subscription of this driver that was not removed, and a "
+        f"destination to remove must have the same text as when it was added",
         ErrorCode.UNKNOWN_SUBSCRIPTION,
     )

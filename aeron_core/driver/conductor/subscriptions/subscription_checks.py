@@ -82,7 +82,8 @@ def check_clash(
             if requested != existing:
                 raise CommandRefusedError(
                     f"option conflicts with existing subscription: {key}={'true' if requested else 'false'} "
-                    f"existingChannel={other.channel} channel={command.channel}: must be the same",
+                    f"existingChannel={other.channel} channel={command.channel}: must be the same for all "
+                    f"subscriptions of a stream, use the existing value or another stream id",
                     ErrorCode.GENERIC_ERROR,
                 )
 
@@ -94,6 +95,7 @@ def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscrip
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(
             f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams share its endpoint, "
-            f"must be at most {limit - 1}, because the medium delivers all messages to each stream",
+            f"must be at most {limit - 1}, because the medium delivers all messages to each stream; use one of "
+            f"these stream ids, or another endpoint",
             ErrorCode.GENERIC_ERROR,
         )
