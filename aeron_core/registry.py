@@ -60,6 +60,11 @@ class InstalledPlugin:
         version = f" {self.version}" if self.version else ""
         return f"plugin {self.name!r} of distribution {self.distribution!r}{version}"
 
+    @property
+    def remedy(self) -> str:
+        """What to do about a fault of the plugin, for the end of an error message."""
+        return f"repair or uninstall {self.distribution!r}" if self.version else "repair the plugin"
+
 
 class Registry:
     """The pluggy manager and the merged tables. One per driver; any thread may read it.
@@ -134,7 +139,7 @@ class Registry:
                 import difflib  # noqa: PLC0415 - lazy: only mistakes need it
 
                 close = difflib.get_close_matches(hook, HOOKS, n=1)
-                hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(HOOKS)}"
+                hint = f"did you mean {close[0]}?" if close else f"must be one of {', '.join(HOOKS)}"
                 raise PluginError(f"{installed} implements {hook}, which is not a hook: {hint}")
 
     def _merge(
@@ -164,7 +169,7 @@ class Registry:
                 distribution, _, name = one.plugin_name.partition(":")
                 raise PluginError(
                     f"aeron_cli of plugin {name!r} of distribution {distribution!r} failed: "
-                    f"{type(error).__name__}: {error}"
+                    f"{type(error).__name__}: {error}; repair or uninstall the plugin"
                 ) from error
 
     def plugins(self) -> list[InstalledPlugin]:
@@ -183,7 +188,9 @@ class Registry:
         found = self._tables[hook].get(name)
         if found is None:
             names = ", ".join(self.names(hook)) or "none"
-            raise PluginError(f"no {TABLES[hook]} {name!r}; installed: {names}")
+            raise PluginError(
+                f"no {TABLES[hook]} {name!r}; installed: {names}; use one of these, or install the plugin that has it"
+            )
         return found
 
     def _import(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
@@ -202,7 +209,8 @@ class Registry:
             raise  # deliberate: a wrong channel or setting, with the error code for the client
         except Exception as error:
             raise PluginError(
-                f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}"
+                f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}; check its options, "
+                f"or {installed.remedy}"
             ) from error
         _check_compiled_classes(made, installed)
         return made
@@ -239,8 +247,8 @@ class Registry:
         model, installed = self._import("aeron_settings", name)
         if not (isinstance(model, type) and issubclass(model, SettingsModel)):
             raise PluginError(
-                f"section of settings {name!r} of {installed}: must be a class derived from "
-                "aeron_core.settings.SettingsModel"
+                f"section of settings {name!r} of {installed} is {model!r}: must be a class derived from "
+                f"aeron_core.settings.SettingsModel; {installed.remedy}"
             )
         return model
 
@@ -261,7 +269,7 @@ def _import_entry(path: str, title: str, installed: InstalledPlugin) -> Any:
     except Exception as error:
         raise PluginError(
             f"{title} of {installed} cannot be imported ({path}): {type(error).__name__}: {error}; "
-            f"repair or uninstall {installed.distribution!r}"
+            f"{installed.remedy}"
         ) from error
 
 
@@ -271,10 +279,13 @@ def _call_table(
     try:
         table = implementation()
     except Exception as error:
-        raise PluginError(f"{hook} of {installed} failed: {type(error).__name__}: {error}") from error
+        raise PluginError(
+            f"{hook} of {installed} failed: {type(error).__name__}: {error}; {installed.remedy}"
+        ) from error
     if not isinstance(table, Mapping):
         raise PluginError(
-            f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories"
+            f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories; "
+            f"{installed.remedy}"
         )
     return table
 
@@ -290,7 +301,7 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
     if built_for != wire.SPI_VERSION:
         raise PluginError(
             f"{installed} was built for SPI version {built_for}, this is {wire.SPI_VERSION}: rebuild it "
-            "against this aeron-core"
+            "against this aeron-core, or install a version of it that was"
         )
 
 

@@ -126,6 +126,6 @@ def test_commands_of_a_plugin_that_fail_are_reported_in_one_line(aeron, monkeypa
     assert outcome.code == 2
     assert outcome.err == (
         "aeron-core: warning: without the commands of plugins: aeron_cli of plugin 'mine' of distribution "
-        "'(registered by hand)' failed: ImportError: no module named 'missing'\n"
+        "'(registered by hand)' failed: ImportError: no module named 'missing'; repair or uninstall the plugin\n"
         "aeron-core: error: no command 'greet': see aeron-core --help\n"
     )
