@@ -111,19 +111,19 @@ class CncLayout:
         for name in self.__slots__:
             length = getattr(self, name)
             if not 0 < length <= _MAX_LENGTH or length % _SECTION_ALIGNMENT:
-                return f"{name}={length}: must be a multiple of {_SECTION_ALIGNMENT} from 8 to {_MAX_LENGTH}"
+                return f"{name}={length}: must be a multiple of {_SECTION_ALIGNMENT} from 8 to {_MAX_LENGTH} bytes"
         for name, length, trailer_length in (
             ("to_driver_length", self.to_driver_length, wire.RING_TRAILER_LENGTH),
             ("to_clients_length", self.to_clients_length, wire.BROADCAST_TRAILER_LENGTH),
         ):
             if not is_power_of_two(length - trailer_length):
-                return f"{name}={length}: must be a power of two plus {trailer_length}"
+                return f"{name}={length}: must be a power of two plus {trailer_length} bytes of trailer"
         if not is_power_of_two(self.page_size) or not (
             wire.PAGE_MIN_SIZE <= self.page_size <= wire.PAGE_MAX_SIZE
         ):
             return (
                 f"page_size={self.page_size}: must be a power of two from {wire.PAGE_MIN_SIZE} "
-                f"to {wire.PAGE_MAX_SIZE}"
+                f"to {wire.PAGE_MAX_SIZE} bytes"
             )
         return None
 
@@ -166,7 +166,7 @@ class CncFile:
         if layout.file_length > _MAX_LENGTH:
             raise ConfigurationError(
                 f"{CNC_FILE} of {layout.file_length} bytes, all sections together: "
-                f"must be at most {_MAX_LENGTH}"
+                f"must be at most {_MAX_LENGTH}; use shorter buffers for commands, responses, counters or errors"
             )
         # The mapping is not populated: most pages are for counters and errors that a driver never has.
         buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
@@ -198,7 +198,8 @@ class CncFile:
         """Check a file that is already mapped; raises as `open` does."""
         if buffer.capacity <= wire.CNC_META_DATA_LENGTH:
             raise CncNotReadyError(
-                f"{path} has {buffer.capacity} bytes: must be more than {wire.CNC_META_DATA_LENGTH}"
+                f"{path} has {buffer.capacity} bytes: must be more than {wire.CNC_META_DATA_LENGTH}, wait until its "
+                f"media driver has started"
             )
         # Acquire: a process that sees the version also sees the rest of the header, which was stored before it.
         _check_version(path, buffer.get_i32_acquire(wire.CNC_VERSION_OFFSET))
@@ -207,10 +208,11 @@ class CncFile:
         lengths["page_size"] = lengths["page_size"] or wire.PAGE_MIN_SIZE
         layout = CncLayout(**lengths)
         if problem := layout.problem():
-            raise CncIncompatibleError(f"{path} is damaged: {problem}")
+            raise CncIncompatibleError(f"{path} is damaged: {problem}; restart its media driver")
         if buffer.capacity < layout.end_of_sections:
             raise CncNotReadyError(
-                f"{path} has {buffer.capacity} bytes: must have {layout.end_of_sections} for its sections"
+                f"{path} has {buffer.capacity} bytes: must have {layout.end_of_sections} for its sections, wait until "
+                f"its media driver has started"
             )
         return cls(Path(path), buffer, layout)
 
@@ -258,12 +260,17 @@ _LENGTH_OFFSETS: Final = {
 
 def _check_version(path: Path | str, version: int) -> None:
     if version == 0:
-        raise CncNotReadyError(f"the media driver of {path} has not finished its start")
+        raise CncNotReadyError(
+            f"the media driver of {path} has not finished its start: wait, or start it again if it was killed"
+        )
     text = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
     # As in the reference, later minor versions and patches are compatible, other major versions are not.
     if version >> 16 != wire.CNC_VERSION >> 16:
-        raise CncIncompatibleError(f"{path} has version {text}: must be 0.2.0 or a later 0.x")
+        raise CncIncompatibleError(
+            f"{path} has version {text}: must be 0.2.0 or a later 0.x; use a media driver with such a version"
+        )
     if version < wire.CNC_VERSION:
         raise CncIncompatibleError(
-            f"{path} has version {text}, of a media driver before Aeron 1.28: must be 0.2.0 or a later 0.x"
+            f"{path} has version {text}, of a media driver before Aeron 1.28: must be 0.2.0 or a later 0.x; update "
+            f"the media driver"
         )

@@ -246,4 +246,7 @@ def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int)
     except ProtocolError as error:
         if error.code is not ErrorCode.MALFORMED_COMMAND:
             raise
-        raise ProtocolError(f"command={type_id} too short: length={length}: {error}", error.code) from None
+        raise ProtocolError(
+            f"command={type_id} too short: length={length}: {error}: check the version of the client that sent it",
+            error.code,
+        ) from None

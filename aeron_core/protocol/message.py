@@ -80,7 +80,7 @@ class _FixedBytes(Kind[bytes]):
 
     def packed(self, value: bytes) -> bytes:
         if len(value) != self._length:
-            raise ValueError(f"{len(value)} bytes: must be {self._length}")
+            raise ValueError(f"field of {len(value)} bytes: must have exactly {self._length}")
         return value
 
 
@@ -95,7 +95,9 @@ class _Blob(Kind[bytes]):
             raise _too_short(_LENGTH_OF_LENGTH, remaining)
         length = buffer.get_i32(offset)
         if length < 0:
-            raise ProtocolError(f"has a length of {length}, must be at least 0")
+            raise ProtocolError(
+                f"has a length of {length}: must be from 0 to {remaining - _LENGTH_OF_LENGTH}, the bytes that remain"
+            )
         if length > remaining - _LENGTH_OF_LENGTH:
             raise _too_short(_LENGTH_OF_LENGTH + length, remaining)
         content = buffer.get_bytes(offset + _LENGTH_OF_LENGTH, length)
@@ -177,7 +179,11 @@ def decode_by_type(
     """Return the message that `types` has for `type_id`; raise ProtocolError for an unknown type."""
     message = types.get(type_id)
     if message is None:
-        raise ProtocolError(f"command={type_id} unknown", ErrorCode.UNKNOWN_COMMAND_TYPE_ID)
+        known = ", ".join(map(str, sorted(types)))
+        raise ProtocolError(
+            f"command={type_id} unknown: must be one of {known}; check the version of its sender",
+            ErrorCode.UNKNOWN_COMMAND_TYPE_ID,
+        )
     return message.decode(buffer, offset, length)
 
 

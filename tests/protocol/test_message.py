@@ -139,5 +139,5 @@ def test_an_unknown_type_is_rejected(decode, type_id):
 def test_bytes_of_another_length_than_their_field_are_not_encoded(length):
     error = OnPublicationError(1, -1, 2, 3, 4, -1, 0, 0, bytes(length), 5, "reason")
 
-    with pytest.raises(ValueError, match=f"{length} bytes: must be 16"):
+    with pytest.raises(ValueError, match=f"{length} bytes: must have exactly 16"):
         error.encode()

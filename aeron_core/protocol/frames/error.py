@@ -51,7 +51,9 @@ class ErrorFrame(Frame):
         # Bytes that were not UTF-8 when decoded are encoded as they were received.
         encoded = reason.encode("utf-8", "surrogateescape")
         if len(encoded) > wire.ERR_MAX_TEXT_LENGTH:
-            raise ValueError(f"text of {len(encoded)} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH}")
+            raise ValueError(
+                f"text of {len(encoded)} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH}; shorten the reason"
+            )
         self.error_length = self.text_length = self._text.put_bytes(0, encoded)
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:

@@ -25,7 +25,9 @@ class Frame:
         for name in self.names():
             setattr(self, name, values.pop(name, 0))
         if values:
-            raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}: it has {self.names()}")
+            raise TypeError(
+                f"{type(self).__name__} has no field {', '.join(values)}: must be one of {', '.join(self.names())}"
+            )
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the fields in the order of the wire."""

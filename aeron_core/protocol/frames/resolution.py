@@ -87,7 +87,9 @@ class ResolutionEntry:
     def _layout(self) -> _Layout:
         layout = _BY_ADDRESS_LENGTH.get(len(self.address))
         if layout is None:
-            raise ValueError(f"address of {len(self.address)} bytes for {self.name!r}: must have 4 or 16")
+            raise ValueError(
+                f"address of {len(self.address)} bytes for {self.name!r}: must have 4 bytes (IPv4) or 16 (IPv6)"
+            )
         return layout
 
     def _encoded_name(self) -> bytes:
@@ -122,10 +124,13 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
     header = FrameHeader()
     if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:
         raise ProtocolError(
-            f"packet of {length} bytes: too short for the header of a frame, {wire.FRAME_HEADER_LENGTH} bytes"
+            f"packet of {length} bytes: must have at least the {wire.FRAME_HEADER_LENGTH} bytes of a frame's header"
         )
     if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
-        raise ProtocolError(f"{header!r} is not a resolution frame of version {wire.FRAME_VERSION}")
+        raise ProtocolError(
+            f"{header!r} is not a resolution frame: must have version={wire.FRAME_VERSION} and "
+            f"frame_type={wire.TYPE_RES}"
+        )
     position = wire.RES_ENTRIES_OFFSET
     # Read up to the end of the packet, whatever the frame length is.
     while position < length:
@@ -138,14 +143,23 @@ def _decode_entry(buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[Re
     res_type = buffer.get_u8(offset + wire.RES_TYPE_OFFSET)
     layout = _BY_TYPE.get(res_type)
     if layout is None:
-        raise ProtocolError(f"resolution entry of type {res_type}: must be one of {sorted(_BY_TYPE)}")
+        raise ProtocolError(
+            f"resolution entry of type {res_type}: must be one of {', '.join(map(str, sorted(_BY_TYPE)))}; "
+            f"this entry and later ones of the packet are ignored"
+        )
     if remaining < layout.name_offset:
-        raise ProtocolError(f"resolution entry of {remaining} bytes: must have at least {layout.name_offset}")
+        raise ProtocolError(
+            f"resolution entry of type {res_type} with {remaining} bytes: must have at least {layout.name_offset}; "
+            f"check the version of the driver that sent it"
+        )
     # Signed in the reference as well: a negative length is refused below.
     name_length = buffer.get_i16(offset + layout.name_length_offset)
     entry_length = _aligned(layout.name_offset + name_length)
     if name_length < 0 or entry_length > remaining:
-        raise ProtocolError(f"resolution entry with a name of {name_length} bytes: {remaining} bytes remain")
+        raise ProtocolError(
+            f"resolution entry with a name of {name_length} bytes: must not be negative, and "
+            f"the entry must end within the {remaining} bytes that remain; check the version of the driver that sent it"
+        )
     entry = ResolutionEntry(
         name=buffer.get_bytes(offset + layout.name_offset, name_length).decode("utf-8", "surrogateescape"),
         address=buffer.get_bytes(offset + wire.RES_ADDRESS_OFFSET, layout.address_length),
