@@ -158,7 +158,9 @@ class CountersReader:
 
     def _check(self, counter_id: int) -> None:
         if not 0 <= counter_id <= self.max_counter_id:
-            raise IndexError(f"counter_id={counter_id}: must be from 0 to {self.max_counter_id}")
+            raise IndexError(
+                f"counter_id={counter_id}: must be from 0 to {self.max_counter_id}, the ids in this buffer"
+            )
 
     def _metadata_at(self, counter_id: int) -> int:
         self._check(counter_id)
@@ -185,7 +187,7 @@ class CountersManager(CountersReader):
         if metadata.capacity < needed:
             raise ConfigurationError(
                 f"counters metadata of {metadata.capacity} bytes: must be at least {needed}, "
-                f"for {values.capacity} bytes of values"
+                f"for {values.capacity} bytes of values; use a longer metadata buffer"
             )
         self._clock = clock
         self._free_to_reuse_timeout_ms = free_to_reuse_timeout_ms

@@ -119,7 +119,7 @@ def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord
         if not wire.ERROR_LOG_HEADER_LENGTH <= length <= buffer.capacity - offset:
             raise ProtocolError(
                 f"error log entry of {length} bytes at {offset}: must be from {wire.ERROR_LOG_HEADER_LENGTH} "
-                f"to {buffer.capacity - offset}"
+                f"to {buffer.capacity - offset}; the log is damaged, restart the media driver to begin a new one"
             )
         last_observation_ms = buffer.get_i64_acquire(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET)
         if last_observation_ms >= since_ms:

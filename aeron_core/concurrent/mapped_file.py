@@ -9,6 +9,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.mapped import map_fd
@@ -28,7 +29,7 @@ def create_mapped_file(
     """
     path = Path(path)
     if length <= 0:
-        raise ConfigurationError(f"length={length} for {path}: must be positive")
+        raise ConfigurationError(f"length={length} for {path}: must be at least 1 byte")
     try:
         # The umask of the process applies, as for any file.
         # O_EXCL: of two processes that create the same file, one fails instead of sharing it by accident.
@@ -77,9 +78,12 @@ def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuff
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise StorageError(errno.EINVAL, f"cannot map {path}: not a regular file")
+            raise StorageError(errno.EINVAL, f"cannot map {path}: not a regular file, choose another path")
         if status.st_size == 0:
-            raise StorageError(errno.ENODATA, f"cannot map {path}: the file is empty")
+            raise StorageError(
+                errno.ENODATA,
+                f"cannot map {path}: the file is empty, wait until the process that creates it has written it",
+            )
         return map_fd(fd, status.st_size, read_only=read_only)
     except StorageError:
         raise
@@ -95,8 +99,22 @@ def free_space(path: Path | str) -> int:
     return status.f_bavail * status.f_frsize
 
 
+_REMEDIES: Final = {
+    errno.EEXIST: "delete it if no process uses it",
+    errno.ENOENT: "check the path, and whether the process that creates it has started",
+    errno.ENOTDIR: "all parts of the path before the last must be directories",
+    errno.EACCES: "run as its owner, or change the permissions",
+    errno.EPERM: "run as its owner, or change the permissions",
+    errno.EROFS: "choose a path on a writable file system",
+    errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
+    errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
+    errno.ENOMEM: "free memory, or raise the limit of mappings, vm.max_map_count",
+}
+
+
 def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
-    return StorageError(error.errno, f"cannot {verb} {path}: {error.strerror or error}")
+    remedy = _REMEDIES.get(error.errno or 0, "choose another path")
+    return StorageError(error.errno, f"cannot {verb} {path}: {error.strerror or error}: {remedy}")
 
 
 def _space_error_text(path: Path, length: int, error: OSError) -> str:

@@ -39,7 +39,7 @@ def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
     # Positions count bytes since the start and never wrap; `position & (capacity - 1)` is the index of a record.
     if not is_power_of_two(capacity) or capacity < wire.RECORD_HEADER_LENGTH:
         raise ConfigurationError(
-            f"buffer of {buffer.capacity} bytes: must be a power of two, at least {wire.RECORD_HEADER_LENGTH}, "
+            f"buffer of {buffer.capacity} bytes: must have a power of two, at least {wire.RECORD_HEADER_LENGTH}, "
             f"plus {trailer_length} bytes of trailer"
         )
     return capacity
@@ -56,7 +56,7 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
     if not 0 <= position <= MAX_POSITION or position % wire.RECORD_ALIGNMENT:
         raise ProtocolError(
             f"position {position} at offset {offset}: must be a multiple of {wire.RECORD_ALIGNMENT} "
-            f"from 0 to {MAX_POSITION}"
+            f"from 0 to {MAX_POSITION}; the buffer is damaged, restart the media driver"
         )
     return position
 
@@ -77,5 +77,6 @@ def check_message(type_id: int, length: int, max_message_length: int) -> None:
         raise ConfigurationError(f"type_id={type_id}: must be from 1 to 2147483647")
     if not 0 <= length <= max_message_length:
         raise ConfigurationError(
-            f"message of {length} bytes: must be at most {max_message_length}, an eighth of the buffer"
+            f"message of {length} bytes: must be at most {max_message_length}, an eighth of the buffer: shorten it, "
+            f"or use a longer buffer"
         )

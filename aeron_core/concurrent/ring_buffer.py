@@ -148,7 +148,8 @@ class ManyToOneRingBuffer:
                     position = self._give_up(position, end)
                     raise ProtocolError(
                         f"command record of {length} bytes at {index}: must have at least "
-                        f"{wire.RECORD_HEADER_LENGTH} bytes and end before the tail"
+                        f"{wire.RECORD_HEADER_LENGTH} bytes and end before the tail; a client damaged the ring, "
+                        f"the commands after it are lost"
                     )
                 type_id = self.buffer.get_i32(index + wire.RECORD_TYPE_OFFSET)
                 start, position = position, record_end
@@ -263,7 +264,10 @@ class ManyToOneRingBuffer:
     def _end_claim(self, offset: int, *, aborted: bool) -> bool:
         index = offset - wire.RECORD_HEADER_LENGTH
         if not 0 <= index < self.capacity or index % wire.RECORD_ALIGNMENT:
-            raise ConfigurationError(f"offset={offset}: must be the result of a try_claim of this ring")
+            raise ConfigurationError(
+                f"offset={offset}: must be what try_claim of this ring returned, from {wire.RECORD_HEADER_LENGTH} to "
+                f"{self.capacity} and aligned to {wire.RECORD_ALIGNMENT} bytes"
+            )
         length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
         # If the length is not negative, `unblock` made the claim padding, which the consumer may have passed.
         if not -self.capacity <= length < 0:
