@@ -45,7 +45,9 @@ class LogBuffer:
         Raises ConfigurationError if the memory has another length.
         """
         if buffer.capacity != params.log_length:
-            raise ConfigurationError(f"log length={buffer.capacity}: must be {params.log_length} bytes")
+            raise ConfigurationError(
+                f"log length={buffer.capacity}: must be {params.log_length} bytes, the log_length of its parameters"
+            )
         metadata_offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
         write_metadata(buffer, metadata_offset, params)
         if params.log_type != wire.LOG_TYPE_IMAGE:
@@ -163,7 +165,9 @@ class LogBuffer:
 def _check_metadata(buffer: AtomicBuffer) -> None:
     shortest = positions.compute_log_length(wire.TERM_MIN_LENGTH, wire.PAGE_MIN_SIZE)
     if buffer.capacity < shortest:
-        raise ProtocolError(f"log length={buffer.capacity}: must be at least {shortest} bytes")
+        raise ProtocolError(
+            f"log length={buffer.capacity}: must be at least {shortest} bytes; the file is damaged or no log buffer"
+        )
     offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
     term_length = buffer.get_i32(offset + wire.LOG_TERM_LENGTH_OFFSET)
     page_size = buffer.get_i32(offset + wire.LOG_PAGE_SIZE_OFFSET)
@@ -173,16 +177,19 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
         check_page_size(page_size)
         check_mtu_length(buffer.get_i32(offset + wire.LOG_MTU_LENGTH_OFFSET))
     except ConfigurationError as error:
-        raise ProtocolError(f"metadata of a log: {error}") from error
+        raise ProtocolError(f"metadata of a log: {error}; the file is damaged or no log buffer") from error
     if positions.compute_log_length(term_length, page_size) != buffer.capacity:
         raise ProtocolError(
             f"log length={buffer.capacity}: must be "
             f"{positions.compute_log_length(term_length, page_size)} bytes for terms of {term_length} bytes "
-            f"and pages of {page_size} bytes"
+            f"and pages of {page_size} bytes; the file is damaged or truncated"
         )
     header_length = buffer.get_i32(offset + wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET)
     if header_length != wire.DATA_HEADER_LENGTH:
-        raise ProtocolError(f"default header length={header_length}: must be {wire.DATA_HEADER_LENGTH} bytes")
+        raise ProtocolError(
+            f"default header length={header_length}: must be {wire.DATA_HEADER_LENGTH} bytes; the file is damaged or "
+            f"its driver has another version"
+        )
 
 
 def _write_tails(buffer: AtomicBuffer, metadata_offset: int, params: LogBufferParams) -> None:

@@ -78,7 +78,7 @@ class LogBufferParams(StreamDescription):
         check_term_offset(self.term_offset, self.term_length)
         if self.term_count < 0:
             raise ConfigurationError(
-                f"term id={self.term_id}: must not be before the initial term id {self.initial_term_id}"
+                f"term id={self.term_id}: must be the initial term id, {self.initial_term_id}, or a later one"
             )
 
     @property
