@@ -108,13 +108,14 @@ _REMEDIES: Final = {
     errno.EROFS: "choose a path on a writable file system",
     errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
     errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
-    errno.ENOMEM: "free memory, or raise the limit of mappings, vm.max_map_count",
 }
 
 
 def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
-    remedy = _REMEDIES.get(error.errno or 0, "choose another path")
-    return StorageError(error.errno, f"cannot {verb} {path}: {error.strerror or error}: {remedy}")
+    text = f"cannot {verb} {path}: {error.strerror or error}"
+    if verb == "map":
+        return StorageError(error.errno, text)  # `map_fd` names its remedy
+    return StorageError(error.errno, f"{text}: {_REMEDIES.get(error.errno or 0, 'choose another path')}")
 
 
 def _space_error_text(path: Path, length: int, error: OSError) -> str:
