@@ -17,8 +17,10 @@ cdef enum:
 
 cdef int raise_out_of_bounds(int64_t offset, int64_t length, int64_t capacity) except -1 nogil:
     with gil:
+        # A write to a read-only buffer passes the capacity 0.
+        hint = "" if capacity else "; the buffer is empty, or the write needs one that is not read-only"
         raise IndexError(
-            f"{length} bytes at offset {offset} do not lie within the {capacity} bytes that may be accessed"
+            f"{length} bytes at offset {offset}: must lie within the {capacity} bytes that may be accessed{hint}"
         )
 
 
@@ -30,7 +32,7 @@ cdef class _Memory:
     def __cinit__(self, int64_t length):
         if posix_memalign(&self._address, CACHE_LINE_LENGTH, max(length, 1)) != 0:
             self._address = NULL
-            raise MemoryError(f"cannot allocate {length} bytes")
+            raise MemoryError(f"cannot allocate {length} bytes: free memory, or raise the memory limit of the process")
         memset(self._address, 0, length)
 
     def __dealloc__(self):

@@ -24,6 +24,6 @@ cdef class Clock:
         if not self.is_manual:
             raise TypeError("the system's clock cannot be advanced: use Clock.manual()")
         if delta_ns < 0:
-            raise ValueError(f"delta_ns={delta_ns}: must not be negative")
+            raise ValueError(f"delta_ns={delta_ns}: must not be negative, a clock only moves forward")
         self._now_ns += delta_ns
         return self._now_ns

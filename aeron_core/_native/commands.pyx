@@ -71,7 +71,7 @@ cdef class CommandRing:
             raise ValueError(f"capacity={capacity}: must be a power of two, at least 2")
         self._slots = <RingSlot *>calloc(capacity, sizeof(RingSlot))
         if self._slots == NULL:
-            raise MemoryError(f"cannot allocate a ring of {capacity} commands")
+            raise MemoryError(f"cannot allocate a ring of {capacity} commands: free memory, or use a lower capacity")
         self._capacity = capacity
 
     def __dealloc__(self):

@@ -88,7 +88,7 @@ cdef class ConnectionListener:
 
     def new_connection(self):
         """Return a connection object that `accept` can open."""
-        raise NotImplementedError(f"{type(self).__name__} does not create connections")
+        raise NotImplementedError(f"{type(self).__name__} does not create connections: override new_connection")
 
     def local_address(self):
         """Return the address that the listener is bound to; any thread may call it."""

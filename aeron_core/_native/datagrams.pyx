@@ -36,7 +36,7 @@ cdef class ReceiveBatch:
             raise ValueError(f"slots={slots}: must be from 1 to {AC_BATCH_CAPACITY}")
         self._batch = <ac_batch_t *>calloc(1, sizeof(ac_batch_t))
         if self._batch == NULL:
-            raise MemoryError("cannot allocate a batch of datagrams")
+            raise MemoryError("cannot allocate a batch of datagrams: free memory, or raise the memory limit")
         self.slots = slots
         self.buffer = AtomicBuffer.allocate(slots * SLOT_LENGTH)
 
@@ -70,7 +70,7 @@ cdef class SendBatch:
     def __cinit__(self):
         self._batch = <ac_batch_t *>calloc(1, sizeof(ac_batch_t))
         if self._batch == NULL:
-            raise MemoryError("cannot allocate a batch of datagrams")
+            raise MemoryError("cannot allocate a batch of datagrams: free memory, or raise the memory limit")
 
     def __dealloc__(self):
         free(self._batch)
@@ -152,10 +152,10 @@ cdef class DatagramChannel:
     """Sends and receives datagrams: a socket, or a simulated network."""
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
-        return raise_os_error(38, "this channel cannot receive")
+        return raise_os_error(38, "DatagramChannel.receive is abstract, use a subclass that overrides it")
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
-        return raise_os_error(38, "this channel cannot send")
+        return raise_os_error(38, "DatagramChannel.send is abstract, use a subclass that overrides it")
 
     cdef int32_t descriptor(self) noexcept nogil:
         return wire.NO_DESCRIPTOR

@@ -23,7 +23,12 @@ cdef class MappedRegion:
         self._address = mmap(NULL, length, protection, flags, fd, 0)
         if self._address == MAP_FAILED:
             self._address = NULL
-            raise OSError(errno, f"cannot map {length} bytes: {strerror(errno).decode()}")
+            code = errno
+            raise OSError(
+                code,
+                f"cannot map {length} bytes: {strerror(code).decode()}; check the mode of the descriptor and the limits "
+                f"of memory, ulimit -v and vm.max_map_count",
+            )
         self._length = length
 
     def __dealloc__(self):
@@ -38,7 +43,7 @@ def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False)
     with SIGBUS. Raises OSError.
     """
     if length <= 0:
-        raise ValueError(f"length={length}: must be positive")
+        raise ValueError(f"length={length}: must be at least 1, an empty file cannot be mapped")
     cdef MappedRegion region = MappedRegion(fd, length, read_only, populate)
     return AtomicBuffer.wrap(<uint8_t *>region._address, length, region, read_only)
 
@@ -49,4 +54,9 @@ def synchronize(AtomicBuffer buffer not None):
     if isinstance(buffer._owner, MappedRegion):
         region = buffer._owner
         if msync(region._address, region._length, MS_SYNC) != 0:
-            raise OSError(errno, f"cannot synchronize a mapping: {strerror(errno).decode()}")
+            code = errno
+            raise OSError(
+                code,
+                f"cannot write {region._length} bytes of a mapping to their file: {strerror(code).decode()}; check the "
+                f"device of the file",
+            )

@@ -20,7 +20,7 @@ cdef enum:
 
 cdef int raise_no_memory() except -1 nogil:
     with gil:
-        raise MemoryError("cannot grow a list of borrowed references")
+        raise MemoryError("cannot grow a list of borrowed references: free memory, or raise the memory limit")
 
 
 @cython.final
@@ -152,7 +152,7 @@ cdef class LongMap:
 
     def __getitem__(self, int64_t key):
         if not self.__contains__(key):
-            raise KeyError(key)
+            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys that were put")
         return self.get(key, 0)
 
     def __contains__(self, int64_t key):
@@ -160,7 +160,7 @@ cdef class LongMap:
 
     def __delitem__(self, int64_t key):
         if not self.remove(key):
-            raise KeyError(key)
+            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys that were put")
 
     def __len__(self):
         return self.size

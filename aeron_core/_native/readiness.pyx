@@ -27,10 +27,14 @@ cdef class ReadinessSet:
         self._descriptor = -1
         self._ready = <ac_ready_t *>calloc(1, sizeof(ac_ready_t))
         if self._ready == NULL:
-            raise MemoryError("cannot allocate memory for ready descriptors")
+            raise MemoryError("cannot allocate memory for ready descriptors: free memory, or raise the memory limit")
         cdef int descriptor = ac_ready_open()
         if descriptor < 0:
-            raise OSError(-descriptor, f"epoll_create1: {strerror(-descriptor).decode()}")
+            raise OSError(
+                -descriptor,
+                f"cannot create an epoll descriptor: {strerror(-descriptor).decode()}; raise the limit of open files, "
+                f"ulimit -n",
+            )
         self._descriptor = descriptor
 
     def __dealloc__(self):

@@ -33,7 +33,12 @@ cdef class NamedSemaphore:
             self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREAT, mode=0o600)
         cdef sem_t *opened = sem_open(name.encode(), 0)
         if opened == SEM_FAILED:
-            raise OSError(errno, f"cannot open semaphore {name}: {strerror(errno).decode()}")
+            code = errno
+            raise OSError(
+                code,
+                f"cannot open semaphore {name}: {strerror(code).decode()}; it must begin with /, and a process of this "
+                f"user must have created it",
+            )
         self._semaphore = opened
 
     def __dealloc__(self):
