@@ -74,10 +74,12 @@ class _Methods:
         return hash(self.__class__._compared_values(self))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        raise FrozenInstanceError(
+            f"cannot assign to field {name!r}: a {type(self).__name__} is immutable, use dataclasses.replace for a copy"
+        )
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
+        raise FrozenInstanceError(f"cannot delete field {name!r}: a {type(self).__name__} is immutable")
 
     def __getstate__(self) -> list[object]:
         return [getattr(self, each.name) for each in fields(self)]

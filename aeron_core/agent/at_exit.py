@@ -42,4 +42,4 @@ def _close_all() -> None:
         try:
             close()
         except Exception:
-            logging.getLogger(__name__).exception("cannot close %r", close)
+            logging.getLogger(__name__).exception("cannot close %r at the exit of the process", close)

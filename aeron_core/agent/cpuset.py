@@ -30,7 +30,8 @@ def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list
         except OSError:
             if group == root or root not in group.parents:
                 raise ConfigurationError(
-                    f"no {_CPUS_FILE} in {root} or below it: cpuset_affinity needs version 2 of control groups"
+                    f"no {_CPUS_FILE} in {root} or below it: cpuset_affinity needs version 2 of control groups with "
+                    f"the cpuset controller; enable it, or set cpuset_affinity=false"
                 ) from None
             group = group.parent
 
@@ -39,13 +40,16 @@ def _group_of(proc_cgroup: Path) -> Path:
     try:
         lines = proc_cgroup.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise ConfigurationError(f"cannot read the control group of this process: {error}") from error
+        raise ConfigurationError(
+            f"cannot read the control group of this process: {error}; cpuset_affinity needs it, set it to false"
+        ) from error
     for line in lines:
         # `id:controllers:path`; version 2 has id 0 and no controllers.
         if line.startswith("0::/"):
             return Path(line.removeprefix("0::"))
     raise ConfigurationError(
-        f"no control group of version 2 in {proc_cgroup}: cpuset_affinity needs one, as 0::/path"
+        f"no control group of version 2 in {proc_cgroup}: cpuset_affinity needs one, as 0::/path; set it to false, or "
+        f"boot with version 2 of control groups"
     )
 
 
@@ -74,7 +78,9 @@ def _partial_cores(cpus: Sequence[int], root: Path) -> list[str]:
         missing = sorted(siblings.difference(cpus))
         if missing and not seen & siblings:
             names = ",".join(map(str, missing))
-            faults.append(f"the cpuset has processor {cpu} but not {names}, with which it shares a core")
+            faults.append(
+                f"the cpuset has processor {cpu} but not {names}, with which it shares a core: use whole cores"
+            )
         seen |= siblings
     return faults
 
@@ -93,7 +99,7 @@ def _spread(cpus: Sequence[int], root: Path) -> list[str]:
     for what, path in kinds:
         peers = _peers(path)
         if peers and not peers.issuperset(cpus):
-            faults.append(f"the cpuset spreads over several {what}")
+            faults.append(f"the cpuset spreads over several {what}: use processors of one of them")
     return faults
 
 

@@ -29,5 +29,5 @@ def require_methods(strategy: object, kind: str, methods: Iterable[str], require
         cls = type(strategy)
         raise PluginError(
             f"{cls.__module__}.{cls.__qualname__} cannot be used as {kind}: it must have the methods "
-            f"{', '.join(missing)}, or be a subclass of the compiled base class"
+            f"{', '.join(missing)}: add them to the class, or derive it from the compiled base class"
         )
