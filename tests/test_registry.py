@@ -207,7 +207,9 @@ def test_an_unknown_hook_is_rejected(registry):
         match=r"'Misspelt' .* aeron_flow_contols, .* not a hook: did you mean aeron_flow_controls\?",
     ):
         registry.register(Misspelt())
-    with pytest.raises(PluginError, match=r"on_start, which is not a hook: must be one of aeron_.*, aeron_cli"):
+    with pytest.raises(
+        PluginError, match=r"on_start, which is not a hook: must be one of aeron_.*, aeron_cli"
+    ):
         registry.register(Stray())
 
 

@@ -113,7 +113,9 @@ def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
     # A fallback has no fallback of its own, but the resolver with gossip depends on one.
     if settings.resolver_fallback == _GOSSIP:
         names = ", ".join(name for name in registry.names("aeron_name_resolvers") if name != _GOSSIP)
-        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be a resolver without gossip, one of {names}")
+        raise ConfigurationError(
+            f"resolver_fallback={_GOSSIP}: must be a resolver without gossip, one of {names}"
+        )
     options = settings.resolver_fallback_init_args or ""
     # The fallback is created first, because the resolver is created with it.
     fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))

@@ -235,7 +235,9 @@ def length_of_parts(parts: tuple[AtomicBuffer, ...]) -> int:
     length = 0
     for part in parts:
         if not isinstance(part, AtomicBuffer):
-            raise TypeError(f"part of type {type(part).__name__}: must be an AtomicBuffer, such as AtomicBuffer(data)")
+            raise TypeError(
+                f"part of type {type(part).__name__}: must be an AtomicBuffer, such as AtomicBuffer(data)"
+            )
         length += part.capacity
     return length
 

@@ -86,7 +86,7 @@ class CommandHandler:
         if self._waiting_count >= MAX_WAITING:
             error = CommandRefusedError(
                 f"{MAX_WAITING} commands wait for names that are being resolved, the maximum: try again later, or "
-                f"use addresses in place of names",
+                f"use addresses instead of names",
                 ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
             )
             self._refuse(command, error)
