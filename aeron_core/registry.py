@@ -62,7 +62,7 @@ class InstalledPlugin:
 
     @property
     def remedy(self) -> str:
-        """What to do about a fault of the plugin, for the end of an error message."""
+        """The remedy for a fault of the plugin, as the end of an error message."""
         return f"repair or uninstall {self.distribution!r}" if self.version else "repair the plugin"
 
 
