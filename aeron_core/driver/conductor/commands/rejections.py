@@ -114,8 +114,7 @@ class Rejections:
         except AeronError as error:
             self._context.errors.record_exception(
                 error,
-                f"cannot link subscriptions again to rejected stream {lifecycle.registration_id} of "
-                f"{lifecycle.channel}, add them again",
+                f"cannot link subscriptions again to rejected stream {lifecycle.registration_id}, add them again",
             )
             return
         for link in links:

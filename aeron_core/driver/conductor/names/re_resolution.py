@@ -94,7 +94,8 @@ class ReResolution:
                     self._context.system_counters.resolution_changes.get_and_add(1)
             except Exception as error:
                 self._context.errors.record_exception(
-                    error, f"re-resolution of {search.uri_key}={search.name}, its last address stays in use"
+                    error,
+                    f"re-resolution of {search.uri_key}={search.name} (it is retried; the last address is kept)",
                 )
         return len(found)
 
