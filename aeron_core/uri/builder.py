@@ -105,7 +105,10 @@ class ChannelUriBuilder:
                 f"initial position {position}: must be a multiple of {wire.FRAME_ALIGNMENT} bytes, at least 0"
             )
         if term_length <= 0 or term_length & (term_length - 1):
-            raise ConfigurationError(f"term length {term_length}: must be a power of two, in bytes")
+            raise ConfigurationError(
+                f"term length {term_length}: must be a power of two in bytes, for a driver from "
+                f"{wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH}"
+            )
         terms, offset = divmod(position, term_length)
         # Term ids are int32 and wrap around.
         term_id = (initial_term_id + terms + 2**31) % 2**32 - 2**31

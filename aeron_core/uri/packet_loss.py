@@ -26,7 +26,7 @@ class RandomLoss:
     @classmethod
     def parse(cls, text: str) -> RandomLoss:
         """Parse `rate=0.1|seed=1|recv-msg-mask=0xF`; without a mask nothing is dropped."""
-        args = _Arguments("loss", text)
+        args = _Arguments("loss_args", text)
         return cls(
             args.rate("rate"),
             args.integer("seed", 0, (1 << _SEED_BITS) - 1),
@@ -45,7 +45,7 @@ class FixedLoss:
     @classmethod
     def parse(cls, text: str) -> FixedLoss:
         """Parse `term-id=0|term-offset=0|length=1408`."""
-        args = _Arguments("fixed-loss", text)
+        args = _Arguments("fixed_loss_args", text)
         args.require("term-offset")
         return cls(
             args.integer("term-id", INT32_MIN, INT32_MAX),
@@ -66,7 +66,7 @@ class MultiGapLoss:
     @classmethod
     def parse(cls, text: str) -> MultiGapLoss:
         """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`; the radix is rounded up."""
-        args = _Arguments("multi-gap-loss", text)
+        args = _Arguments("multi_gap_loss_args", text)
         radix = args.integer("gap-radix", 0, 1 << 30)
         radix = 1 << max(0, radix - 1).bit_length()
         return cls(
@@ -103,16 +103,16 @@ class IncomingLosses:
 
 
 class _Arguments:
-    """`key=value` pairs separated by `|`; unknown keys are ignored."""
+    """`key=value` pairs of a setting, separated by `|`; unknown keys are ignored."""
 
-    def __init__(self, owner: str, text: str) -> None:
-        self._owner = owner
+    def __init__(self, setting: str, text: str) -> None:
+        self._setting = setting
         self._text = text
         self._values = dict(pair.split("=", 1) for pair in text.split("|") if "=" in pair)
 
     def require(self, key: str) -> None:
         if key not in self._values:
-            raise ConfigurationError(f"arguments of {self._owner} {self._text!r}: must have {key}")
+            raise ConfigurationError(f"{self._setting}={self._text!r}: must have {key}, as in {key}=0")
 
     def integer(self, key: str, minimum: int, maximum: int, *, base: int = 10) -> int:
         try:
@@ -133,4 +133,4 @@ class _Arguments:
         return value
 
     def _fault(self, key: str, allowed: str) -> ConfigurationError:
-        return ConfigurationError(f"{key}={self._values.get(key)} of {self._owner} {self._text!r}: {allowed}")
+        return ConfigurationError(f"{key}={self._values.get(key)} in {self._setting}={self._text!r}: {allowed}")

@@ -164,7 +164,10 @@ class SubscriptionParameters:
         the window.
         """
         if uri.is_spy and uri.is_ipc:
-            raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
+            raise ChannelUriError(
+                f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon: subscribe to aeron:ipc "
+                "without aeron-spy:"
+            )
         endpoint = EndpointParameters.parse(uri)
         # Keys of a receiver: as in the reference, their values do not matter in shared memory.
         has_receiver = not (uri.is_ipc or uri.is_spy)
@@ -253,11 +256,14 @@ def _publication_window_length(
         return min(window, half_term_length) if window else half_term_length
     if length < mtu:
         raise ChannelUriError(
-            f"pub-wnd={length} cannot be less than the mtu={mtu}: channel={uri}", ErrorCode.GENERIC_ERROR
+            f"pub-wnd={length} cannot be less than the mtu={mtu}: must be from {mtu} to half the "
+            f"term-length={term_length}: channel={uri}",
+            ErrorCode.GENERIC_ERROR,
         )
     if length > half_term_length:
         raise ChannelUriError(
-            f"pub-wnd={length} must not exceed half the term-length={term_length}: channel={uri}",
+            f"pub-wnd={length} must not exceed half the term-length={term_length}: must be from the "
+            f"mtu={mtu} to {half_term_length}: channel={uri}",
             ErrorCode.GENERIC_ERROR,
         )
     return length

@@ -37,7 +37,10 @@ def tagged_publication(
         return tag, None
     tagged = find_tagged(tag)
     if tagged is None:
-        raise uri.error(f"session-id={text} must reference a network publication", "by its entity tag")
+        raise uri.error(
+            f"session-id={text} must reference a network publication",
+            f"no publication has the entity tag {tag}: add it first, with tags=<channel tag>,{tag}",
+        )
     return tag, tagged
 
 

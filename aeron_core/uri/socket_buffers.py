@@ -42,7 +42,7 @@ def check_mtu_fits_socket(uri: ChannelUri, mtu: int, sndbuf: SocketBuffer) -> No
     if length and length < mtu:
         raise ChannelUriError(
             f"MTU greater than SO_SNDBUF for {where}: mtu={mtu} so-sndbuf={length} "
-            f"{sndbuf.describe(uri)}: mtu must be at most so-sndbuf",
+            f"{sndbuf.describe(uri)}: mtu must be at most so-sndbuf: lower mtu or raise so-sndbuf",
             ErrorCode.GENERIC_ERROR,
         )
 
@@ -56,9 +56,10 @@ def check_window_fits_socket(uri: ChannelUri, window_length: int, rcvbuf: Socket
     if limit and limit < window_length:
         # As the reference shows it: 0 stands for the length of the operating system.
         shown = length or "0 (OS default)"
-        remedy = "so-rcvbuf" if length else f"the {limit} bytes that the operating system gives"
+        allowed = "so-rcvbuf" if length else f"the {limit} bytes that the operating system gives"
         raise ChannelUriError(
             f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={window_length} "
-            f"so-rcvbuf={shown} {rcvbuf.describe(uri)}: rcv-wnd must be at most {remedy}",
+            f"so-rcvbuf={shown} {rcvbuf.describe(uri)}: rcv-wnd must be at most {allowed}: "
+            "lower rcv-wnd or raise so-rcvbuf",
             ErrorCode.GENERIC_ERROR,
         )

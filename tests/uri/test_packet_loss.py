@@ -30,14 +30,14 @@ def test_a_radix_is_rounded_up_to_a_power_of_two(radix, rounded):
     [
         ({"udp_channel_incoming_interceptors": "gone"}, "must be some of loss, fixed-loss, multi-gap-loss"),
         ({"udp_channel_incoming_interceptors": "fixed-loss"}, "must have term-offset"),
-        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "rate=2"}, "rate=2 of loss"),
-        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "seed=x"}, "seed=x of loss"),
+        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "rate=2"}, "rate=2 in loss_args="),
+        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "seed=x"}, "seed=x in loss_args="),
         (
             {
                 "udp_channel_incoming_interceptors": "multi-gap-loss",
                 "multi_gap_loss_args": "gap-radix=64|gap-length=64",
             },
-            "gap-length=64 of multi-gap-loss",
+            "gap-length=64 in multi_gap_loss_args=",
         ),
     ],
 )
@@ -53,6 +53,6 @@ def test_nothing_is_lost_by_default_and_arguments_alone_lose_nothing():
 
 def test_a_rate_that_is_not_a_number_is_rejected():
     with pytest.raises(
-        ConfigurationError, match=r"rate=often of loss 'rate=often': must be a number from 0.0 to 1.0"
+        ConfigurationError, match=r"rate=often in loss_args='rate=often': must be a number from 0.0 to 1.0"
     ):
         RandomLoss.parse("rate=often")
