@@ -114,13 +114,15 @@ def _check_powers_of_two(settings: DriverFields) -> None:
         raise _fault(
             settings,
             "conductor_buffer_length",
-            f"must be a power of two plus {wire.RING_TRAILER_LENGTH} bytes",
+            f"must be a power of two plus {wire.RING_TRAILER_LENGTH} bytes, such as "
+            f"{2**20 + wire.RING_TRAILER_LENGTH}",
         )
     if not _is_power_of_two(settings.clients_buffer_length - wire.BROADCAST_TRAILER_LENGTH):
         raise _fault(
             settings,
             "clients_buffer_length",
-            f"must be a power of two plus {wire.BROADCAST_TRAILER_LENGTH} bytes",
+            f"must be a power of two plus {wire.BROADCAST_TRAILER_LENGTH} bytes, such as "
+            f"{2**20 + wire.BROADCAST_TRAILER_LENGTH}",
         )
 
 
@@ -143,7 +145,8 @@ def _check_cnc_file_length(settings: DriverFields) -> None:
             f"conductor_buffer_length={settings.formatted('conductor_buffer_length')}, "
             f"clients_buffer_length={settings.formatted('clients_buffer_length')}, "
             f"counters_buffer_length={settings.formatted('counters_buffer_length')} five times and "
-            f"error_buffer_length={settings.formatted('error_buffer_length')}: must be at most {INT32_MAX} bytes"
+            f"error_buffer_length={settings.formatted('error_buffer_length')}: must be at most {INT32_MAX} bytes: "
+            "lower one of these settings"
         )
 
 

@@ -8,12 +8,16 @@ Invariant: a value in a plain object is one that the pydantic model would hold, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, Self, get_args
 
 from aeron_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from aeron_core.settings.variables import Variable
+
+
+#: Fields that a message lists; it refers to a command for models with more, which is the driver's.
+_MAX_LISTED: Final = 20
 
 
 class SettingField(NamedTuple):
@@ -90,10 +94,10 @@ class SettingsFields:
         """Raise ConfigurationError for settings that cannot work together."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"settings are frozen: cannot assign {name}")
+        raise AttributeError(f"settings are frozen: cannot assign {name}: create new settings with the value")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"settings are frozen: cannot delete {name}")
+        raise AttributeError(f"settings are frozen: cannot delete {name}: create new settings without it")
 
     def changed(self) -> dict[str, object]:
         """Return the values that are not the defaults, by field."""
@@ -135,5 +139,9 @@ def unknown_field(name: str, fields: Mapping[str, object], model_name: str) -> s
     from difflib import get_close_matches  # noqa: PLC0415 - lazy: only mistakes need it
 
     near = get_close_matches(name, fields, n=3)
-    hint = f"did you mean {' or '.join(near)}" if near else f"must be a field of {model_name}"
+    if near:
+        hint = f"did you mean {' or '.join(near)}"
+    else:
+        names = ", ".join(fields) if len(fields) <= _MAX_LISTED else "see `aeron-core settings show`"
+        hint = f"must be a field of {model_name}: {names}"
     return f"unknown setting {name!r}: {hint}"

@@ -158,7 +158,7 @@ class GatheredSettings(Generic[S]):
     def _hint(self, variable_name: str, written: str) -> str:
         near = self._near(variable_name)
         if near is None:
-            return ""
+            return ": it has no effect: correct its name or remove it"
         return f": did you mean {near if written == variable_name else near.lower().replace('_', '.')}"
 
     def _note_without_effect(self, name: str, source: str) -> None:

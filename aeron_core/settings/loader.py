@@ -154,7 +154,9 @@ def _add_file(gathered: GatheredSettings[S], path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"settings file {str(path)!r}: must be readable text: {error}") from error
+        raise ConfigurationError(
+            f"settings file {str(path)!r}: must be a readable file of UTF-8 text: {error}"
+        ) from error
     if path.suffix != ".toml":
         gathered.add_properties(parse_properties(text, source), source)
         return
@@ -169,6 +171,9 @@ def _add_file(gathered: GatheredSettings[S], path: Path) -> None:
         gathered.unknown.append(f"{source}: nothing is taken from it: must have a table {tables}")
     table: object = document.get(gathered.table, {})
     if not isinstance(table, dict):
-        raise ConfigurationError(f"settings file {str(path)!r}: {gathered.table!r} must be a table")
+        raise ConfigurationError(
+            f"settings file {str(path)!r}: {gathered.table!r} must be a table: "
+            f"write [{gathered.table}] above its settings"
+        )
     for name, value in table.items():
         gathered.add_python(name, value, source)

@@ -42,7 +42,9 @@ class SettingsModel(BaseModel):
         for metadata in cls.model_fields[field].metadata:
             if isinstance(metadata, Variable):
                 return metadata
-        raise TypeError(f"field {field!r} of {cls.__name__} has no Variable")
+        raise TypeError(
+            f"field {field!r} of {cls.__name__} has no Variable: annotate it as in Annotated[int, Integer(...)]"
+        )
 
     @classmethod
     def field_of_variable(cls) -> dict[str, str]:

@@ -305,7 +305,7 @@ class FilePath(Variable):
 
     @property
     def allowed(self) -> str:
-        return "must be a path"
+        return "must be a path that is not empty"
 
     def parse(self, text: str) -> object:
         return Path(text)

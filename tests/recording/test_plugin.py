@@ -151,4 +151,6 @@ def test_a_section_comes_from_file_environment_and_defines(tmp_path):
 def test_a_misspelt_variable_of_a_section_is_warned_of():
     loaded = load_section("recording", RecordingSettings, defines=["aeron.recording.colour=red"], environ={})
 
-    assert loaded.warnings == ("aeron.recording.colour=red (-D): unknown setting",)
+    assert loaded.warnings == (
+        "aeron.recording.colour=red (-D): unknown setting: it has no effect: correct its name or remove it",
+    )

@@ -303,7 +303,7 @@ def test_wrong_toml_is_reported_with_its_file(write, text, message):
 
 
 def test_missing_file_is_reported_with_its_path(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"nothing.properties': must be readable text"):
+    with pytest.raises(ConfigurationError, match=r"nothing.properties': must be a readable file of UTF-8"):
         load_driver_settings(files=[tmp_path / "nothing.properties"], environ={})
 
 
@@ -332,7 +332,9 @@ def test_unknown_properties_are_warnings_except_those_of_other_programs(write):
 
     loaded = load_driver_settings(files=[write("a.properties", text)], environ={"AERON_NONSENSE": "1"})
 
-    assert loaded.warnings == ("aeron.no.such=1 (file a.properties): unknown setting",)
+    assert loaded.warnings == (
+        "aeron.no.such=1 (file a.properties): unknown setting: it has no effect: correct its name or remove it",
+    )
     assert loaded.settings.max_resend == 5
 
 
