@@ -68,7 +68,7 @@ class Registration(Generic[T]):
     def poll(self) -> T | None:
         """Return the result, None while it is pending. Raises the same errors as `result`."""
         if self.state is RegistrationState.CANCELLED:
-            raise ClientError(f"{self.what}: cancelled")
+            raise ClientError(f"{self.what}: the registration was cancelled: send the command again")
         if self._error is not None:
             raise self._error
         return self._value
@@ -145,7 +145,8 @@ class Registrations:
                 registration.fail(
                     DriverTimeoutError(
                         f"{registration.what}: no answer from the media driver within "
-                        f"{timeout_ns // 1_000_000} ms"
+                        f"{timeout_ns // 1_000_000} ms, although it is running: send the command again, or raise "
+                        "driver_timeout_ms"
                     ),
                     RegistrationState.TIMED_OUT,
                 )

@@ -119,7 +119,9 @@ class ClientConductor:
     def await_registration(self, registration: Registration[T], timeout: float | None) -> None:
         """Wait until `registration` is done; raise TimeoutError after `timeout` seconds."""
         if not self.await_until(lambda: registration.is_done, timeout):
-            raise TimeoutError(f"{registration.what}: no answer within {timeout} s")
+            raise TimeoutError(
+                f"{registration.what}: no answer within {timeout} s: wait for the registration again, or cancel it"
+            )
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Run duty cycles until `condition` holds; return False if it does not within `timeout` seconds."""
@@ -142,7 +144,9 @@ class ClientConductor:
         """Raise ClosedError if the client is closed, from the error that closed it."""
         if self.is_closed:
             reason = "" if self.cause is None else f": {self.cause}"
-            raise ClosedError(f"the client of {self.settings.aeron_dir} is closed{reason}") from self.cause
+            raise ClosedError(
+                f"the client of {self.settings.aeron_dir} is closed{reason}: connect again"
+            ) from self.cause
 
     def check_may_wait(self) -> None:
         """Raise ClientError within a handler: the response cannot be processed before the handler returns."""
@@ -178,7 +182,8 @@ class ClientConductor:
             received = self._receiver.receive(self._listener.on_message)
             if received == LAPPED:
                 raise ClientError(
-                    "messages of the media driver were lost: the client's conductor did not run often enough"
+                    "messages of the media driver were lost: the client's conductor did not run often enough: "
+                    "connect again, and call do_work more often or raise clients_buffer_length of the driver"
                 )
             # A handler may have closed the client.
             if received == 0 or self.is_closed:
@@ -202,7 +207,7 @@ class ClientConductor:
         self.is_closed = True
         self.cause = cause
         self.registrations.fail_all(
-            cause or ClosedError(f"the client of {self.settings.aeron_dir} is closed")
+            cause or ClosedError(f"the client of {self.settings.aeron_dir} is closed: connect again")
         )
         self.resources.close_all(self.clock.nano_time(), self.callbacks.unavailable_image)
         if is_driver_informed and not isinstance(cause, DriverTimeoutError):

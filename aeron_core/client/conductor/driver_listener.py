@@ -91,7 +91,10 @@ class DriverListener:
             registration.fail(error)
             return
         except Exception as error:  # the caller that waits must get every error
-            fault = ProtocolError(f"{registration.what}: the media driver's answer cannot be used: {error}")
+            fault = ProtocolError(
+                f"{registration.what}: the media driver's answer cannot be used: {error!r}: "
+                "check that driver and client have the same version"
+            )
             fault.__cause__ = error
             registration.fail(fault)
             return
@@ -166,7 +169,8 @@ class DriverListener:
         if response.client_id == self._client_id:
             raise ClientTimeoutError(
                 f"the media driver timed out client {self._client_id}: its heartbeat was older than the driver's "
-                "client liveness timeout"
+                "client_liveness_timeout_ns: connect again, and run the client's conductor more often or raise the "
+                "timeout"
             )
 
     def _on_publication_error(self, response: responses.OnPublicationError) -> None:

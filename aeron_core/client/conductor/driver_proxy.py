@@ -64,5 +64,6 @@ class DriverProxy:
                 return command.correlation_id
             time.sleep(_PAUSE_S)
         raise ClientError(
-            f"{type(command).__name__}: the command ring of the media driver is full; the driver may have stopped"
+            f"{type(command).__name__}: the command ring of the media driver is full: the driver may "
+            "have stopped: check that it is running, then retry"
         )

@@ -56,7 +56,8 @@ class Liveness:
         if interval_ns > self._inter_service_timeout_ns:
             raise ClientTimeoutError(
                 f"the client's conductor did not run for {interval_ns // _NS_PER_MS} ms, and the driver "
-                f"times clients out after {self._inter_service_timeout_ns // _NS_PER_MS} ms"
+                f"times clients out after {self._inter_service_timeout_ns // _NS_PER_MS} ms: connect again, and run "
+                "the conductor more often or raise client_liveness_timeout_ns of the driver"
             )
         self._last_service_ns = now_ns
         if now_ns - self._last_keepalive_ns < self._settings.keepalive_interval_ns:
@@ -74,12 +75,15 @@ class Liveness:
     def _check_driver(self, now_ms: int) -> None:
         heartbeat_ms = self._driver.heartbeat_ms
         if heartbeat_ms < 0:
-            raise DriverTimeoutError(f"the media driver of {self._settings.aeron_dir} has ended")
+            raise DriverTimeoutError(
+                f"the media driver of {self._settings.aeron_dir} has ended: start it, then connect again"
+            )
         age_ms = now_ms - heartbeat_ms
         if age_ms > self._settings.driver_timeout_ms:
             raise DriverTimeoutError(
                 f"the last heartbeat of the media driver of {self._settings.aeron_dir} is {age_ms} ms old, more "
-                f"than the driver timeout of {self._settings.driver_timeout_ms} ms"
+                f"than the driver timeout of {self._settings.driver_timeout_ms} ms: restart the driver if it has "
+                "stopped, or raise driver_timeout_ms, and connect again"
             )
 
     def _keep_alive(self, now_ms: int) -> None:
@@ -91,7 +95,8 @@ class Liveness:
             self._append_to_label(counter_id)
         elif not self._is_own(self._heartbeat.id):
             raise ClientTimeoutError(
-                f"the heartbeat counter {self._heartbeat.id} of client {self._driver.client_id} was freed or reused"
+                f"the heartbeat counter {self._heartbeat.id} of client {self._driver.client_id} was freed or reused: "
+                "the driver timed the client out: connect again"
             )
         self._heartbeat.set_release(now_ms)
 

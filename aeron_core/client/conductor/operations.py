@@ -184,9 +184,12 @@ class ClientOperations:
         self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)
         if resource.is_closed:
             self._conductor.check_open()
-            raise ClosedError(f"{resource!r} is closed")
+            raise ClosedError(f"{resource!r} is closed: add a new one")
         if not resource.is_connected:
-            raise NotConnectedError(f"{resource!r}: not connected within {timeout} s")
+            raise NotConnectedError(
+                f"{resource!r}: not connected within {timeout} s: start its peer for the same channel and stream, or "
+                "use a longer timeout"
+            )
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
         """Close a publication and remove it from the driver."""

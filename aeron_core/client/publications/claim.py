@@ -22,8 +22,10 @@ _REASONS: Final = {
     wire.RESULT_NOT_CONNECTED: "no subscriber is connected (NOT_CONNECTED)",
     wire.RESULT_BACK_PRESSURED: "the flow control window is full (BACK_PRESSURED)",
     wire.RESULT_ADMIN_ACTION: "the log is rotating to its next term (ADMIN_ACTION)",
-    wire.RESULT_CLOSED: "the publication is closed (CLOSED)",
-    wire.RESULT_MAX_POSITION_EXCEEDED: "the stream has reached its maximum position (MAX_POSITION_EXCEEDED)",
+    wire.RESULT_CLOSED: "the publication is closed (CLOSED); add a new one",
+    wire.RESULT_MAX_POSITION_EXCEEDED: (
+        "the stream has reached its maximum position (MAX_POSITION_EXCEEDED); add a new publication"
+    ),
     peers.RESULT_NO_PEER: "the peer is not connected (NO_PEER)",
     peers.RESULT_PEER_FULL: "the peer's queue is full (PEER_FULL)",
 }
@@ -108,7 +110,7 @@ class Claim:
     def _open(self) -> BufferClaim:
         if self._claim is None:
             reason = _REASONS.get(self._position, "it was committed or aborted")
-            raise NoClaimError(f"the claim is not open: {reason}")
+            raise NoClaimError(f"the claim is not open: {reason}: claim space again with try_claim")
         return self._claim
 
     def _give_back(self) -> None:

@@ -50,10 +50,12 @@ class Offerer:
                 self.bytes += memoryview(data).nbytes
                 return result
             if result == wire.RESULT_CLOSED:
-                raise ClosedError(f"{self._publication!r} was closed after {self.messages} messages")
+                raise ClosedError(
+                    f"{self._publication!r} was closed after {self.messages} messages: add a new publication"
+                )
             if result == wire.RESULT_MAX_POSITION_EXCEEDED:
                 raise MaxPositionExceededError(
-                    f"{self._publication!r}: the stream has no positions left; add a new publication"
+                    f"{self._publication!r}: the stream has no positions left: add a new publication"
                 )
             if result == wire.RESULT_NOT_CONNECTED:
                 deadline_s = self._check_connected(deadline_s)
@@ -73,7 +75,7 @@ class Offerer:
             raise SendTimeoutError(
                 f"{self._publication.channel} stream {self._publication.stream_id} was back-pressured for "
                 f"{self._back_pressure_timeout:g} s after {self.messages} messages: its subscribers do not "
-                "read"
+                "read: restart or remove them, or use a longer timeout"
             )
         return deadline_s if deadline_s is not None else now_s + self._back_pressure_timeout
 
@@ -85,6 +87,7 @@ class Offerer:
         if deadline_s is not None and now_s >= deadline_s:
             raise NotConnectedError(
                 f"no subscriber was connected to {self._publication.channel} "
-                f"stream {self._publication.stream_id} for {self._timeout:g} s after {self.messages} messages"
+                f"stream {self._publication.stream_id} for {self._timeout:g} s after {self.messages} messages: "
+                "start one, or use a longer timeout"
             )
         return deadline_s if deadline_s is not None else now_s + self._timeout

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import cython
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from aeron_core.client.channel_peers import ChannelPeers
     from aeron_core.logbuffer.appender import Appender
+
+#: End of the message for a payload that no offer can append.
+_TOO_LONG: Final = ": split it, or use a longer term-length, of which an eighth is the limit, at most 16m"
 
 
 class PublicationBase(PublicationState):
@@ -148,7 +151,7 @@ class PublicationBase(PublicationState):
             return Claim(self, position, claim)
         self.give_claim_back(claim)
         if position == wire.RESULT_ERROR:
-            refuse_length(length, self._log.max_payload_length, " to be claimed")
+            refuse_length(length, self._log.max_payload_length, " to be claimed: offer a longer one")
         return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:
@@ -165,7 +168,7 @@ class PublicationBase(PublicationState):
             return wire.RESULT_CLOSED
         if length > self._log.max_message_length:
             # Otherwise the result would be PEER_FULL for every retry.
-            return refuse_length(length, self._log.max_message_length, "")
+            return refuse_length(length, self._log.max_message_length, _TOO_LONG)
         return self._addressable(peer).refusal(peer, length, self._position())
 
     def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
@@ -182,7 +185,7 @@ class PublicationBase(PublicationState):
         channel_peers = self.channel_peers()
         if not channel_peers.are_distinguished:
             raise ValueError(
-                f"peer={peer}: the medium of {self.channel} does not distinguish peers; omit peer="
+                f"peer={peer}: the medium of {self.channel} does not distinguish peers: omit peer="
             )
         return channel_peers
 
@@ -199,7 +202,7 @@ class PublicationBase(PublicationState):
         length = self._payload.borrow(data)
         if length > self._log.max_message_length:
             self._payload.give_back()
-            return refuse_length(length, self._log.max_message_length, "")
+            return refuse_length(length, self._log.max_message_length, _TOO_LONG)
         try:
             result = self._appender.offer(self._payload.buffer, 0, length, reserved_value)
         finally:
@@ -233,7 +236,7 @@ class PublicationBase(PublicationState):
     def _check_result(self, result: int, length: int) -> int:
         """Return `result`; raise ValueError if it is ERROR, which means that the message is too long."""
         if result == wire.RESULT_ERROR:
-            refuse_length(length, self._log.max_message_length, "")
+            refuse_length(length, self._log.max_message_length, _TOO_LONG)
         return result
 
 
@@ -243,5 +246,5 @@ def refused(result: int) -> int:
 
 
 def refuse_length(length: int, maximum: int, hint: str) -> int:
-    """Raise ValueError for a message that is too long."""
+    """Raise ValueError for a message that is too long; `hint` follows the maximum."""
     raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint}")

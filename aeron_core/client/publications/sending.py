@@ -59,16 +59,22 @@ def error_of(publication: PublicationState, result: int, timeout: float | None) 
     """Return the error for a message that was refused with `result`; `timeout` is only named in its message."""
     match result:
         case OfferResult.CLOSED:
-            return ClosedError(f"{publication!r} is closed")
+            return ClosedError(f"{publication!r} is closed: add a new publication")
         case OfferResult.MAX_POSITION_EXCEEDED:
             return MaxPositionExceededError(
                 f"{publication!r}: the stream has reached its maximum position "
-                f"{publication.max_possible_position}, add a new publication"
+                f"{publication.max_possible_position}: add a new publication"
             )
         case OfferResult.NO_PEER:
-            return NotConnectedError(f"{publication!r}: the peer of the message is not connected")
+            return NotConnectedError(
+                f"{publication!r}: the peer of the message is not connected: it must be one of the publication's peers"
+            )
         case OfferResult.NOT_CONNECTED:
-            return NotConnectedError(f"{publication!r}: no subscriber was connected within {timeout} s")
+            return NotConnectedError(
+                f"{publication!r}: no subscriber was connected within {timeout} s: start one for this stream, or "
+                "use a longer timeout"
+            )
     return SendTimeoutError(
-        f"{publication!r}: not accepted within {timeout} s, back pressure: its subscribers do not read fast enough"
+        f"{publication!r}: not accepted within {timeout} s, back pressure: its subscribers do not read fast enough; "
+        "send again, or use a longer timeout"
     )
