@@ -190,9 +190,12 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
     deadline_s = _deadline_s(timeout)
     while not resource.is_connected:
         if resource.is_closed:
-            raise ClosedError(f"{resource!r} is closed")
+            raise ClosedError(f"{resource!r} is closed: add a new one")
         if _now_s() >= deadline_s:
-            raise NotConnectedError(f"{resource!r}: not connected within {timeout} s")
+            raise NotConnectedError(
+                f"{resource!r}: not connected within {timeout} s: start its peer for the same channel and stream, or "
+                "use a longer timeout"
+            )
         await backoff.idle()
 
 

@@ -35,7 +35,9 @@ def recording_place(
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):
-            raise ConfigurationError(f"{to}: needs a spool, a local folder to record into first")
+            raise ConfigurationError(
+                f"{to}: needs a spool, a local folder to record into first: set --spool, or recording.spool"
+            )
         yield RecordingPlace(Archive.create(to), replace(params, retention=retention))
         return
     archive = Archive.create(spool)

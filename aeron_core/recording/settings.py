@@ -65,7 +65,9 @@ class RecordingSettings(SettingsModel):
     def check(self) -> None:
         """Raise ConfigurationError if there are streams to record and no archive."""
         if self.streams and not self.to:
-            raise ConfigurationError("recording.to: must be an archive if recording.streams is set")
+            raise ConfigurationError(
+                "recording.to is not set: must be an archive, such as a folder, if recording.streams is set"
+            )
 
     def made_durability(self) -> Durability:
         """Return the durability policy with its interval."""
@@ -86,6 +88,7 @@ def _pairs_of(stream: str) -> list[tuple[str, int]]:
         numbers = []
     if not numbers or not all(INT32_MIN <= number <= INT32_MAX for number in numbers):
         raise ConfigurationError(
-            f"recording.streams: {stream!r}: must be a channel and its stream ids, such as 'aeron:ipc 1001 1002'"
+            f"recording.streams: {stream!r}: must be a channel and its stream ids, such as 'aeron:ipc 1001 1002', "
+            f"with ids from {INT32_MIN} to {INT32_MAX}"
         )
     return [(channel, number) for number in numbers]

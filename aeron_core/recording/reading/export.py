@@ -67,7 +67,7 @@ def _write_tables(
         from pyarrow import parquet  # noqa: PLC0415 - lazy: optional
     except ImportError:
         raise ConfigurationError(
-            f"{form}: needs pyarrow, which is part of the extra aeron-core[arrow]"
+            f"{form}: needs pyarrow, which is not installed: pip install 'aeron-core[arrow]'"
         ) from None
     schema = _schema()
     maker = pa.ipc.new_file if form is ExportFormat.ARROW else parquet.ParquetWriter

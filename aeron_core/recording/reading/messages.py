@@ -15,7 +15,7 @@ from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.recording._native import faults
-from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.storage.recording import DAMAGED, Recording
 
 _CHUNK_LENGTH: Final = 4 * 1024 * 1024
 
@@ -57,10 +57,11 @@ def whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[i
         if scanned < len(data) and scanner.fault != faults.CUT_SHORT:
             if at + scanned == begin:
                 raise ConfigurationError(
-                    f"position {begin}: no frame begins there; begin at the end of a message"
+                    f"recording {recording.recording_id} position {begin}: no frame begins there; begin at the end of "
+                    f"a message, such as {recording.border_before(begin, recording.start_position)}"
                 )
             raise CorruptRecordingError(
-                f"recording {recording.recording_id} position {at + scanned}: {scanner.fault_text()}"
+                f"recording {recording.recording_id} position {at + scanned}: {scanner.fault_text()}; {DAMAGED}"
             )
         yield at, data[:scanned]
         rest = data[scanned:]

@@ -52,7 +52,8 @@ class Replay:
         ):
             if found != wanted:
                 raise ConfigurationError(
-                    f"{publication!r}: {name} {found}: must be {wanted} as in the recording"
+                    f"{publication!r}: {name} {found}: must be {wanted} as in the recording: add the publication "
+                    "with the URI that replay_channel returns"
                 )
         self.position = begin
         self.end = end

@@ -6,6 +6,7 @@ Invariant: the last segment of a recording that may continue is kept, and everyt
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class RetentionPolicy:
             ("lease_timeout_ns", self.lease_timeout_ns),
         ):
             if value is not None and value <= 0:
-                raise ConfigurationError(f"retention {name}={value}: must be positive")
+                raise ConfigurationError(f"retention {name}={value}: must be positive, or left out")
 
     @property
     def is_limited(self) -> bool:
@@ -83,9 +84,17 @@ class Retention:
                 self._next_check_ns = now_ns + _CHECK_INTERVAL_NS
                 self._queue.extend(self._find(now_ns))
             return self._delete(self._queue.popleft(), now_ns) if self._queue else 0
-        except (AeronError, OSError) as error:
+        except AeronError as error:
             self._queue.clear()
-            self._report_once(error if isinstance(error, AeronError) else RecordingError(str(error)))
+            self._report_once(error)
+            return 0
+        except OSError as error:
+            self._queue.clear()
+            self._report_once(
+                RecordingError(
+                    f"{self._archive.uri}: cannot delete old segments: {error}; let user {os.geteuid()} write there"
+                )
+            )
             return 0
 
     def _find(self, now_ns: int) -> list[_Segment]:
@@ -161,9 +170,11 @@ class Retention:
     def _report_excess(self, excess: int, held: set[str]) -> None:
         holders = ", ".join(sorted(held - {""})) or "live recordings"
         self._report_once(
-            RecordingError(f"{self._archive.uri}: cannot keep to {self._policy.max_bytes} bytes; {excess} more are "
-                           f"needed by {holders}")
-        )  # fmt: skip
+            RecordingError(
+                f"{self._archive.uri}: cannot keep to {self._policy.max_bytes} bytes; {excess} more are needed by "
+                f"{holders}; raise the limit, or remove consumers that have stopped reading"
+            )
+        )
 
     def _report_once(self, error: AeronError) -> None:
         text = str(error).partition(";")[0]

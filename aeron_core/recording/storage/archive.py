@@ -129,5 +129,5 @@ def _check_is_free(store: FileStore) -> None:
     held = [name for name in store.names() if name not in own and not name.startswith(f".{names.ARCHIVE}.")]
     if held:
         raise ConfigurationError(
-            f"{store.uri}: must be an archive of recordings, or empty; it contains {held[0]!r}"
+            f"{store.uri}: must be an archive of recordings, or empty; it contains {held[0]!r}: choose another folder"
         )

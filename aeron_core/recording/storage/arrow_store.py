@@ -27,12 +27,14 @@ class ArrowStore(FileStore):
             from pyarrow import fs  # noqa: PLC0415 - lazy: optional
         except ImportError:
             raise ConfigurationError(
-                f"{uri}: needs pyarrow, which is part of the extra aeron-core[arrow]"
+                f"{uri}: needs pyarrow, which is not installed: pip install 'aeron-core[arrow]'"
             ) from None
         try:
             self._filesystem, self._folder = fs.FileSystem.from_uri(uri)
         except (ValueError, OSError) as error:
-            raise ConfigurationError(f"{uri}: {error}") from None
+            raise ConfigurationError(
+                f"{uri}: must be a folder, or a URI of pyarrow.fs such as s3://bucket/recordings: {error}"
+            ) from None
 
     def names(self, folder: str = "") -> list[str]:
         """Return the sorted names in a folder; none if it does not exist."""

@@ -20,7 +20,9 @@ def check_sum(scanner: FrameScanner, data: AtomicBuffer, begin: int, length: int
         while length > 0:
             scanned = scanner.scan(data, begin, length, position)
             if scanned != length:
-                raise CorruptRecordingError(f"position {position + scanned}: {scanner.fault_text()}")
+                raise CorruptRecordingError(
+                    f"position {position + scanned}: {scanner.fault_text()}: must be whole frames"
+                )
             if scanner.padding_offset < 0:
                 return zlib.crc32(view[begin : begin + length], crc32)
             padding = scanner.padding_offset

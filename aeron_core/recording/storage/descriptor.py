@@ -61,7 +61,10 @@ class RecordingDescriptor(BaseModel):
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             name = ".".join(str(part) for part in fault["loc"])
-            raise CorruptRecordingError(f"{where}: {name or 'descriptor'}: {fault['msg']}") from None
+            value = "" if not name or fault["type"] == "missing" else f", not {fault['input']!r}"
+            raise CorruptRecordingError(
+                f"{where}: {name or 'descriptor'}: {fault['msg']}{value}; restore a copy of the file"
+            ) from None
 
     def format(self) -> bytes:
         """Return the text of the descriptor file."""

@@ -13,13 +13,13 @@ from aeron_core.recording._native import faults
 
 _TEXTS: Final = {
     faults.CUT_SHORT: "a frame that is cut short, of length {found}",
-    faults.NO_FRAME: "no frame",
+    faults.NO_FRAME: "no frame, but zeros",
     faults.WRONG_LENGTH: "frame length={found}: must be at least 32 bytes and within the term",
     faults.WRONG_TYPE: "frame type={found}: must be data or padding",
     faults.WRONG_TERM_ID: "term id={found}: must be that of the position",
     faults.WRONG_TERM_OFFSET: "term offset={found}: must be that of the position",
-    faults.WRONG_SESSION_ID: "session id={found}: must be that of the recording",
-    faults.WRONG_STREAM_ID: "stream id={found}: must be that of the recording",
+    faults.WRONG_SESSION_ID: "session id={found}: must be that of the recording, {session_id}",
+    faults.WRONG_STREAM_ID: "stream id={found}: must be that of the recording, {stream_id}",
 }
 
 
@@ -67,7 +67,9 @@ class FrameScanner:
 
     def fault_text(self) -> str:
         """Return a description of the fault at which the last scan stopped."""
-        return _TEXTS[self.fault].format(found=self.found)
+        return _TEXTS[self.fault].format(
+            found=self.found, session_id=self.session_id, stream_id=self.stream_id
+        )
 
     def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
         """Return the fault of one frame, of which `available` bytes are present; for compiled callers."""

@@ -6,6 +6,7 @@ durability policy requires; a reader that loads it, with acquire, can read the f
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -28,15 +29,16 @@ _BOOT_ID_LENGTH: Final = 36
 class RecordingMark:
     """The mark of one recording; one recorder writes it, any process may read it."""
 
-    def __init__(self, buffer: AtomicBuffer) -> None:
+    def __init__(self, buffer: AtomicBuffer, path: Path) -> None:
         if (
             buffer.capacity < LENGTH
             or buffer.get_i32_acquire(_MAGIC_OFFSET) != _MAGIC
             or buffer.get_i32(_VERSION_OFFSET) != _VERSION
         ):
             raise CorruptRecordingError(
-                f"mark of a recording, {buffer.capacity} bytes: must be {LENGTH} bytes that begin with MARK and "
-                f"version {_VERSION}"
+                f"{path}, {buffer.capacity} bytes: must be {LENGTH} bytes that begin with MARK and version "
+                f"{_VERSION}; delete it while no recorder is running: the next one finds the end of the recording "
+                "without it"
             )
         self._buffer = buffer
 
@@ -58,8 +60,10 @@ class RecordingMark:
         try:
             unfinished.replace(path)
         except OSError as error:
-            raise StorageError(error.errno, f"cannot replace {path}: {error.strerror}") from error
-        return cls(buffer)
+            raise StorageError(
+                error.errno, f"cannot replace {path}: {error.strerror}; let user {os.geteuid()} write there"
+            ) from error
+        return cls(buffer, path)
 
     @classmethod
     def open(cls, path: Path) -> RecordingMark | None:
@@ -68,7 +72,7 @@ class RecordingMark:
         Raises CorruptRecordingError if the file is not a mark.
         """
         try:
-            return cls(open_mapped_file(path, read_only=True))
+            return cls(open_mapped_file(path, read_only=True), path)
         except StorageError:
             return None
 

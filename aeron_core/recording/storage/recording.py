@@ -20,6 +20,8 @@ from aeron_core.recording.storage.mark import RecordingMark
 
 #: Bytes of one chunk of `read`. An invented number: fits the cache and needs few system calls.
 CHUNK_LENGTH: Final = 4 * 1024 * 1024
+#: Remedy in messages about damaged files.
+DAMAGED: Final = "restore the file from a copy, or read another part; `aeron-core recordings verify` lists all faults"
 
 
 class Recording:
@@ -112,12 +114,12 @@ class Recording:
                 data = self._store.read(name, position - base, length)
             except RecordingNotFoundError:
                 self._check_range(position, end)  # it may have been purged concurrently
-                raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
+                raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing; {DAMAGED}") from None
             if len(data) != length:
                 self._check_range(position, end)
                 raise CorruptRecordingError(
                     f"{self._store.uri}/{name}: ends at position {position + len(data)}: must extend to "
-                    f"{position + length}"
+                    f"{position + length}; {DAMAGED}"
                 )
             yield position, data
             position += length
@@ -134,11 +136,12 @@ class Recording:
             read = self._store.read_into(name, position - base, target[:length])
         except RecordingNotFoundError:
             self._check_range(position, position + length)
-            raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
+            raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing; {DAMAGED}") from None
         if read != length:
             self._check_range(position, position + length)
             raise CorruptRecordingError(
-                f"{self._store.uri}/{name}: ends at position {position + read}: must extend to {position + length}"
+                f"{self._store.uri}/{name}: ends at position {position + read}: must extend to {position + length}; "
+                f"{DAMAGED}"
             )
         return read
 
@@ -208,9 +211,11 @@ class Recording:
         start, position = self.start_position, self.position
         if begin < start:
             raise DataLossError(
-                f"recording {self.recording_id} position {begin}: was purged, the first available position is {start}"
+                f"recording {self.recording_id} position {begin}: was purged, the first available position is {start}; "
+                "begin there or later"
             )
         if end > position:
             raise DataLossError(
-                f"recording {self.recording_id} position {end}: was not recorded, the last position is {position}"
+                f"recording {self.recording_id} position {end}: was not recorded, the last position is {position}; "
+                "end there, or wait"
             )

@@ -61,7 +61,9 @@ class BatchAppender:
 
     def __init__(self, archive: Archive, writer: str, params: AppenderParams) -> None:
         if not isinstance(archive.store, LocalStore):
-            raise ConfigurationError(f"{archive.uri}: batches can only be appended to a local folder")
+            raise ConfigurationError(
+                f"{archive.uri}: must be a local folder to append batches to, not a remote archive"
+            )
         self._archive = archive
         self._store = archive.store
         self._writer = writer

@@ -30,7 +30,9 @@ class Durability:
 
     def __post_init__(self) -> None:
         if self.interval_ns <= 0:
-            raise ConfigurationError(f"durability interval={self.interval_ns} ns: must be positive")
+            raise ConfigurationError(
+                f"durability interval={self.interval_ns} ns: must be positive, such as {DEFAULT_INTERVAL_NS}"
+            )
 
     @property
     def is_flushed(self) -> bool:

@@ -150,7 +150,7 @@ def test_a_frame_of_another_stream_ends_the_scan_with_a_fault():
 
     assert (payloads(columns), scanned) == ([b"a"], 64)
     assert scanner.frames.fault != 0
-    assert scanner.frames.fault_text() == "session id=99: must be that of the recording"
+    assert scanner.frames.fault_text() == f"session id=99: must be that of the recording, {SESSION_ID}"
 
 
 def test_padding_without_its_body_is_skipped():
