@@ -95,7 +95,9 @@ def _problem(directory: Path) -> str | None:
         return f"{error}; start one with `aeron-core driver`"
     if files.is_alive:
         return None
-    return f"the media driver of {directory} is dead; start one with `aeron-core driver`"
+    age_ms = files.heartbeat_age_ms
+    reason = "it has shut down" if age_ms is None else f"its last heartbeat is {age_ms} ms old"
+    return f"the media driver of {directory} is dead: {reason}; start one with `aeron-core driver`"
 
 
 def await_other_side(
@@ -108,5 +110,6 @@ def await_other_side(
         stream.await_connected(timeout)
     except NotConnectedError:
         raise NotConnectedError(
-            f"no peer connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s"
+            f"no peer connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s: start one for the "
+            "same channel and stream, or raise --timeout"
         ) from None

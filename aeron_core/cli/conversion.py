@@ -110,7 +110,7 @@ def _is_integer(text: str) -> bool:
 def _text_of(text: str) -> str:
     # Command-line bytes that are not UTF-8 arrive as surrogates, which cannot be encoded.
     if "\0" in text or (not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)):
-        raise ValueError("must be UTF-8 text")
+        raise ValueError("must be UTF-8 text without NUL")
     return text
 
 
@@ -120,7 +120,7 @@ def _number_of(text: str) -> float:
     except ValueError:
         number = math.nan
     if not abs(number) <= _FLOAT_MAX:  # also false for nan
-        raise ValueError(f"must be a number of at most {_FLOAT_MAX:.0f}")
+        raise ValueError(f"must be a number from -{_FLOAT_MAX:.0f} to {_FLOAT_MAX:.0f}")
     return number
 
 
@@ -135,12 +135,12 @@ def _member_of(kind: type[Enum], text: str) -> Enum:
 def _path_of(text: str, info: ParameterInfo) -> Path:
     # An empty path would stand for the current directory.
     if not text or "\0" in text:
-        raise ValueError("must be a path")
+        raise ValueError("must be a path that is not empty and has no NUL")
     path = Path(text)
     if info.exists and not path.exists():
         raise ValueError("must be a path that exists")
     if not info.dir_okay and path.is_dir():
         raise ValueError("must be a file, not a directory")
     if info.exists and info.readable and not os.access(path, os.R_OK):
-        raise ValueError("must be readable")
+        raise ValueError(f"must be readable by user {os.geteuid()}")
     return path

@@ -115,7 +115,9 @@ def test_a_missing_peer_is_reported(aeron, driver, log, tmp_path):
     outcome = aeron(*arguments, "--once", "--timeout", 0.2, "--drain", 0.1)
 
     assert outcome.code == 1
-    assert outcome.err == "aeron-core: error: nothing was confirmed on aeron:ipc for 0.2 s\n"
+    assert outcome.err == (
+        "aeron-core: error: nothing was confirmed on aeron:ipc for 0.2 s: start its receiver, or raise --timeout\n"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

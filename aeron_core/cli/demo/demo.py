@@ -92,7 +92,7 @@ def read_log(path: Path | None) -> tuple[str, bytes]:
     else:
         name, content = str(path), path.read_bytes()
     if not content:
-        raise ConfigurationError(f"--input={name}: must have at least one line")
+        raise ConfigurationError(f"--input={name}: must be a file with at least one line, not an empty one")
     return name, content if content.endswith(b"\n") else content + b"\n"
 
 

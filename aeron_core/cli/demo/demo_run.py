@@ -140,7 +140,9 @@ class DemoRun:
         with aeron.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{self._port}", _STREAM_ID) as subscription:
             channel = subscription.resolved_channel()
             if channel is None:
-                raise ClientError(f"the driver has bound no port for {subscription.channel}")
+                raise ClientError(
+                    f"the driver has bound no port for {subscription.channel}: choose another with --port"
+                )
             self._result.channel = channel
             with closing(aeron.add_publication(channel, _STREAM_ID)) as publication:
                 publication.await_connected(_CONNECT_TIMEOUT_S)
@@ -177,7 +179,9 @@ class DemoRun:
             position = publication.offer(pending, reserved_value=time.monotonic_ns())
             if position < 0:
                 if position not in _RETRIED:
-                    raise ClientError(f"{publication!r} did not accept a line: {position!r}")
+                    raise ClientError(
+                        f"{publication!r} did not accept a line: {position!r}: run the demo again"
+                    )
                 return pending, offered
             self._sent.update(pending)
             self._result.lines_sent += 1
@@ -223,9 +227,12 @@ class DemoRun:
         result.received_sha256 = self._received.hexdigest()
         if result.lines_received != result.lines_sent or result.lines_sent != self.lines:
             sent = counted(result.lines_sent, "line")
-            result.fault = f"{result.lines_received:,} of {sent} arrived, of {self.lines:,} to send"
+            result.fault = f"{result.lines_received:,} of {sent} arrived, of {self.lines:,} to send; raise --timeout"
         elif not result.fault and result.sent_sha256 != result.received_sha256:
-            result.fault = "the received lines differ from those sent"
+            result.fault = (
+                f"the received lines differ from those sent: SHA-256 {result.received_sha256[:16]}…, not "
+                f"{result.sent_sha256[:16]}…"
+            )
 
 
 def _lines_of(content: bytes) -> list[bytes]:

@@ -106,7 +106,9 @@ def _family(name: str, text: str, labels: Iterable[str], *, grows: bool) -> Metr
 
 def _with_value(family: Metric, labels: list[str], value: int) -> Metric:
     if not isinstance(family, CounterMetricFamily | GaugeMetricFamily):
-        raise TypeError(f"metric {family.name}: must be a counter or a gauge")
+        raise TypeError(
+            f"metric {family.name}: must be a counter or a gauge, not {type(family).__name__}"
+        )
     family.add_metric(labels, value)
     return family
 

@@ -89,7 +89,10 @@ def device(  # noqa: PLR0913 - the options of the command
         errors.report()
         _report(joined, display, json=json)
         if not is_settled:
-            raise failed(f"some received messages were not forwarded within {linger:g} s")
+            raise failed(
+                f"some received messages were not forwarded within {linger:g} s: raise --linger, or check that the "
+                "peers of both channels read"
+            )
 
 
 class _Errors:
@@ -130,7 +133,7 @@ def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Er
     idle_polls = 0
     while not interrupt:
         if joined.is_closed:
-            raise ClosedError("the media driver has shut down")
+            raise ClosedError("the media driver has shut down: start it, then run the device again")
         if joined.do_work():
             idle_polls = 0
             _show(joined, display)

@@ -64,7 +64,10 @@ class _Pinger:
         # With fewer processors than spinning threads, let the driver's thread run now.
         os.sched_yield()
         if self._timeout is not None and time.monotonic_ns() - sent_ns > self._timeout * 1e9:
-            raise NotConnectedError(f"a ping did not return within {self._timeout:g} s")
+            raise NotConnectedError(
+                f"a ping did not return within {self._timeout:g} s: check that `aeron-core pong` runs with the same "
+                "channels and streams, or raise --timeout"
+            )
 
 
 def ping(  # noqa: PLR0913 - the options of the command

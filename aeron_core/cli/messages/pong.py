@@ -76,7 +76,10 @@ def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, 
     idle_polls = 0
     while not interrupt:
         if subscription.is_closed:
-            raise ClosedError("the media driver has shut down")
+            raise ClosedError(
+                f"the media driver has shut down after {counted(offerer.messages, 'message')}: start it, then run pong "
+                "again"
+            )
         if subscription.poll(on_fragment, _LIMIT):
             idle_polls = 0
             continue

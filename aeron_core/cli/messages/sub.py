@@ -62,7 +62,10 @@ def sub(  # noqa: PLR0913 - the options of the command
     _sum_up(display, json=json, to_stdout=output is not None)
     if not in_time and display.messages < (count or 1):
         expected = "no message" if count is None else f"{display.messages:,} of {counted(count, 'message')}"
-        raise failed(f"{expected} received from {channel} stream {stream_id}, and none for {timeout:g} s")
+        raise failed(
+            f"{expected} received from {channel} stream {stream_id}, and none for {timeout:g} s: check that its "
+            "publisher runs, or raise --timeout"
+        )
 
 
 @dataclass
@@ -80,7 +83,8 @@ class _Receiver:
                 last_received_s = time.monotonic()
             elif self.subscription.is_closed:
                 raise ClosedError(
-                    f"the media driver shut down after {counted(self.display.messages, 'message')}"
+                    f"the media driver shut down after {counted(self.display.messages, 'message')}: start it, then "
+                    "subscribe again"
                 )
             elif timeout is not None and time.monotonic() - last_received_s >= timeout:
                 return False

@@ -128,7 +128,10 @@ def record(  # noqa: PLR0913 - the options of the command
     else:
         print_stderr(streams.sentence())
     if not in_time and run.recorded_length == 0:
-        raise failed(f"no message received from {channel} for {timeout:g} s")
+        raise failed(
+            f"no message received from {channel} for {timeout:g} s: check the channel and the stream ids, and that "
+            "their publisher runs"
+        )
 
 
 def _segment_length_of(text: str) -> int:

@@ -67,7 +67,10 @@ class RecordingRun:
         self._last_received_s = time.monotonic()
         while (end := self._record(aeron, releases=releases)) is _End.DRIVER_CLOSED:
             if ends_with_driver:
-                raise ClosedError("the media driver has shut down; everything that it delivered is recorded")
+                raise ClosedError(
+                    f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is "
+                    "recorded; start the driver, then record again"
+                )
             print_stderr(
                 f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is recorded; "
                 "waiting for the next one"

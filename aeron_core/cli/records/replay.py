@@ -126,14 +126,20 @@ class _Player:
             if result >= 0:
                 self.advance(result)
             elif result == wire.RESULT_CLOSED:
-                raise ClosedError(f"the publication was closed at position {self.replay.position}")
+                raise ClosedError(
+                    f"the publication was closed at position {self.replay.position}: the media driver has shut down; "
+                    f"start it again, and continue with --begin={self.replay.position}"
+                )
             elif result == wire.RESULT_MAX_POSITION_EXCEEDED:
-                raise ClientError(f"the stream has reached its maximum position {self.replay.position}")
+                raise ClientError(
+                    f"the stream has reached its maximum position {self.replay.position}: end before it with --end"
+                )
             elif result != wire.RESULT_ADMIN_ACTION:
                 time.sleep(_PAUSE_S)
             if result != wire.RESULT_NOT_CONNECTED:
                 last_received_s = time.monotonic()
             elif self.timeout is not None and time.monotonic() - last_received_s >= self.timeout:
                 raise NotConnectedError(
-                    f"no subscriber was connected for {self.timeout:g} s at position {self.replay.position}"
+                    f"no subscriber was connected for {self.timeout:g} s at position {self.replay.position}: "
+                    "start one for the same channel and stream, or raise --timeout"
                 )

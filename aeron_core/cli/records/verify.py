@@ -43,6 +43,7 @@ def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, j
         f"{counted(covered, 'byte')} covered by checksums: {counted(len(faults), 'fault')}"
     )
     if faults:
+        print_stderr("restore the files with faults from a copy, or export other parts of their recordings")
         raise ended(EXIT_FAILURE)
 
 

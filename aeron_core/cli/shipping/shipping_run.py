@@ -108,4 +108,7 @@ class ShippingRun:
 
     def _check_silence(self) -> None:
         if self.timeout is not None and time.monotonic() - self._arrived_s >= self.timeout:
-            raise NotConnectedError(f"nothing was confirmed on {self.channel} for {self.timeout:g} s")
+            raise NotConnectedError(
+                f"nothing was confirmed on {self.channel} for {self.timeout:g} s: start its receiver, or raise "
+                "--timeout"
+            )

@@ -64,8 +64,8 @@ def terminate(
     while not _has_ended(directory, pid):
         if time.monotonic() >= deadline_s:
             raise failed(
-                f"the media driver of {directory}, pid {pid}, has not shut down within {timeout:g} s: does "
-                "AERON_DRIVER_TERMINATION_VALIDATOR allow it?"
+                f"the media driver of {directory}, pid {pid}, has not shut down within {timeout:g} s: start the "
+                "driver with AERON_DRIVER_TERMINATION_VALIDATOR=allow, raise --timeout, or send SIGTERM"
             )
         time.sleep(_CHECK_INTERVAL_S)
     print_stderr(f"the media driver of {directory}, pid {pid}, has shut down")
