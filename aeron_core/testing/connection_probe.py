@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from aeron_core._native import connections
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
@@ -49,7 +51,8 @@ class ConnectionProbe:
 
     def _check(self, result: int) -> None:
         if result < 0:
-            raise OSError(self.connection.error_code, "the connection failed")
+            code = self.connection.error_code
+            raise OSError(code, f"the connection failed: {os.strerror(code)}: open another")
 
 
 def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:
@@ -58,5 +61,7 @@ def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress
     peer = SocketAddress()
     result = listener.accept(stream, peer)
     if result < 0:
-        raise OSError(listener.error_code, "the listener failed")
+        raise OSError(
+            listener.error_code, f"the listener failed: {os.strerror(listener.error_code)}: open another"
+        )
     return (ConnectionProbe(stream), peer) if result else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
 from collections import deque
 from typing import Final
 
@@ -55,7 +56,7 @@ class ConnectionPeer:
         self._check()
         other = self._peer()
         if other.is_closed:
-            raise OSError(errno.ECONNRESET, f"{other.address} has closed the connection")
+            raise OSError(errno.ECONNRESET, f"{other.address} has closed the connection: connect again")
         taken = max(0, min(len(data), other.capacity - len(other._incoming)))
         other._incoming += data[:taken]
         return taken
@@ -91,11 +92,11 @@ class ConnectionPeer:
     def _check(self) -> None:
         if self.failure:
             code, self.failure = self.failure, 0
-            raise OSError(code, f"the simulated connection with {self.address} failed")
+            raise OSError(code, f"the simulated connection with {self.address} failed: {os.strerror(code)}")
 
     def _peer(self) -> ConnectionPeer:
         if self._other is None:
-            raise OSError(errno.ENOTCONN, f"{self.address} is not connected")
+            raise OSError(errno.ENOTCONN, f"{self.address} is not connected: connect it to a simulated listener")
         return self._other
 
 
@@ -154,7 +155,7 @@ class SimulatedConnections(ConnectionNetwork):
         """Return a listener from which a test accepts connections."""
         bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
         if str(bound) in self._listeners:
-            raise OSError(errno.EADDRINUSE, f"cannot listen at {bound}: in use by another simulated listener")
+            raise OSError(errno.EADDRINUSE, f"cannot listen at {bound}: in use by another simulated listener: close it")
         listener = self._listeners[str(bound)] = SimulatedListener(self, bound.copy())
         return listener
 

@@ -118,7 +118,8 @@ class SimulatedNetwork:
             port = options.bind.port or self._free_port(name)
             if (name, port) in self._sockets:
                 raise OSError(
-                    errno.EADDRINUSE, f"cannot bind {options.bind}: in use by another simulated socket"
+                    errno.EADDRINUSE,
+                    f"cannot bind {options.bind}: in use by another simulated socket: close it, or use port 0",
                 )
             is_wildcard = not any(options.bind.packed) and options.bind.port == 0
             made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length, is_wildcard)
@@ -139,7 +140,7 @@ class SimulatedNetwork:
                 break
             if (name, port) not in self._sockets:
                 return port
-        raise OSError(errno.EADDRINUSE, f"no port is left on {name}")
+        raise OSError(errno.EADDRINUSE, f"no port is left on {name}: close some of its simulated sockets")
 
     def _connect(self, host: SimulatedHost, socket: _Socket, peer: SocketAddress) -> None:
         with self._lock:
@@ -220,7 +221,11 @@ class SimulatedHost:
         for address in self.addresses:
             if address.family == bind.family and (not any(bind.packed) or address.packed == bind.packed):
                 return address.host
-        raise OSError(errno.EADDRNOTAVAIL, f"cannot bind {bind}: this simulated host has no such address")
+        raise OSError(
+            errno.EADDRNOTAVAIL,
+            f"cannot bind {bind}: this simulated host has no such address: it must be one of "
+            f"{', '.join(address.host for address in self.addresses)}",
+        )
 
     def address_towards(self, peer: SocketAddress) -> str:
         """Return the local address of a socket connected to `peer`: the address nearest to it."""
@@ -261,4 +266,4 @@ class _SocketFace:
     def _check_open(self) -> None:
         # Fail like a closed descriptor. A real descriptor could belong to another socket by now.
         if self._is_closed:
-            raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed")
+            raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed: open another")

@@ -172,7 +172,7 @@ class CountingReceiveEndpoint(ReceiveChannelEndpoint):
 
 
 def _raise_broken() -> int:
-    raise RuntimeError("this endpoint is broken")
+    raise RuntimeError("this endpoint is broken, as its test requires")
 
 
 class PolledEndpointsProbe:

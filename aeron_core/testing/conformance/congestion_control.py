@@ -114,4 +114,4 @@ def _state(now_ns: int, before: int, after: int, *, is_lost: bool) -> RebuildSta
 
 
 def _raise(error: BaseException) -> None:
-    raise AssertionError(f"the strategy raised {error!r}") from error
+    raise AssertionError(f"the strategy raised {error!r}: it must return a window from every call") from error

@@ -156,4 +156,4 @@ class FlowControlConformance(ABC):
 
 
 def _raise(error: BaseException) -> None:
-    raise AssertionError(f"the strategy raised {error!r}") from error
+    raise AssertionError(f"the strategy raised {error!r}: it must return a limit from every call") from error

@@ -37,4 +37,4 @@ def assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
         if not kept:
             return
         lab.run(1 * S)
-    raise AssertionError(f"still open after {_RELEASE_S} s: {kept}")
+    raise AssertionError(f"still open after {_RELEASE_S} s: {kept}: close them when the endpoint is closed")
