@@ -69,7 +69,8 @@ class OffsetRegistry:
         except BlockingIOError:
             self.close()
             raise ConfigurationError(
-                f"{folder}: is in use by another shipper; each needs a folder of its own"
+                f"{folder}: is in use by another shipper; each needs a folder of its own: choose another, or stop the "
+                "other shipper"
             ) from None
         except BaseException:
             self.close()
@@ -104,7 +105,10 @@ def _read(path: Path) -> dict[FileKey, Entry]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != _VERSION:
-            raise ConfigurationError(f"{path}: has version {document['version']}: must be {_VERSION}")
+            raise ConfigurationError(
+                f"{path}: has version {document['version']}: must be {_VERSION}; use the release that wrote it, or "
+                "delete it to ship all files from their beginning"
+            )
         entries = [Entry(**row) for row in document["files"]]
     except FileNotFoundError:
         return {}

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Shipper", "ShipperParams", "confirmed_position"]
 
 _NS_PER_MS: Final = 1_000_000
+#: Remedy for a closed publication.
+_REOPEN: Final = "ship through a new publication, of the next driver if this one has shut down"
 
 
 def _ignore(_: OSError) -> None:
@@ -164,7 +166,7 @@ class Shipper:
 
     def _take_confirmations(self, now_ns: int) -> int:
         if self._publication.is_closed:
-            raise ClosedError(f"{self._publication!r} was closed")
+            raise ClosedError(f"{self._publication!r} was closed: {_REOPEN}")
         confirmed = self._confirmed_position()
         count = 0
         while self._in_flight and self._in_flight[0].position <= confirmed:
@@ -261,7 +263,7 @@ class Shipper:
             self._in_flight.append(_InFlight(result, pending.progress, line))
             return True
         if result == wire.RESULT_CLOSED:
-            raise ClosedError(f"{self._publication!r} was closed")
+            raise ClosedError(f"{self._publication!r} was closed: {_REOPEN}")
         if result == wire.RESULT_MAX_POSITION_EXCEEDED:
             raise ClientError(
                 f"{self._publication!r}: the stream has no positions left; restart to continue on a new one"

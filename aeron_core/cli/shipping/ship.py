@@ -114,7 +114,7 @@ def ship(  # noqa: PLR0913 - the options of the command
         follows=not once,
         max_line_length=_length_of("--max-line", max_line),
         window_length=_length_of("--window", window),
-        on_error=lambda error: print_stderr(f"warning: {error.filename}: {error.strerror}"),
+        on_error=lambda error: print_stderr(f"warning: {error.filename}: {error.strerror}; retrying"),
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
         driver_errors = None
