@@ -70,7 +70,7 @@ class PublishingHandler(logging.Handler):
         """
         super().__init__(level)
         if capacity < 1:
-            raise ConfigurationError(f"capacity={capacity}: must be at least 1")
+            raise ConfigurationError(f"capacity={capacity}: must be at least 1 record")
         try:
             self._when_full = WhenFull(when_full)
             self._events = RecordEvents(socket.gethostname(), fields or {})
@@ -146,7 +146,10 @@ class PublishingHandler(logging.Handler):
         return self.format(record).encode(errors="replace") if self._is_raw else self._events(record)
 
     def _report_of(self, dropped: int) -> bytes:
-        text = f"{dropped} log records were dropped: at most {self._capacity} can wait, each no longer than a message"
+        text = (
+            f"{dropped} log records were dropped: at most {self._capacity} can wait, each no longer than a message; "
+            "raise capacity, or term-length for long ones"
+        )
         report = logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None)
         report.dropped = dropped
         try:
