@@ -96,7 +96,9 @@ class ConnectionPeer:
 
     def _peer(self) -> ConnectionPeer:
         if self._other is None:
-            raise OSError(errno.ENOTCONN, f"{self.address} is not connected: connect it to a simulated listener")
+            raise OSError(
+                errno.ENOTCONN, f"{self.address} is not connected: connect it to a simulated listener"
+            )
         return self._other
 
 
@@ -155,7 +157,9 @@ class SimulatedConnections(ConnectionNetwork):
         """Return a listener from which a test accepts connections."""
         bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
         if str(bound) in self._listeners:
-            raise OSError(errno.EADDRINUSE, f"cannot listen at {bound}: in use by another simulated listener: close it")
+            raise OSError(
+                errno.EADDRINUSE, f"cannot listen at {bound}: in use by another simulated listener: close it"
+            )
         listener = self._listeners[str(bound)] = SimulatedListener(self, bound.copy())
         return listener
 

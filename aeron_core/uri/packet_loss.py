@@ -133,4 +133,6 @@ class _Arguments:
         return value
 
     def _fault(self, key: str, allowed: str) -> ConfigurationError:
-        return ConfigurationError(f"{key}={self._values.get(key)} in {self._setting}={self._text!r}: {allowed}")
+        return ConfigurationError(
+            f"{key}={self._values.get(key)} in {self._setting}={self._text!r}: {allowed}"
+        )

@@ -106,9 +106,7 @@ def _family(name: str, text: str, labels: Iterable[str], *, grows: bool) -> Metr
 
 def _with_value(family: Metric, labels: list[str], value: int) -> Metric:
     if not isinstance(family, CounterMetricFamily | GaugeMetricFamily):
-        raise TypeError(
-            f"metric {family.name}: must be a counter or a gauge, not {type(family).__name__}"
-        )
+        raise TypeError(f"metric {family.name}: must be a counter or a gauge, not {type(family).__name__}")
     family.add_metric(labels, value)
     return family
 

@@ -127,7 +127,9 @@ def ship(  # noqa: PLR0913 - the options of the command
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     _report(shown, json=json)
     if once and shown.file_count == 0 and not interrupt:
-        raise failed(f"no file matches {' '.join(files)}: check the patterns, or omit --once to wait for files")
+        raise failed(
+            f"no file matches {' '.join(files)}: check the patterns, or omit --once to wait for files"
+        )
 
 
 def _report(shown: ShippedFiles, *, json: bool) -> None:

@@ -127,7 +127,9 @@ def _compiled(match: str) -> re.Pattern[str]:
     try:
         return re.compile(match)
     except re.error as error:
-        raise ConfigurationError(f"--match={match}: must be a regular expression of Python: {error}") from None
+        raise ConfigurationError(
+            f"--match={match}: must be a regular expression of Python: {error}"
+        ) from None
 
 
 def _page(files: DriverFiles, selection: _Selection) -> str:

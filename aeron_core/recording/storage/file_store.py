@@ -226,7 +226,9 @@ def _read_fully(fd: int, offset: int, length: int) -> bytes:
 
 def missing(path: Path | str) -> RecordingNotFoundError:
     """Return the exception for a missing file."""
-    return RecordingNotFoundError(f"{path}: there is no such file; check the path of the archive, or restore a copy")
+    return RecordingNotFoundError(
+        f"{path}: there is no such file; check the path of the archive, or restore a copy"
+    )
 
 
 def _read_failure(path: Path, error: OSError) -> RecordingError:

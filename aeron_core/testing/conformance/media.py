@@ -76,7 +76,9 @@ class MediaTransportConformance(ABC):
             self._resolved(self.make(), self.wrong_channel, True)
         except ChannelUriError:
             return
-        raise AssertionError(f"{self.wrong_channel} was accepted: resolve_channel must raise ChannelUriError for it")
+        raise AssertionError(
+            f"{self.wrong_channel} was accepted: resolve_channel must raise ChannelUriError for it"
+        )
 
     def test_endpoints_can_be_reopened(self) -> None:
         """A closed endpoint releases its address at once."""
