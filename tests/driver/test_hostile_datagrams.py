@@ -26,6 +26,7 @@ BAD_LENGTH = "frame length is too short, beyond the packet or its term, or not a
 BAD_VERSION = "frame version is not 0"
 BAD_TYPE = "frame type is not known"
 BAD_FIELD = "a field of the frame is out of its range"
+DROPPED = "the packet was dropped: check that its sender is an Aeron driver"
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_a_receiver_counts_and_logs_undecodable_frames(pair, stream, to_receiver
 
     assert pair.receiver.counted("invalid_packets") == 6
     (record,) = pair.receiver.errors()
-    assert record.text == f"(0) datagram from {STRANGER} on {CHANNEL}: {reason}"
+    assert record.text == f"(0) datagram from {STRANGER} on {CHANNEL}: {reason}; {DROPPED}"
     assert record.observation_count == pair.receiver.counted("errors") == 3
     assert stream.arrives_once_and_in_order()
 
@@ -123,7 +124,8 @@ def test_a_sender_counts_and_logs_undecodable_frames(pair, stream, to_sender, da
     assert pair.sender.counted("invalid_packets") == 6
     (record,) = pair.sender.errors()
     assert record.text == (
-        f"(0) datagram from 10.0.0.7:40000 on {CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0: {reason}"
+        f"(0) datagram from 10.0.0.7:40000 on {CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0: "
+        f"{reason}; {DROPPED}"
     )
     assert record.observation_count == pair.sender.counted("errors") == 3
     assert stream.arrives_once_and_in_order()
@@ -177,7 +179,7 @@ def test_data_that_does_not_fit_its_term_is_counted_and_logged_once(
 
     assert pair.receiver.counted("invalid_packets") == 2
     (record,) = pair.receiver.errors()
-    assert record.text == f"(0) datagram from {STRANGER} on {CHANNEL}: {reason}"
+    assert record.text == f"(0) datagram from {STRANGER} on {CHANNEL}: {reason}; {DROPPED}"
     assert stream.arrives_once_and_in_order()
 
 

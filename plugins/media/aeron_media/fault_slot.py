@@ -5,6 +5,7 @@ Invariant: the agent writes only an empty slot and the conductor reads only a fu
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 
@@ -44,9 +45,15 @@ class FaultSlot:
         if self._is_full.get_acquire() == 0:
             return None
         if self._reason == 0:
-            text = f"the {self._unit} failed: {os.strerror(self._error_code)}"
+            text = f"the {self._unit} failed: {os.strerror(self._error_code)}: {_remedy(self._error_code)}"
         else:
             text = self._describe(self._reason, self._value, self._limit)
         fault = Fault(text, str(self._source) if self._source.is_set() else "")
         self._is_full.set_release(0)
         return fault
+
+
+def _remedy(error_code: int) -> str:
+    if error_code == errno.EMSGSIZE:
+        return "reduce mtu= of the channel"
+    return "check that the peer runs and can be reached"

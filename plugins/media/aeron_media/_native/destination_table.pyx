@@ -17,9 +17,11 @@ cdef enum:
     PORT_LENGTH = 2
 
 
-cdef int raise_no_memory() except -1 nogil:
+cdef int raise_no_memory(int32_t capacity) except -1 nogil:
     with gil:
-        raise MemoryError("cannot grow a table of destinations")
+        raise MemoryError(
+            f"cannot allocate a table of {capacity} destinations: free memory, or remove destinations"
+        )
 
 
 cdef inline bint is_same_port(const Destination *row, SocketAddress address) noexcept nogil:
@@ -48,14 +50,16 @@ cdef class DestinationTable:
     cdef bint add(self, SocketAddress address, int64_t registration_id, int64_t now_ns) except -1 nogil:
         cdef Destination *grown
         cdef Destination *row
+        cdef int32_t capacity
         if self.count == MAX_DESTINATIONS:
             return False
         if self.count == self._capacity:
-            self._capacity = max(INITIAL_CAPACITY, self._capacity * 2)
-            grown = <Destination *>realloc(self._rows, self._capacity * sizeof(Destination))
+            capacity = max(INITIAL_CAPACITY, self._capacity * 2)
+            grown = <Destination *>realloc(self._rows, capacity * sizeof(Destination))
             if grown == NULL:
-                return raise_no_memory()
+                return raise_no_memory(capacity)
             self._rows = grown
+            self._capacity = capacity
         row = &self._rows[self.count]
         memcpy(&row.address, &address._storage, sizeof(sockaddr_storage))
         row.address_length = address._length

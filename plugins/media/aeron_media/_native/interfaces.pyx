@@ -55,7 +55,11 @@ def list_interfaces():
     cdef ifaddrs *head = NULL
     cdef ifaddrs *entry
     if getifaddrs(&head) != 0:
-        raise OSError(errno, f"cannot list network interfaces: {strerror(errno).decode()}")
+        raise OSError(
+            errno,
+            f"cannot list network interfaces: {strerror(errno).decode()}: increase the limit of open files, or free "
+            "memory",
+        )
     found = []
     try:
         entry = head

@@ -47,7 +47,9 @@ def hand_over(int control, int descriptor, SocketAddress peer):
     """Send a descriptor to the other end of `control`; return False if the socket is full."""
     cdef int result = ac_relay_give(control, descriptor, &peer._storage, peer._length)
     if result < 0 and result != -EAGAIN:
-        raise OSError(-result, os.strerror(-result))
+        raise OSError(
+            -result, f"cannot pass the connection of {peer} to its agent: {os.strerror(-result)}: connect again"
+        )
     return result > 0
 
 
@@ -64,7 +66,11 @@ def take_over(int control):
     if descriptor == AC_RELAY_ABORTED:
         return -1, peer, inode
     if descriptor < 0:
-        raise OSError(-descriptor, os.strerror(-descriptor))
+        raise OSError(
+            -descriptor,
+            f"cannot take a request of an agent: {os.strerror(-descriptor)}: increase the limit of open files if it is "
+            "reached",
+        )
     return descriptor, peer, inode
 
 

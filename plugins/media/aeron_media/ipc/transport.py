@@ -31,11 +31,11 @@ class IpcTransport(MediaTransport):
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """Raise ConfigurationError: IPC has no endpoints."""
-        raise ConfigurationError(f"{params.channel.uri} has no endpoints: its log buffer is shared")
+        raise _no_endpoints(params.channel)
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """Raise ConfigurationError: IPC has no endpoints."""
-        raise ConfigurationError(f"{params.channel.uri} has no endpoints: its log buffer is shared")
+        raise _no_endpoints(params.channel)
 
     def local_addresses(self, endpoint: object) -> list[str]:
         """Return an empty list: there is no address."""
@@ -43,3 +43,10 @@ class IpcTransport(MediaTransport):
 
     def close_endpoint(self, endpoint: object) -> None:
         """Do nothing: there is no endpoint."""
+
+
+def _no_endpoints(channel: Channel) -> ConfigurationError:
+    return ConfigurationError(
+        f"{channel.uri} has no endpoints, because IPC shares the log buffer: open none if `is_shared_memory` of "
+        "the transport is true"
+    )

@@ -81,11 +81,18 @@ def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAd
     """
     number = int.from_bytes(group.packed, "big")
     if number & 1 == 0:
-        raise uri.error("Multicast data address must be odd", "the next address is for frames of receivers")
+        raise uri.error(
+            "Multicast data address must be odd",
+            f"{group.host} is even, and receivers send to the next address: use one such as "
+            f"{_host_of(number + 1, group)}",
+        )
     # As in the reference, only the last byte is incremented: 255 becomes 0.
     last = (number + 1) & 0xFF
-    host = ipaddress.ip_address((number & ~0xFF | last).to_bytes(len(group.packed), "big"))
-    return SocketAddress.of(str(host), group.port, group.scope_id)
+    return SocketAddress.of(_host_of(number & ~0xFF | last, group), group.port, group.scope_id)
+
+
+def _host_of(number: int, group: SocketAddress) -> str:
+    return str(ipaddress.ip_address(number.to_bytes(len(group.packed), "big")))
 
 
 def _check_ports(uri: ChannelUri, params: EndpointParameters, names: _Names, *, is_publication: bool) -> None:

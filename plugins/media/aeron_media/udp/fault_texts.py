@@ -6,6 +6,7 @@ from typing import Final
 
 from aeron_core._native import wire
 
+# Constant: values that a peer chooses would make each bad packet an entry of its own in the error log.
 _TEXTS: Final = {
     wire.FRAME_TOO_SHORT: "packet is shorter than its frame type needs",
     wire.FRAME_BAD_VERSION: f"frame version is not {wire.FRAME_VERSION}",
@@ -13,8 +14,9 @@ _TEXTS: Final = {
     wire.FRAME_BAD_TYPE: "frame type is not known",
     wire.FRAME_BAD_FIELD: "a field of the frame is out of its range",
 }
+_REMEDY: Final = "the packet was dropped: check that its sender is an Aeron driver"
 
 
 def fault_text(reason: int, _value: int, _limit: int) -> str:
     """Return the message for a negative `wire.FRAME_...` code."""
-    return _TEXTS[reason]
+    return f"{_TEXTS[reason]}; {_REMEDY}"

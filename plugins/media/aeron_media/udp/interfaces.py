@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Resolve
-from aeron_core.uri.addresses import InterfaceSpec
+from aeron_core.uri.addresses import INTERFACE_ALLOWED, InterfaceSpec
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native.interfaces import Interface, list_interfaces
 
@@ -64,10 +64,7 @@ def find_interface(
     matches = [one for one in usable if _does_prefix_match(wanted, one.address, spec.prefix_length)]
     found = _best(matches)
     if found is None or found.address.family != family:
-        raise uri.error(
-            f"could not find matching interface='{uri.get('interface', '')}'",
-            f"must be an {_FAMILY_NAMES.get(family, 'INET')} address that an interface of this machine has",
-        )
+        raise _unmatched(uri, family, usable)
     return found.address.with_port(spec.port)
 
 
@@ -102,21 +99,35 @@ def _find_by_name(
     for interface in named:
         if interface.address.family == family:
             return interface.address.with_port(spec.port)
+    fitting = [interface for interface in usable if interface.address.family == family]
     raise _named_fault(
-        uri, f"no {_FAMILY_NAMES.get(family)} addresses found on interface {spec.name}", usable
+        uri, f"no {_FAMILY_NAMES.get(family)} addresses found on interface {spec.name}", fitting
     )
 
 
-def _named_fault(uri: ChannelUri, what: str, usable: list[Interface]) -> ChannelUriError:
-    names = ", ".join(sorted({interface.name for interface in usable}))
-    return uri.error(what, f"must be one of {names}")
+def _named_fault(uri: ChannelUri, what: str, fitting: list[Interface]) -> ChannelUriError:
+    names = ", ".join(sorted({interface.name for interface in fitting}))
+    return uri.error(what, f"must be one of {names}" if names else "no interface of this machine fits")
+
+
+def _unmatched(uri: ChannelUri, family: int, usable: list[Interface]) -> ChannelUriError:
+    found = ", ".join(
+        interface.address.host
+        for interface in usable
+        if interface.address.family == family and (interface.is_loopback or interface.is_multicast)
+    )
+    return uri.error(
+        f"could not find matching interface='{uri.get('interface', '')}'",
+        f"must be an {_FAMILY_NAMES.get(family, 'INET')} address that an interface of this machine has: "
+        f"{found or 'there is none'}",
+    )
 
 
 def _resolved(uri: ChannelUri, spec: InterfaceSpec, resolve: Resolve) -> SocketAddress:
     try:
         return resolve(_host_and_port(spec), "interface")
     except ChannelUriError as error:
-        text = f"{error}: could not parse interface='{uri.get('interface', '')}'"
+        text = f"{error}: could not parse interface='{uri.get('interface', '')}': {INTERFACE_ALLOWED}"
         raise ChannelUriError(text, error.code) from None
 
 

@@ -43,7 +43,11 @@ class WildcardPorts:
                 continue
             self._next[ports] = port + 1
             return channel
-        raise OSError(errno.EADDRINUSE, f"no available ports in range {ports[0]} {ports[1]}")
+        raise OSError(
+            errno.EADDRINUSE,
+            f"no available ports in range {ports[0]} {ports[1]}: other sockets use all of them: close some, or "
+            "set a wider range with AERON_SENDER_WILDCARD_PORT_RANGE or AERON_RECEIVER_WILDCARD_PORT_RANGE",
+        )
 
     def _in_turn(self, ports: tuple[int, int]) -> Iterator[int]:
         # Binding port 0 would let the system choose.

@@ -47,7 +47,9 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         control: SocketAddress | None = None,
     ) -> None:
         if params.dispatcher is None:
-            raise TypeError("dispatcher=None: a receive endpoint needs a dispatcher")
+            raise TypeError(
+                "dispatcher=None: must be a ReceiveDispatcher: set `dispatcher` of ReceiveEndpointParams"
+            )
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._channel = datagrams
@@ -105,7 +107,8 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         if address.family != local.family:
             raise OSError(
                 errno.EAFNOSUPPORT,
-                f"cannot answer at {address} from a socket bound to {local}: both must be IPv4, or both IPv6",
+                f"cannot send status messages to {address} from a socket bound to {local}: "
+                "both must be IPv4, or both IPv6",
             )
         self._new_control.assign(address)
         # Release: a receiver that sees the flag also sees the complete address.

@@ -28,6 +28,14 @@ IPV6_MULTICAST_ALL: Final = 29
 # Source: include/uapi/asm-generic/socket.h.
 SO_TIMESTAMPNS: Final = 35
 
+_SOCKET_LENGTH_REMEDY: Final = "change so-sndbuf= or so-rcvbuf= of the channel, or the default of the driver"
+_MULTICAST_REMEDY: Final = "let interface= select an interface that is up and supports multicast"
+_BIND_REMEDIES: Final = {
+    errno.EADDRINUSE: "another socket has it: close that socket, or use another port",
+    errno.EADDRNOTAVAIL: "must be an address of this machine",
+    errno.EACCES: "use a port from 1024, or permit the driver to use lower ones",
+}
+
 _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
 
@@ -98,7 +106,9 @@ def _set(sock: socket.socket, level: int, option: int, value: int | bytes, text:
     try:
         sock.setsockopt(level, option, value)
     except OSError as error:
-        raise OSError(error.errno, f"failed to set {text}: {_text(error)}") from None
+        is_of_socket = level == socket.SOL_SOCKET
+        remedy = _SOCKET_LENGTH_REMEDY if is_of_socket else _MULTICAST_REMEDY
+        raise OSError(error.errno, f"failed to set {text}: {_text(error)}: {remedy}") from None
 
 
 def _set_multicast_interface(sock: socket.socket, interface: SocketAddress, options: DatagramOptions) -> None:
@@ -166,8 +176,8 @@ def _bind(sock: socket.socket, address: SocketAddress) -> None:
     try:
         sock.bind(address.as_tuple())
     except OSError as error:
-        hint = ": another socket has it" if error.errno == errno.EADDRINUSE else ""
-        raise OSError(error.errno, f"failed to bind to address {address}: {_text(error)}{hint}") from None
+        remedy = _BIND_REMEDIES.get(error.errno or 0, "check the address and the port")
+        raise OSError(error.errno, f"failed to bind to address {address}: {_text(error)}: {remedy}") from None
 
 
 def _connect(sock: socket.socket, address: SocketAddress) -> None:
@@ -179,7 +189,12 @@ def _connect(sock: socket.socket, address: SocketAddress) -> None:
     except OSError as error:
         code = error.errno or errno.EINVAL
     if code:
-        raise OSError(code, f"failed to connect to address: {address}: {os.strerror(code)}")
+        remedy = (
+            "the addresses of both ends must be IPv4, or both IPv6"
+            if code == errno.EAFNOSUPPORT
+            else "check the routes of this machine"
+        )
+        raise OSError(code, f"failed to connect to address: {address}: {os.strerror(code)}: {remedy}")
 
 
 def _text(error: OSError) -> str:

@@ -153,20 +153,23 @@ def _multicast_options(params: EndpointParams, channel: UdpChannel) -> DatagramO
 
 def _udp_channel(channel: Channel) -> UdpChannel:
     if not isinstance(channel, UdpChannel):
-        raise TypeError(f"{channel!r} was not resolved by this medium")
+        raise TypeError(
+            f"{channel!r} was not resolved by this medium: must be a channel that resolve_channel of "
+            "UdpTransport returned"
+        )
     return channel
 
 
 def _no_address(channel: UdpChannel) -> ChannelUriError:
     return ChannelUriError(
         f"URI must have explicit control, endpoint, or be manual control-mode when original: "
-        f"channel={channel.uri}"
+        f"channel={channel.uri}: add endpoint=host:port"
     )
 
 
 def _no_destination(channel: UdpChannel) -> ChannelUriError:
     return ChannelUriError(
         f"'control' parameter requires that either 'endpoint' or 'control-mode' is specified, "
-        f"channel={channel.uri}",
+        f"channel={channel.uri}: add endpoint=host:port, or control-mode=dynamic",
         ErrorCode.GENERIC_ERROR,
     )

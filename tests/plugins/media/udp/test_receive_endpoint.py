@@ -12,6 +12,7 @@ PEER = SocketAddress.of("127.0.0.1", 30000)
 IDS = {"session_id": 7, "stream_id": 1001}
 RECEIVER_ID = 0x1122334455667788
 SETUP = Setup(**IDS, term_length=65536, mtu=1408)
+DROPPED = "the packet was dropped: check that its sender is an Aeron driver"
 
 
 @pytest.fixture
@@ -74,7 +75,8 @@ def test_a_setup_that_no_image_can_be_made_of_is_invalid(lab, receiver, peer, ch
 
     assert lab.dispatcher.calls == []
     assert lab.counted() == {"bytes_received": 40, "invalid_packets": 1}
-    assert receiver.endpoint.take_fault() == ("a field of the frame is out of its range", str(PEER))
+    fault = receiver.endpoint.take_fault()
+    assert fault == (f"a field of the frame is out of its range; {DROPPED}", str(PEER))
 
 
 @pytest.mark.parametrize(("receiver_id", "is_meant"), [(RECEIVER_ID, True), (0, True), (1, False)])
@@ -119,7 +121,7 @@ def test_an_invalid_packet_is_counted_and_its_reason_kept(lab, receiver, peer, p
 
     assert lab.dispatcher.calls == []
     assert lab.counted()["invalid_packets"] == 1
-    assert receiver.endpoint.take_fault() == (reason, str(PEER))
+    assert receiver.endpoint.take_fault() == (f"{reason}; {DROPPED}", str(PEER))
     assert receiver.endpoint.take_fault() is None
 
 

@@ -9,6 +9,7 @@ from aeron_core.testing import RecordingSendStream, SimulatedLink, Taken, encode
 REMOTE = SocketAddress.of("127.0.0.1", 20121)
 IDS = {"session_id": 7, "stream_id": 1001}
 SM = StatusMessage(**IDS, receiver_window=4096, receiver_id=99)
+DROPPED = "the packet was dropped: check that its sender is an Aeron driver"
 
 
 def cut(data: bytes, length: int) -> list[bytes]:
@@ -144,7 +145,10 @@ def test_a_frame_with_a_field_out_of_range_is_invalid(lab, sender, receiver, str
 
     assert stream.calls == []
     assert lab.counted() == {"invalid_packets": 1}
-    assert sender.endpoint.take_fault() == ("a field of the frame is out of its range", "127.0.0.1:20121")
+    assert sender.endpoint.take_fault() == (
+        f"a field of the frame is out of its range; {DROPPED}",
+        "127.0.0.1:20121",
+    )
 
 
 def test_only_one_fault_is_kept_until_it_is_taken(lab, sender, receiver):
@@ -154,7 +158,7 @@ def test_only_one_fault_is_kept_until_it_is_taken(lab, sender, receiver):
 
     faults = [sender.endpoint.take_fault(), sender.endpoint.take_fault()]
 
-    assert faults == [("packet is shorter than its frame type needs", "127.0.0.1:20121"), None]
+    assert faults == [(f"packet is shorter than its frame type needs; {DROPPED}", "127.0.0.1:20121"), None]
     assert lab.counted() == {"invalid_packets": 3}
 
 
