@@ -31,7 +31,9 @@ MIN_INTERVAL_NS: Final = 1_000_000
 def _parse_interval_ns(text: str) -> int:
     interval_ns = parse_duration_ns(text)
     if interval_ns < MIN_INTERVAL_NS:
-        raise ValueError(f"must be at least {format_duration_ns(MIN_INTERVAL_NS)}")
+        raise ValueError(
+            f"{format_duration_ns(interval_ns)}: must be at least {format_duration_ns(MIN_INTERVAL_NS)}"
+        )
     return interval_ns
 
 
@@ -113,7 +115,8 @@ class ConnectionParameters(TlsParameters):
                 field = type(self).model_fields[name]
                 raise ChannelUriError(
                     f"{field.alias or name}={uri_text(field, mine)} in {str(uri)!r}: must be "
-                    f"{uri_text(field, theirs)}, as in the channels that already share this address"
+                    f"{uri_text(field, theirs)}, as in the channels that already share this address: use that "
+                    "value, or another address"
                 )
 
 

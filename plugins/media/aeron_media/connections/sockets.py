@@ -14,6 +14,12 @@ from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 #: Connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
 BACKLOG: Final = 1024
 
+_REMEDIES: Final = {
+    errno.EADDRINUSE: "another socket has it: close that socket, or use another port",
+    errno.EADDRNOTAVAIL: "must be an address of this machine",
+    errno.EACCES: "use a port from 1024, or permit the driver to use lower ones",
+}
+
 
 def listening_socket(options: ListenOptions) -> socket.socket:
     """Return a non-blocking listening socket; raises OSError with the address.
@@ -36,7 +42,9 @@ def listening_socket(options: ListenOptions) -> socket.socket:
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        raise OSError(error.errno, f"cannot listen at {options.bind}: {error.strerror}") from error
+        remedy = _REMEDIES.get(error.errno or 0, "check the address and the port")
+        text = f"cannot listen at {options.bind}: {error.strerror or error}: {remedy}"
+        raise OSError(error.errno, text) from error
     return sock
 
 
@@ -53,7 +61,9 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
         # EINPROGRESS is the normal result; the socket becomes writable when the connection is made or has failed.
         code = sock.connect_ex(peer.as_tuple())
         if code not in (0, errno.EINPROGRESS):
-            raise OSError(code, os.strerror(code))
+            raise OSError(
+                code, f"cannot connect to {peer}: {os.strerror(code)}: check the routes of this machine"
+            )
     except OSError:
         sock.close()
         raise

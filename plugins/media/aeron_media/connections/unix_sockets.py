@@ -6,11 +6,18 @@ import errno
 import os
 import socket
 import stat
+from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 from aeron_media.connections.sockets import BACKLOG
+
+_REMEDIES: Final = {
+    errno.EADDRINUSE: "another listener or another file has this path: remove that, or use another path",
+    errno.ENOENT: "create its folder",
+    errno.EACCES: "permit the driver to write to its folder",
+}
 
 
 class _PathSocket(socket.socket):
@@ -79,7 +86,9 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        raise OSError(error.errno, f"cannot listen at {address}: {error.strerror}") from error
+        remedy = _REMEDIES.get(error.errno or 0, "check the path")
+        text = f"cannot listen at {address}: {error.strerror or error}: {remedy}"
+        raise OSError(error.errno, text) from error
     return sock
 
 

@@ -88,7 +88,10 @@ class RelayThread:
             while not self._is_closing or self._connections:
                 self._turn()
         except Exception as error:  # no caller could handle it
-            self._faults.keep(f"{self.thread.name} has ended because of an internal error: {error!r}")
+            self._faults.keep(
+                f"{self.thread.name} has ended because of an internal error: {error!r}; its connections are "
+                "closed: add the channel again, and report this error to the project"
+            )
         finally:
             for connection in list(self._connections):
                 self._drop(connection)

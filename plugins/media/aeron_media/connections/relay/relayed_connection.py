@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.relay.params import RelayParams
-from aeron_media.connections.relay.session import Session, SessionError
+from aeron_media.connections.relay.session import Session, SessionError, closed_in_handshake
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -139,7 +139,8 @@ class RelayedConnection:
             # A lost connection is not a fault: health checks, for example, connect and disconnect.
             self._fail(error.errno or errno.EIO)
         except Exception as error:  # must not end the other connections
-            self._faults.keep(f"internal error: {error!r}", self.peer)
+            text = f"internal error: {error!r}; the connection is closed: report this error to the project"
+            self._faults.keep(text, self.peer)
             self._fail(errno.EIO)
 
     def on_agent_hangs(self, now: float) -> None:
@@ -161,12 +162,16 @@ class RelayedConnection:
         """React to the deadline having passed."""
         if self.phase is Phase.RELAYING:
             length, limit = self._session.held_length, self._params.message_limit_s
-            text = f"incomplete message: no more bytes within {limit:g} s after the first {length} bytes"
+            text = (
+                f"incomplete message: no more bytes within {limit:g} s after the first {length} bytes; "
+                "the connection is closed: check the peer and the network"
+            )
             self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
             return
         if self.phase is Phase.HANDSHAKE:
             limit = self._params.handshake_limit_s
-            text = f"no {self._session.protocol} handshake within {limit:g} s"
+            protocol = self._session.protocol
+            text = f"no {protocol} handshake within {limit:g} s: check that the peer uses {protocol}"
             self._faults.keep(text, self.peer, FaultKind.TIMEOUT)
         self._fail(errno.ETIMEDOUT)
 
@@ -180,7 +185,9 @@ class RelayedConnection:
         # Writable: the connection attempt has ended, and SO_ERROR is its result.
         code = self.wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code != 0:
-            raise OSError(code, os.strerror(code))
+            raise OSError(
+                code, f"cannot connect to {self.peer}: {os.strerror(code)}: check that the peer listens there"
+            )
         self.phase = Phase.HANDSHAKE
 
     def _do_handshake(self) -> None:
@@ -191,10 +198,7 @@ class RelayedConnection:
                 return
             if not data:
                 if self._has_received:
-                    what = f"the {self._session.protocol} handshake"
-                    self._faults.keep(
-                        f"the peer closed the connection during {what}", self.peer, FaultKind.OTHER
-                    )
+                    self._faults.keep(closed_in_handshake(self._session), self.peer, FaultKind.OTHER)
                 self._fail(errno.ECONNRESET)
                 return
             self._has_received = True

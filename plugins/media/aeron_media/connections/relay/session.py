@@ -66,3 +66,11 @@ class Session(ABC):
     @abstractmethod
     def take_outgoing(self) -> bytes:
         """Remove and return the bytes to be sent on the wire; b"" if there are none."""
+
+
+def closed_in_handshake(session: Session) -> str:
+    """Return the message for a peer that closed the connection before the handshake was complete."""
+    return (
+        f"the peer closed the connection during the {session.protocol} handshake: check that it uses "
+        f"{session.protocol}, and its log"
+    )

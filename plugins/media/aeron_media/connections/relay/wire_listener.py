@@ -38,7 +38,10 @@ class WireListener:
             # EINVAL: `RelayThread.close` has shut the listener down. Other errors last, such as too many open files,
             # while the listener stays readable: without a pause the thread would spin.
             if error.errno != errno.EINVAL:
-                self._faults.keep(f"cannot accept connections: {error.strerror}")
+                self._faults.keep(
+                    f"cannot accept connections: {error.strerror}; repeated every {LISTENER_PAUSE_S:g} s: check the "
+                    "limit of open files and the memory"
+                )
             self.paused_until = now + LISTENER_PAUSE_S
             return None
         host, port, *rest = name

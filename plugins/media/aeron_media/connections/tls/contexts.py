@@ -56,7 +56,7 @@ class TlsContexts:
                 try:
                     self._context = self._load()
                 except TlsFileError as error:
-                    faults.keep(f"{error}; the previous certificate stays in use")
+                    faults.keep(f"{error}; the previous files stay in use until they are corrected")
         # Outside the lock: a context is replaced, never changed, so sessions keep the one that they began
         # with.
         return TlsSession(self._context, server_side=self._server_side, server_name=self._server_name)
@@ -103,7 +103,7 @@ class TlsContexts:
                 "ca", f"{ca}: must contain certificates in PEM format: {_reason(error)}"
             ) from error
         except OSError as error:
-            raise TlsFileError("ca", f"{ca}: {error.strerror}") from error
+            raise TlsFileError("ca", _unreadable(ca, error)) from error
 
     def _load_certificate(self, context: ssl.SSLContext) -> None:
         params = self._params
@@ -118,9 +118,14 @@ class TlsContexts:
             context.load_cert_chain(params.cert, params.key, self._passphrase)
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
-                text = f"{name}: is not the private key of the certificate in {params.cert}"
+                text = (
+                    f"{name}: is not the private key of the certificate in {params.cert}: use the two files of one pair"
+                )
             elif _is_closed(name):
-                text = f"{name}: wrong passphrase of the private key"
+                text = (
+                    f"{name}: wrong passphrase of the private key: correct that of key-passphrase-file= or "
+                    "key-passphrase-env="
+                )
             else:
                 text = (
                     f"{name}: must contain a private key in PEM format, and cert={params.cert} a certificate: "
@@ -138,7 +143,8 @@ class TlsContexts:
             passphrase = os.environ.get(params.key_passphrase_env)
             if passphrase is None:
                 raise TlsFileError(
-                    "key-passphrase-env", f"{params.key_passphrase_env}: no such environment variable"
+                    "key-passphrase-env",
+                    f"{params.key_passphrase_env}: no such environment variable: set it where the driver starts",
                 )
             return passphrase
         raise TlsFileError(
@@ -163,7 +169,11 @@ def _read(key: str, name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise TlsFileError(key, f"{name}: {error.strerror}") from error
+        raise TlsFileError(key, _unreadable(name, error)) from error
+
+
+def _unreadable(name: str, error: OSError) -> str:
+    return f"{name}: {error.strerror}: must be a file that the driver can read"
 
 
 def _is_closed(name: str) -> bool:

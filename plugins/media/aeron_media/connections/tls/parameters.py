@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -44,6 +44,9 @@ _SUBORDINATE = {
 class TlsParameters(BaseModel):
     """TLS parameters of a channel; files are read again when they change."""
 
+    #: What a URI must contain for TLS, quoted when a key requires it.
+    tls_switch: ClassVar[str] = "tls=true"
+
     tls: Switch = Field(False, description="Encrypt connections with TLS 1.2 or later.")
     cert: str | None = Field(None, description="PEM file with the certificate of this end and its chain.")
     key: str | None = Field(None, description="PEM file with the private key; by default that of `cert`.")
@@ -80,24 +83,29 @@ class TlsParameters(BaseModel):
         if not self.tls:
             for key, name in _SUBORDINATE.items():
                 if getattr(self, name) is not None:
-                    raise uri.fault(key, "requires tls=true")
+                    raise uri.fault(key, f"requires {self.tls_switch}; or remove this key")
             return
         # A key without effect is refused: it would suggest a check that does not take place.
         if connects and self.client_auth is not None:
             raise uri.fault(
-                "client-auth", "applies to an end that listens; an end that connects uses verify="
+                "client-auth", "applies to an end that listens: remove it; an end that connects uses verify="
             )
         if not connects and self.verify is not None:
             raise uri.fault(
-                "verify", "applies to an end that connects; an end that listens uses client-auth="
+                "verify", "applies to an end that connects: remove it; an end that listens uses client-auth="
             )
         # A TLS server without a certificate fails every handshake.
         if not connects and self.cert is None:
-            raise uri.fault("cert", "must be given if an end that listens uses TLS")
+            raise uri.fault(
+                "cert", "must be given if an end that listens uses TLS: the PEM file of its certificate"
+            )
         if self.key is not None and self.cert is None:
-            raise uri.fault("key", "requires cert=")
+            raise uri.fault("key", "requires cert=, the PEM file of the certificate for this key")
         if self.key_passphrase_file is not None and self.key_passphrase_env is not None:
-            raise uri.fault("key-passphrase-env", "must not be given together with key-passphrase-file=")
+            raise uri.fault(
+                "key-passphrase-env",
+                "must not be given together with key-passphrase-file=: remove one of the two",
+            )
         if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
             raise uri.fault(
                 "client-auth", "requires ca=, the authorities that issue the certificates of connecting peers"

@@ -14,12 +14,14 @@ MAX_UNREAD_LENGTH: Final = 1 << 18
 
 # Clearer texts for some reasons of OpenSSL.
 _TEXTS: Final = {
-    "WRONG_VERSION_NUMBER": "the peer does not speak TLS",
-    "HTTP_REQUEST": "the peer speaks HTTP",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer sent no certificate, but client-auth=required",
+    "WRONG_VERSION_NUMBER": "the peer does not speak TLS: use TLS at both ends, or at none",
+    "HTTP_REQUEST": "the peer speaks HTTP without TLS: use TLS at both ends, or at none",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer sent no certificate, but client-auth=required: give the peer a "
+    "certificate, or set client-auth=optional",
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate: set cert= and key=",
-    "TLSV1_ALERT_UNKNOWN_CA": "the peer does not trust the issuer of our certificate",
-    "UNSUPPORTED_PROTOCOL": "the peer offers no TLS 1.2 or later",
+    "TLSV1_ALERT_UNKNOWN_CA": "the peer does not trust the issuer of the certificate in cert=: add the issuer to the "
+    "authorities of the peer",
+    "UNSUPPORTED_PROTOCOL": "the peer offers no TLS 1.2 or later: enable one of these versions at the peer",
 }
 _PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL"}
 
@@ -42,7 +44,11 @@ class TlsSession(Session):
         """See `Session.feed`."""
         if self._outgoing.pending > MAX_UNREAD_LENGTH:
             # TLS itself answers requests such as key updates, without back pressure: a peer could fill the memory.
-            raise SessionError("the peer sends TLS requests without reading the replies", FaultKind.PROTOCOL)
+            raise SessionError(
+                "the peer sends TLS requests without reading the replies, of which at most "
+                f"{MAX_UNREAD_LENGTH} bytes may wait; the connection is closed: check the peer",
+                FaultKind.PROTOCOL,
+            )
         if data:
             self._incoming.write(data)
         else:
@@ -116,7 +122,11 @@ def _kind(error: ssl.SSLError) -> FaultKind:
 def _text(error: ssl.SSLError) -> str:
     """Return a message for a TLS failure."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate of the peer was rejected: {error.verify_message.rstrip('.')}"
+        return (
+            f"the certificate of the peer was rejected: {error.verify_message.rstrip('.')}: check ca=, and the name "
+            "and dates in the certificate"
+        )
     if error.reason in _TEXTS:
         return _TEXTS[error.reason]
-    return f"TLS failed: {(error.reason or str(error)).lower().replace('_', ' ')}"
+    reason = (error.reason or str(error)).lower().replace("_", " ")
+    return f"TLS failed: {reason}: check the TLS configuration of both ends"

@@ -137,7 +137,10 @@ def test_a_session_that_raises_ends_only_its_own_connection():
     connection.work(0.0)
 
     assert connection.phase is Phase.DONE
-    assert session_params.faults.take().reason == "internal error: ZeroDivisionError('not by nothing')"
+    assert session_params.faults.take().reason == (
+        "internal error: ZeroDivisionError('not by nothing'); the connection is closed: report this error to the "
+        "project"
+    )
     connection.close()
     assert peer.recv(1) == b""
     peer.close()
@@ -169,7 +172,10 @@ def test_an_incomplete_message_must_make_progress(holding):
 
     connection.on_overdue(150.0)
 
-    assert faults.take().reason == "incomplete message: no more bytes within 30 s after the first 9 bytes"
+    assert faults.take().reason == (
+        "incomplete message: no more bytes within 30 s after the first 9 bytes; the connection is closed: check the "
+        "peer and the network"
+    )
     assert connection.agent.other_end.recv(1) == b""
     assert peer.recv(1) == b""
 

@@ -283,7 +283,7 @@ def test_a_peer_that_stalls_in_the_handshake_is_disconnected(endpoints, certific
     with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as stalled:
         with pytest.raises(ConnectionResetError):
             stalled.recv(1)
-        assert fault(network).reason == "no TLS handshake within 0.05 s"
+        assert fault(network).reason == "no TLS handshake within 0.05 s: check that the peer uses TLS"
 
 
 def test_the_number_of_handshakes_is_bounded_and_others_wait(
@@ -312,7 +312,7 @@ def test_a_peer_without_tls_is_reported_with_its_address(endpoints, certificates
     with socket.create_connection(listener.local_address().as_tuple()) as plain:
         plain.sendall(b"2W\0\0\0\1" * 4)
         found = fault(network)
-        assert found.reason == "the peer does not speak TLS"
+        assert found.reason == "the peer does not speak TLS: use TLS at both ends, or at none"
         assert found.source == "{}:{}".format(*plain.getsockname())
 
 
@@ -353,7 +353,9 @@ def test_tls_1_1_is_refused(endpoints, certificates, python_context):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     with pytest.raises((ssl.SSLError, ConnectionResetError)):
         dial(listener, context)
-    assert fault(network).reason == "the peer offers no TLS 1.2 or later"
+    assert fault(network).reason == (
+        "the peer offers no TLS 1.2 or later: enable one of these versions at the peer"
+    )
 
 
 def test_idle_connections_use_no_cpu_time(endpoints, certificates, python_context):
