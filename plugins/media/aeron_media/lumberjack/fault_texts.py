@@ -8,9 +8,11 @@ from aeron_media.lumberjack._native import end_reasons, faults
 
 _TEXTS: Final = {
     faults.NO_FAULT: "no fault",
-    faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2')",
-    faults.WRONG_TYPE: "frame type {value:#04x}: this side never receives it",
-    faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value",
+    faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2'): the peer must use Lumberjack, and "
+    "TLS if this end does",
+    faults.WRONG_TYPE: "frame type {value:#04x}: this side never receives it: readers accept W, J, D and C frames, "
+    "writers A frames",
+    faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value: check the writer",
     faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit} bytes; max-event=, an eighth of "
     "term-length= and half of rcv-wnd= limit it",
     faults.FRAME_TOO_LONG: "frame of {value} bytes or more: at most {limit} bytes; max-frame= sets it",
@@ -20,30 +22,39 @@ _TEXTS: Final = {
     "sets it",
     faults.RATIO_TOO_HIGH: "C frame inflates to {value} times its length: at most {limit}; max-ratio= sets it",
     faults.NESTED_TOO_DEEP: "C frame within C frames, {value} deep: at most {limit}; max-nesting= sets it",
-    faults.BROKEN_COMPRESSION: "C frame with a payload that is not a zlib stream, after {value} bytes of it",
-    faults.CUT_COMPRESSION: "C frame that ends before its zlib stream does, after {value} bytes of it",
-    faults.CUT_FRAME: "C frame that ends within another frame, after {value} bytes of it",
+    faults.BROKEN_COMPRESSION: "C frame with a payload that is not a zlib stream, after {value} bytes of it: "
+    "check the compression of the writer",
+    faults.CUT_COMPRESSION: "C frame that ends before its zlib stream does, after {value} bytes of it: check the "
+    "compression of the writer",
+    faults.CUT_FRAME: "C frame that ends within another frame, after {value} bytes of it: must hold whole frames: "
+    "check the writer",
     faults.BUDGET_SPENT: "no memory left: all connections use {value} bytes of {limit}; max-memory= sets it",
     faults.WINDOW_TOO_LARGE: "window of {value} events: at most {limit}; max-window= sets it",
-    faults.EVENT_OUTSIDE_WINDOW: "event {value}: outside of its window of {limit} events",
+    faults.EVENT_OUTSIDE_WINDOW: "event {value}: outside of its window of {limit} events: check the writer, "
+    "which must send as many events as it announces",
     faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true wraps any message in one",
-    faults.SINK_FAILED: "event {value}: its processing failed",
+    faults.SINK_FAILED: "event {value}: its processing failed, so the connection is closed: see the other errors in "
+    "this log",
     end_reasons.UNFINISHED: "{value} of {limit} events of a window, or the rest of a frame, have not arrived within "
-    "window-timeout=",
-    end_reasons.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=",
-    end_reasons.NO_IMAGE: "no image: it could not be created, or no subscription accepts the session",
+    "window-timeout=: check the writer, or increase that",
+    end_reasons.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=: check the "
+    "writer, or increase that",
+    end_reasons.NO_IMAGE: "no image: it could not be created, or no subscription accepts the session: see the other "
+    "errors in this log, and session-id= of the subscriptions",
     end_reasons.ABANDONED: "all subscriptions to it are closed; the writer will send unacknowledged events again",
-    end_reasons.REJECTED: "a subscriber has rejected its image",
+    end_reasons.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at "
+    "the subscriber",
     end_reasons.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} "
-    "windows unacknowledged",
-    end_reasons.WRONG_ACK: "acknowledgement of event {value} in a window of {limit} events, or with version 1",
+    "windows unacknowledged: check the reader, or increase that",
+    end_reasons.WRONG_ACK: "acknowledgement of event {value} in a window of {limit} events, or with version 1: the "
+    "reader must acknowledge events of the window, with version 2",
     end_reasons.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are "
     "sent again",
     end_reasons.NO_PROGRESS: "the reader has sent keep-alives and acknowledged nothing for longer than "
-    "progress-timeout=, with {value} windows unacknowledged",
+    "progress-timeout=, with {value} windows unacknowledged: check the outputs of the reader, or increase that",
     end_reasons.STALLED: "the reader has sent keep-alives and acknowledged nothing for 5 minutes, with {value} windows "
     "unacknowledged; the connection stays open unless progress-timeout= limits it",
-    end_reasons.NOT_CONNECTED: "not connected within timeout=",
+    end_reasons.NOT_CONNECTED: "not connected within timeout=: check that the reader can be reached, or increase that",
     end_reasons.TOO_LARGE: "a frame of {value} bytes or more, but all connections may use {limit} bytes; "
     "max-memory= sets it",
     end_reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",

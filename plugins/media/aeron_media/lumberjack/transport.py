@@ -92,7 +92,10 @@ def _addresses(params: LumberjackParameters, resolve: Resolve) -> tuple[SocketAd
 
 def _lumberjack_channel(channel: Channel) -> LumberjackChannel:
     if not isinstance(channel, LumberjackChannel):
-        raise TypeError(f"{channel!r} was not resolved by this medium")
+        raise TypeError(
+            f"{channel!r} was not resolved by this medium: must be a channel that resolve_channel of "
+            "LumberjackTransport returned"
+        )
     return channel
 
 
@@ -116,7 +119,7 @@ class LumberjackTransport(MediaTransport):
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault(
-                "endpoint", "a subscription listens on one address; only a publication can have several"
+                "endpoint", "a subscription listens on one address: name one; only a publication can have several"
             )
         if not is_publication:
             params.check_image_keys(uri)

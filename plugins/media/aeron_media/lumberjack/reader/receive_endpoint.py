@@ -68,7 +68,9 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         tls: TlsConnections | None = None,
     ) -> None:
         if params.dispatcher is None:
-            raise TypeError("dispatcher=None: a receive endpoint needs a dispatcher")
+            raise TypeError(
+                "dispatcher=None: must be a ReceiveDispatcher: set `dispatcher` of ReceiveEndpointParams"
+            )
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._listener = listener
