@@ -92,7 +92,7 @@ def _parse_permissions(value: object) -> int:
     except ValueError:
         permissions = -1
     if not 0 <= permissions <= 0o777:
-        raise ValueError("must be octal, from 0 to 777, such as 660")
+        raise ValueError(f"{value!r}: must be octal, from 0 to 777, such as 660")
     return permissions
 
 
@@ -107,6 +107,7 @@ class PairParameters(ConnectionParameters):
     """Parameters of a PAIR channel; keys of the stream are ignored."""
 
     example = "aeron:sp?endpoint=host:port|mode=dial"
+    tls_switch = "transport=tls or transport=wss"
 
     mode: Mode = Field(description="Listen for peers, or connect to one (dial).")
     transport: Transport = Field(
@@ -183,15 +184,21 @@ class PairParameters(ConnectionParameters):
 
     def _check(self, uri: ChannelUri) -> None:
         if "tls" in uri.params and parse_bool(uri.params["tls"]) != self.transport.is_encrypted:
-            raise uri.fault("tls", "must agree with transport=: use transport=tls or transport=wss")
+            raise uri.fault(
+                "tls",
+                "must agree with transport=: true for tls and wss, false for the others; or remove this key",
+            )
         if self.transport.is_local:
             self._check_path(uri)
         elif self.endpoint is None:
             raise uri.fault("endpoint", f"must be given, such as {self.example}")
         if self.path is not None and not self.transport.is_local and not self.transport.is_websocket:
-            raise uri.fault("path", f"has no effect with transport={self.transport.value}")
+            raise uri.fault(
+                "path",
+                f"has no effect with transport={self.transport.value}, only with ipc, abstract, ws and wss",
+            )
         if self.permissions is not None and self.transport is not Transport.IPC:
-            raise uri.fault("permissions", "requires transport=ipc")
+            raise uri.fault("permissions", "requires transport=ipc, which has a file; or remove this key")
         longest = positions.max_message_length(self.term_length)
         if self.max_message is not None and not 0 <= self.max_message <= longest:
             raise uri.fault(
@@ -202,10 +209,13 @@ class PairParameters(ConnectionParameters):
 
     def _check_path(self, uri: ChannelUri) -> None:
         if not self.path:
-            raise uri.fault("path", f"must be given with transport={self.transport.value}")
+            raise uri.fault(
+                "path", f"must be given with transport={self.transport.value}, such as path=/run/pair.sock"
+            )
         if self.endpoint is not None:
             raise uri.fault(
-                "endpoint", f"has no effect with transport={self.transport.value}, which uses path="
+                "endpoint",
+                f"has no effect with transport={self.transport.value}, which uses path=: remove it",
             )
         try:
             self.local_address()

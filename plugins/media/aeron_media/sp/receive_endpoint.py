@@ -30,7 +30,9 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
 
     def __init__(self, params: ReceiveEndpointParams, lease: SocketLease, keys: PairParameters) -> None:
         if params.dispatcher is None:
-            raise TypeError("dispatcher=None: a receive endpoint needs a dispatcher")
+            raise TypeError(
+                "dispatcher=None: must be a ReceiveDispatcher: set `dispatcher` of ReceiveEndpointParams"
+            )
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._lease = lease

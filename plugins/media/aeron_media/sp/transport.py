@@ -85,7 +85,10 @@ def _scheme(keys: PairParameters) -> str:
 
 def _pair_channel(channel: Channel) -> PairChannel:
     if not isinstance(channel, PairChannel):
-        raise TypeError(f"{channel!r} was not resolved by this medium")
+        raise TypeError(
+            f"{channel!r} was not resolved by this medium: must be a channel that resolve_channel of "
+            "PairTransport returned"
+        )
     return channel
 
 

@@ -29,6 +29,7 @@ from aeron_media.sp.websocket.params import WsParams
 HEAD_LIMIT: Final = 16384
 _KEY_LENGTH: Final = 16
 _MAX_QUOTED_LENGTH: Final = 80
+_CHECK_SERVER: Final = "endpoint= and path= must be those of a WebSocket server for SP"
 
 
 class WsHandshake(ABC):
@@ -49,7 +50,7 @@ class WsHandshake(ABC):
         searched = max(0, len(self._head) - 3)
         self._head += data
         if not self._is_http(bytes(self._head[:5])):
-            raise SessionError("the peer does not speak HTTP")
+            raise SessionError("the peer does not speak HTTP: use WebSocket at both ends, or at none")
         end = self._head.find(b"\r\n\r\n", searched, HEAD_LIMIT)
         if end >= 0:
             # The bytes after it belong to WebSocket.
@@ -126,7 +127,10 @@ class WsServerHandshake(WsHandshake):
     def _refuse(self, status: int, text: str, extra: tuple[bytes, bytes] | None = None) -> NoReturn:
         headers = [(b"Connection", b"close")] + ([extra] if extra else [])
         self.outgoing = self._http.send(RejectConnection(status_code=status, headers=headers))
-        raise SessionError(f"{text}: answered with {status}")
+        raise SessionError(
+            f"{text}: answered with {status}; a peer must send a WebSocket request for {self._params.path} with the "
+            f"subprotocol {self._params.subprotocol}"
+        )
 
 
 class WsClientHandshake(WsHandshake):
@@ -143,7 +147,7 @@ class WsClientHandshake(WsHandshake):
         return b"HTTP/".startswith(begin)
 
     def _on_long_head(self) -> NoReturn:
-        raise SessionError(f"the response of the peer is longer than {HEAD_LIMIT} bytes")
+        raise SessionError(f"the response of the peer is longer than {HEAD_LIMIT} bytes: {_CHECK_SERVER}")
 
     def _accept_head(self, head: bytes) -> None:
         try:
@@ -151,17 +155,21 @@ class WsClientHandshake(WsHandshake):
             event = next(self._http.events(), None)
         except ValueError as error:
             raise SessionError(
-                "the response of the peer is not a WebSocket response: a header is not text"
+                f"the response of the peer is not a WebSocket response: a header is not text: {_CHECK_SERVER}"
             ) from error
         except ProtocolError as error:
             raise SessionError(
-                f"the response of the peer is not a WebSocket response: {_error_text(error)}"
+                f"the response of the peer is not a WebSocket response: {_error_text(error)}: {_CHECK_SERVER}"
             ) from error
         if isinstance(event, RejectConnection):
-            raise SessionError(f"the peer answered {event.status_code} to {self._params.path}, not 101")
+            raise SessionError(
+                f"the peer answered {event.status_code} to {self._params.path}, not 101: {_CHECK_SERVER}"
+            )
         wanted = self._params.subprotocol
         if not isinstance(event, AcceptConnection) or event.subprotocol != wanted:
-            raise SessionError(f"the peer did not accept the subprotocol {wanted}")
+            raise SessionError(
+                f"the peer did not accept the subprotocol {wanted}: use the same protocol= at both ends"
+            )
 
 
 def _is_key(value: bytes) -> bool:

@@ -38,4 +38,7 @@ class WsParams:
                 "printable ASCII characters"
             )
         if not re.fullmatch(r"[!-~]{1,255}", self.host):
-            raise ConfigurationError(f"host {self.host!r}: must be a host name or address with a port")
+            raise ConfigurationError(
+                f"host {self.host!r}: must be a host name or address with a port, such as example.com:80, of at "
+                "most 255 printable ASCII characters"
+            )

@@ -22,7 +22,7 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Ping
 from wsproto.extensions import Extension
 from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 
-from aeron_media.connections.relay.session import Session, SessionError
+from aeron_media.connections.relay.session import Session, SessionError, closed_in_handshake
 from aeron_media.sp.peer import greeting_of
 from aeron_media.sp.websocket.handshake import WsClientHandshake, WsHandshake, WsServerHandshake
 from aeron_media.sp.websocket.messages import LENGTH, MessageSplitter
@@ -99,7 +99,7 @@ class WsSession(Session):
             self._handshake_time = self._now()
             return True
         if self._wire_has_ended:
-            raise SessionError(f"the peer closed the connection during the {self.protocol} handshake")
+            raise SessionError(closed_in_handshake(self))
         return False
 
     def read(self, length: int) -> bytes | None:
@@ -189,19 +189,23 @@ class WsSession(Session):
             assert self._connection is not None
             self._outgoing.append(self._connection.send(event.response()))
         if event.code not in _NORMAL_CODES:
-            text = f"the peer closed the connection with {int(event.code)}"
-            self._fault = f"{text}: {event.reason!a}" if event.reason else text
+            reason = f": {event.reason!a}" if event.reason else ""
+            self._fault = (
+                f"the peer closed the connection with {int(event.code)}{reason}; see RFC 6455, section 7.4.1, and the "
+                "log of the peer"
+            )
 
     def _on_violation(self, event: CloseConnection) -> None:
         if event.code == CloseReason.UNSUPPORTED_DATA:
-            text = "a text message, which SP does not use"
+            text, remedy = "a text message, which SP does not use", "send binary messages"
         elif event.code == CloseReason.MESSAGE_TOO_BIG:
-            text = f"a message of more than {self._limit.max_length} bytes"
+            text, remedy = f"a message of more than {self._limit.max_length} bytes", "max-message= sets it"
         else:
-            text = f"a violation of WebSocket: {event.reason}"
+            text, remedy = f"a violation of WebSocket: {event.reason}", "repair the peer"
         if self._state is ConnectionState.OPEN:
+            # Without the remedy: a close frame has space for 123 bytes of text.
             self._close(event.code, text)
-        self._fault = f"the peer sent {text}"
+        self._fault = f"the peer sent {text}: {remedy}"
 
     def _close(self, code: int, reason: str) -> None:
         assert self._connection is not None

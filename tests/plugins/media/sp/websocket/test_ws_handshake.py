@@ -111,7 +111,9 @@ def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text
     assert headers["connection"] == "close"
     assert headers["content-length"] == "0"
     assert text in refused
-    assert refused.endswith(f": answered with {status}")
+    assert refused.endswith(
+        f": answered with {status}; a peer must send a WebSocket request for / with the subprotocol {PAIR1}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,9 @@ def test_a_request_may_arrive_byte_by_byte():
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x16\x03\x01", b"\r\n"])
 def test_a_peer_that_does_not_speak_http_gets_no_response(begin):
     handshake = WsServerHandshake(params(), [])
-    assert refusal(handshake, begin[:1]) == ("the peer does not speak HTTP", b"")
+    text, outgoing = refusal(handshake, begin[:1])
+    assert text.startswith("the peer does not speak HTTP: ")
+    assert outgoing == b""
 
 
 @pytest.mark.parametrize("size", [HEAD_LIMIT, HEAD_LIMIT + 1, 1 << 20])
@@ -144,7 +148,7 @@ def test_a_request_without_end_is_refused_when_it_is_too_long(size):
     handshake = WsServerHandshake(params(), [])
     assert handshake.feed(b"GET / HTTP/1.1\r\n") is None
     text, outgoing = refusal(handshake, (b"A: " + bytes([65]) * size)[: size - 16])
-    assert text == "the request of the peer is longer than 16384 bytes: answered with 431"
+    assert text.startswith("the request of the peer is longer than 16384 bytes: answered with 431; ")
     assert outgoing.startswith(b"HTTP/1.1 431 ")
 
 
@@ -152,7 +156,7 @@ def test_what_a_peer_has_sent_is_shown_in_part_and_printable():
     text, _ = refusal(WsServerHandshake(params(), []), request(path="/" + "\x1b\xe9" * 100))
     assert text.isascii()
     assert text.isprintable()
-    assert len(text) < 400
+    assert len(text) < 500
 
 
 # The connecting end
@@ -226,7 +230,7 @@ def test_any_other_answer_makes_none(changes, text):
     handshake, key = dialed()
     with pytest.raises(SessionError) as caught:
         handshake.feed(answer(key, **changes))
-    assert str(caught.value) == text
+    assert str(caught.value).startswith(f"{text}: ")
 
 
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x15\x03\x01", b"SSH-2.0"])
