@@ -126,7 +126,10 @@ def until(condition: Callable[[], bool]) -> None:
     deadline_s = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline_s:
-            raise TimeoutError(f"the condition was not met within {PATIENCE_S} s")
+            raise TimeoutError(
+                f"the other process has not connected, sent or acknowledged within {PATIENCE_S} s: run it alone to see "
+                "its error"
+            )
         time.sleep(0.0001)
 
 

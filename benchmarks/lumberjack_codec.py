@@ -101,7 +101,9 @@ def parse_rate(count: int, data: bytes) -> float:
     buffer = AtomicBuffer(data)
     rate = best_rate(count, lambda: parser.parse(buffer, 0, len(data)))
     if parser.fault or sink.events % count:
-        raise RuntimeError(f"parsed {sink.events} events, fault {parser.fault}")
+        raise RuntimeError(
+            f"parsed {sink.events} events, must be a multiple of {count}; fault {parser.fault}, see faults.pxd"
+        )
     return rate
 
 

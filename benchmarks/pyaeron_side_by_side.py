@@ -67,7 +67,7 @@ def measure(library: str, workload: str, work: Work, seconds: float) -> float:
         env={**os.environ, "TMPDIR": "/dev/shm"},
     )
     if done.returncode != 0:
-        raise SystemExit(f"{library} {work.title}: {done.stderr}")
+        raise SystemExit(f"{library} {work.title}: exit code {done.returncode}, must be 0: {done.stderr}")
     return float(json.loads(done.stdout.splitlines()[-1])[work.figure])
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if importlib.util.find_spec("pyaeron") is None:
-        raise SystemExit("found no pyaeron: `make bench` creates an environment with both")
+        raise SystemExit("found no pyaeron: run `make bench`, which creates an environment with both")
     python = sys.version.split()[0]
     table = Table(
         title=f"aeron-core and pyaeron, Python {python}, medians of {options.rounds} interleaved rounds"

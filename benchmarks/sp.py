@@ -62,7 +62,7 @@ def line_of(end: subprocess.Popen[str]) -> str:
     assert end.stdout is not None
     line = end.stdout.readline().strip()
     if not line:
-        raise SystemExit(f"a process printed nothing: {end.args}")
+        raise SystemExit(f"a process ended without a result line: run it alone to see its error: {end.args}")
     return line
 
 

@@ -98,7 +98,10 @@ def await_true(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise SystemExit(f"error: no driver within {DEADLINE_S} s")
+            raise SystemExit(
+                f"error: no driver within {DEADLINE_S} s: run the driver alone to see its error, or try again when "
+                "the machine is idle"
+            )
         time.sleep(0.0005)
 
 
@@ -194,7 +197,9 @@ def measure_commands(directory: Path, environment: dict[str, str]) -> Figures:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            raise SystemExit(f"error: exit code {process.returncode} of {command}")
+            raise SystemExit(
+                f"error: exit code {process.returncode}, must be 0; run the command alone to see its error: {command}"
+            )
         title = " ".join(part for part in arguments if part != "--aeron-dir")
         figures[f"aeron-core {title}: processor time, ms"] = (usage.ru_utime + usage.ru_stime) * 1000
     return figures

@@ -64,7 +64,7 @@ class Ours:
         deadline = time.monotonic() + DEADLINE_S
         while not condition():
             self._work()
-            assert time.monotonic() < deadline, "no peer connected"
+            assert time.monotonic() < deadline, "no peer connected: start the other end"
 
     def flood(self, message: bytes) -> None:
         offer, work = self._publication.offer, self._work

@@ -82,7 +82,8 @@ class CsvTableNameResolver:
             operation = self._toggles[index].get_acquire() if self._toggles else _USE_INITIAL
             if operation == _USE_NONE:
                 raise ChannelUriError(
-                    f"Unable to resolve host=({host}): (forced): the counter of its row is {_USE_NONE}",
+                    f"Unable to resolve host=({host}): (forced): the counter of its row is {_USE_NONE}: set it to "
+                    f"{_USE_INITIAL} for the initial host, or to {_USE_OTHER} for the other one",
                     ErrorCode.UNKNOWN_HOST,
                 )
             if operation == _USE_INITIAL:

@@ -20,7 +20,16 @@ from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
 from aeron_core.uri.addresses import InterfaceSpec, parse_address
-from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, GossipPeer, name_length
+from aeron_resolvers.gossip import (
+    MAX_INTRODUCTIONS_PER_S,
+    MAX_NAME_LENGTH,
+    MAX_NAMES,
+    MAX_NEIGHBORS,
+    Gossip,
+    GossipParams,
+    GossipPeer,
+    name_length,
+)
 from aeron_resolvers.packets import PacketChannel
 from aeron_resolvers.system import SystemNameResolver, find_address
 
@@ -155,7 +164,10 @@ class DriverNameResolver:
                     gossip.on_packet(packet, GossipPeer.of(source), now_ms)
                 except ProtocolError as error:
                     self._context.system_counters["invalid_packets"].get_and_add(1)
-                    self._fault = f"gossip of {source}: {error}"
+                    self._fault = (
+                        f"gossip of {source}: {error}; the rest of the packet was ignored: check that its sender is an "
+                        "Aeron driver"
+                    )
         return received
 
     def _report_fault(self, now_ns: int) -> None:
@@ -193,7 +205,9 @@ class DriverNameResolver:
             self._context.system_counters["short_sends"].get_and_add(1)
         code = self._channel.take_error()
         if code:
-            self._context.report(f"cannot send names to {address}: {os.strerror(code)}")
+            self._context.report(
+                f"cannot send names to {address}: {os.strerror(code)}: check that this neighbour can be reached"
+            )
 
     def _look_up_bootstraps(self, gossip: Gossip) -> None:
         for one in self._bootstraps:
@@ -242,7 +256,10 @@ class DriverNameResolver:
             one, peer, fault = self._looked_up.popleft()
             one.is_being_looked_up = False
             if fault:
-                self._context.report(f"bootstrap neighbour {one.text!r}: {fault}")
+                self._context.report(
+                    f"bootstrap neighbour {one.text!r}: {fault}; the lookup is repeated: check this name in "
+                    "AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR"
+                )
             self._found(one, peer)
             count += 1
         return count
@@ -257,8 +274,9 @@ class DriverNameResolver:
         self._cache_counter.set_release(gossip.name_count)
         if gossip.refused_count:
             self._context.report(
-                f"gossip: ignored {gossip.refused_count} entries beyond the limits for names, neighbours and new "
-                "neighbours per second"
+                f"gossip: ignored {gossip.refused_count} entries beyond the limits: {MAX_NAMES} names, "
+                f"{MAX_NEIGHBORS} neighbours, {MAX_INTRODUCTIONS_PER_S} new neighbours per second: reduce the drivers "
+                "that gossip, or check that all senders are drivers"
             )
             gossip.refused_count = 0
         if gossip.has_namesake:
@@ -277,7 +295,8 @@ def _check(params: NameResolverParams) -> None:
         )
     if name_length(params.driver_name) > MAX_NAME_LENGTH:
         raise ConfigurationError(
-            f"resolver_name={params.driver_name[:MAX_NAME_LENGTH]!r}…: must be at most {MAX_NAME_LENGTH} bytes"
+            f"resolver_name={params.driver_name[:MAX_NAME_LENGTH]!r}…: must be at most {MAX_NAME_LENGTH} bytes, "
+            f"has {name_length(params.driver_name)}"
         )
 
 
@@ -289,7 +308,7 @@ def _local_address(interface: str) -> SocketAddress:
     host = None if spec.is_named else find_address(spec.host)
     if host is None:
         raise ConfigurationError(
-            f"resolver_interface={interface}: must be an address of this machine and a port"
+            f"resolver_interface={interface}: must be an address of this machine and a port, such as 127.0.0.1:8050"
         )
     return SocketAddress.of(host, spec.port)
 
@@ -303,7 +322,9 @@ def _open_socket(options: DatagramOptions) -> DatagramChannel:
         sock.close()
         if isinstance(error, OSError):
             raise OSError(
-                error.errno, f"cannot bind resolver_interface {options.bind}: {error.strerror}"
+                error.errno,
+                f"cannot bind resolver_interface {options.bind}: {error.strerror}: must be an address of this machine "
+                "and a port that no other socket has",
             ) from None
         raise
     return UdpSocket(sock)
