@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     if name != "DefaultSource":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}")
     try:
         from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - pyspark is slow to import, and every driver imports this package
     except ImportError as error:
-        raise AttributeError(f"{__name__}.{name} needs pyspark: {error}") from error
+        raise AttributeError(
+            f"{__name__}.{name} needs pyspark: {error}: pip install 'aeron-core[spark]'"
+        ) from error
     return AeronDataSource
 
 

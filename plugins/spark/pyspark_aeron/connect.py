@@ -36,7 +36,9 @@ def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
             builder = builder.config(name, value)
         return builder.getOrCreate()
     except PySparkException as error:
-        raise ConfigurationError(f"master {url}: {error}") from None
+        raise ConfigurationError(
+            f"master {url}: the server refuses a session: {error}; correct the settings, or see the log of the server"
+        ) from None
 
 
 def _check_packages() -> None:

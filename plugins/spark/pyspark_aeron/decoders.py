@@ -40,7 +40,7 @@ def find_decoder(name: str) -> Decoder:
         distribution = found[name].dist
         raise PluginError(
             f"decoder {name!r} of distribution {distribution.name if distribution else 'unknown'!r} cannot be "
-            f"imported: {type(error).__name__}: {error}"
+            f"imported: {type(error).__name__}: {error}; upgrade or reinstall that distribution, or use another decoder"
         ) from error
     return decoder
 
@@ -142,7 +142,8 @@ class _ArrowRows:
                         rows = list(reader)
                 except (pa.ArrowInvalid, OSError) as error:
                     raise ConfigurationError(
-                        f"payload at {where}: must be an Arrow IPC stream: {error}"
+                        f"payload at {where}: must be an Arrow IPC stream: {error}; use the decoder that fits the "
+                        "payloads, or begin after this position with startingPosition"
                     ) from None
                 for row in rows:
                     constants = [pa.repeat(pa.scalar(value, pa.int64()), row.num_rows) for value in values]
@@ -176,9 +177,8 @@ def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str
     """Return the options with their defaults; a default of None marks a required option."""
     for option in options:
         if option not in known:
-            raise ConfigurationError(
-                f"decoder {name}: unknown option {option}: must be {', '.join(known) or 'none'}"
-            )
+            allowed = f"must be {', '.join(known)}" if known else "this decoder takes no options: remove it"
+            raise ConfigurationError(f"decoder {name}: unknown option {option}: {allowed}")
     taken = {}
     for option, preset in known.items():
         value = options.get(option, preset)

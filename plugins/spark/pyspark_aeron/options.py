@@ -185,9 +185,15 @@ class SourceOptions(Options):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.live and (self.channel is None or self.stream_id is None):
-            raise ConfigurationError("option live: channel and streamId must be given with it")
+            raise ConfigurationError(
+                "option live: channel and streamId must be given with it, such as aeron:udp?endpoint=localhost:20121 "
+                "and 1001"
+            )
         if self.channel is not None and self.channel_pattern is not None:
-            raise ConfigurationError("options channel and channelPattern: only one of them can be given")
+            raise ConfigurationError(
+                "options channel and channelPattern: only one of them can be given: remove channelPattern for exactly "
+                f"{self.channel}"
+            )
         if not self.archive:
             raise ConfigurationError(
                 "option archive: must be given, the folder or URI that `aeron-core record --to` wrote to"

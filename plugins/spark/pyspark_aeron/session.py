@@ -69,7 +69,9 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
         return builder.getOrCreate()
     except Py4JJavaError as error:
         cause = str(error.java_exception.getMessage()).partition("\n")[0]
-        raise ConfigurationError(f"{failure}: {cause}; see stderr") from error
+        raise ConfigurationError(
+            f"{failure}: {cause}: correct the master or the settings; stderr has the complete message"
+        ) from error
     except (PySparkException, Py4JError, OSError) as error:
         raise ConfigurationError(
             f"{failure}: its Java process has ended; stderr shows the cause, such as a port in use "

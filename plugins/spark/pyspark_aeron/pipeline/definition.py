@@ -128,7 +128,9 @@ class Source(_Part):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.format == "aeron" and not self.place:
-            raise ConfigurationError("archive: must be given for the format aeron")
+            raise ConfigurationError(
+                "archive: must be given for the format aeron: the folder or URI of the recordings"
+            )
         return self
 
 
@@ -167,7 +169,7 @@ class QuerySink(_Part):
     def _check(self) -> Self:
         faults = []
         if self.format in FILE_FORMATS and self.path is None:
-            faults.append(f"query {self.query}: path: must be given for {self.format}")
+            faults.append(f"query {self.query}: path: must be given for {self.format}: a folder or URI to write to")
         if self.format in FILE_FORMATS - {"delta"} and self.mode != "append":
             faults.append(f"query {self.query}: mode {self.mode}: must be append for {self.format}")
         if self.format == "jdbc":

@@ -69,7 +69,9 @@ def demo(
         print_table(header, _rows(len(lines), outcome), right=header[1:], title=title)
         print_stderr(f"table {folder / 'events'}, picture {picture or 'none: it needs matplotlib'}")
     if not outcome.is_equal:
-        print_stderr("error: the table differs from what was sent")
+        print_stderr(
+            f"error: the table differs from what was sent: compare it with the recordings in {folder}, and report it"
+        )
         raise ended(EXIT_FAILURE)
 
 

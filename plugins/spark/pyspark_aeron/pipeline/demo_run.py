@@ -113,7 +113,9 @@ def _recorder(aeron: Aeron, archive: Archive) -> Iterator[str]:
     with aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", _STREAM_ID) as subscription:
         channel = subscription.resolved_channel()
         if channel is None:
-            raise AeronError(f"the driver has bound no port for {subscription.channel}")
+            raise AeronError(
+                f"the driver has bound no port for {subscription.channel}: see its errors with `aeron-core errors`"
+            )
         recorder = Recorder(aeron, archive, [subscription], RecorderParams(on_error=errors.append))
         is_over = threading.Event()
 
@@ -164,7 +166,10 @@ def _await_recorded(archive: Archive, end: int) -> None:
     deadline_s = time.monotonic() + _TIMEOUT_S
     while not any(recording.position >= end for recording in archive.recordings()):
         if time.monotonic() >= deadline_s:
-            raise AeronError(f"position {end} was not recorded within {_TIMEOUT_S:g} s")
+            raise AeronError(
+                f"position {end} was not recorded within {_TIMEOUT_S:g} s: reduce --loss, and check the disk of the "
+                "folder in --to"
+            )
         time.sleep(_PAUSE_S)
 
 

@@ -24,12 +24,16 @@ def read_log(path: Path) -> list[BatchProgress]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: must be a progress log: {error}") from None
+        raise ConfigurationError(
+            f"{path}: must be a progress log, which `aeron-core pipeline run --progress-log` writes: {error}"
+        ) from None
     for number, line in enumerate(lines, 1):
         try:
             batches.append(BatchProgress.parse(line))
         except (ValueError, TypeError) as error:
-            raise ConfigurationError(f"{path}: line {number}: must be a batch's progress: {error}") from None
+            raise ConfigurationError(
+                f"{path}: line {number}: must be a batch's progress: {error}: delete this line, or name another log"
+            ) from None
     if not batches:
         raise ConfigurationError(f"{path}: has no batch yet: plot it after the first batch of the pipeline")
     return batches

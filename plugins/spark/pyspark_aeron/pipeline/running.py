@@ -59,7 +59,10 @@ class PipelineRun:
             try:
                 queries = build(self._pipeline, spark).start()
             except PySparkException as error:
-                raise PipelineError(f"pipeline {self._pipeline.name}: {error}") from None
+                raise PipelineError(
+                    f"pipeline {self._pipeline.name}: Spark refuses a source, a step or a query: correct the file: "
+                    f"{error}"
+                ) from None
             try:
                 with _LogFile(self._log_path) as log:
                     self._watch(queries, wait, on_progress, log)
@@ -135,4 +138,7 @@ class _LogFile:
 def _check(query: StreamingQuery) -> None:
     error = query.exception()
     if error is not None:
-        raise PipelineError(f"query {query.name} has failed: {error}")
+        raise PipelineError(
+            f"query {query.name} has failed; remove the cause and run the pipeline again, which continues from the "
+            f"checkpoint: {error}"
+        )

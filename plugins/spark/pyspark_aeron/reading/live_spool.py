@@ -86,7 +86,10 @@ class LiveSpool:
         except AeronError as error:
             self._error = error
         except Exception as error:  # without the error the query would wait forever
-            self._error = RecordingError(f"live stream: {type(error).__name__}: {error}")
+            self._error = RecordingError(
+                f"live stream: {type(error).__name__}: {error}: the spool has recorded no more; remove the cause, and "
+                "start the query again"
+            )
         finally:
             self._recorder.on_close()
             self._aeron.leave()
@@ -97,7 +100,7 @@ class LiveSpool:
             if self._subscription.is_closed:
                 raise ClosedError(
                     "the media driver of the live stream is gone: start it, then the query again; everything that it "
-                    "had delivered is recorded"
+                    f"had delivered of {self._subscription.channel} is recorded"
                 )
             work = 0 if self._is_full() else self._recorder.do_work()
             self._purge()

@@ -129,4 +129,7 @@ class _Window:
         self._buffer, self._begin = larger, 0
 
     def _corrupt(self, message: str) -> CorruptRecordingError:
-        return CorruptRecordingError(f"recording {self._recording.recording_id} {message}")
+        return CorruptRecordingError(
+            f"recording {self._recording.recording_id} {message}; `aeron-core recordings verify` lists all errors: "
+            "restore the archive, or read other positions"
+        )
