@@ -152,7 +152,7 @@ class Assembly:
             ),
             set_label=lambda counter, label: counters.set_label(counter.id, label),
             start_lookup=start_lookup,
-            # It may report what other drivers sent, with their addresses.
+            # A resolver may report what other drivers sent, so its texts are recorded as those of peers.
             report=lambda text: errors.record_variable(Cause.PEER, 0, text, "name resolver"),
         )
 
@@ -168,8 +168,8 @@ class Assembly:
         return CncFile.create(
             settings.aeron_dir / CNC_FILE,
             layout,
-            # Clients read it: one whose own conductor has not run for this long must assume that the
-            # driver has timed it out.
+            # Clients read this timeout from cnc.dat: a client whose conductor has not run for longer must
+            # assume that the driver has timed it out.
             client_liveness_timeout_ns=settings.client_liveness_timeout_ns,
             start_timestamp_ms=self._clock.epoch_ms(),
             pid=os.getpid(),

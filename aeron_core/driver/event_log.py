@@ -123,7 +123,7 @@ class EventLog:
 
     def _write(self, event: str, text: str) -> None:
         if self._lines.qsize() >= MAX_WAITING:
-            # Two threads may count at the same time and lose one. A lock would make agents wait for each
+            # If two threads count at the same time, one count may be lost. A lock would make agents wait for each
             # other.
             self._dropped += 1
             return

@@ -51,7 +51,7 @@ class Answers:
     def send(self, command: Command, code: int, value: int) -> int:
         """Answer a command: now, or by a later `flush` if the ring is full; call at most once per command."""
         self._answer.begin(code, command.target_pointer())
-        # The conductor finds what it waits for by operation, target and subject.
+        # The answer repeats operation, target and subject: by these the conductor finds the command it belongs to.
         self._answer.set_number(0, command.operation())
         self._answer.set_subject(command.subject_pointer())
         self._answer.set_value(0, value)

@@ -21,10 +21,10 @@ import cython
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
 
-# Our choice: enough measurements that one of them meets no queue, at a rate that builds no queue.
+# Our choice: of eight measurements, at least one usually meets no queue in the network; their rate causes none.
 BURST = 8
 BURST_INTERVAL_NS = 1_000_000
-# Our choice, one day: clocks that differ by more cannot measure milliseconds, and no product below overflows.
+# Our choice, one day: clocks that differ by more are not synchronized. The limit also prevents overflow below.
 LONGEST_NS = 86_400_000_000_000
 _NS_OF_SECOND = 1e9
 
@@ -39,10 +39,10 @@ class OneWaySchedule:
 
     def is_due(self, now_ns: int) -> bool:
         """Return whether to measure now, and count the measurement as done."""
-        # The first is due at once: the caller asks only while there is a receiver.
+        # The first measurement is due at once, because the caller asks only while there is a receiver.
         if self._interval_ns == 0 or (self._sent > 0 and now_ns < self._deadline_ns):
             return False
-        # Stops at BURST: from then on one measurement per interval.
+        # The count stops at BURST: from then on there is one measurement per interval.
         self._sent = min(self._sent + 1, BURST)
         self._deadline_ns = now_ns + (BURST_INTERVAL_NS if self._sent < BURST else self._interval_ns)
         return True
@@ -83,7 +83,7 @@ class OneWayEstimate:
             self._first_shortest_ns = self._shortest_ns
             return 0
         elapsed_s = (now_ns - self._first_ns) / _NS_OF_SECOND
-        # A wall clock can be set back.
+        # A wall clock can be set back, which makes the elapsed time negative.
         if elapsed_s > 0:
             grown_ns = self._shortest_ns - self._first_shortest_ns
             self._drift.set_release(cython.cast(cython.longlong, grown_ns / elapsed_s))

@@ -20,8 +20,8 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 class PolledEndpoints:
     """Base of the two kinds of endpoints; used by one agent."""
 
-    # All three are 0 in a new object of the compiled class. The next index of each walk is 0, except after an endpoint
-    # that raised.
+    # The compiled class sets all three to 0. `_next` and `_next_ready` are the indexes at which a loop over the
+    # endpoints begins: 0, unless an endpoint raised an exception in the last loop.
     _next: int
     _next_ready: int
     _ready_count: int

@@ -42,8 +42,8 @@ class AgentProxy:
         """
         for item in (target, subject):
             if item is not None:
-                # A removal holds them too: both must live until its confirmation comes back with their
-                # addresses.
+                # A removal holds its target and subject too: both must live until the agent has sent
+                # their addresses back in its confirmation.
                 self._held[id(item)] = item
         # Sent through the queue even if the ring has space: an ADD must not overtake an earlier REMOVE.
         self._waiting.append((operation, target, subject, numbers))
@@ -102,7 +102,7 @@ class AgentProxy:
             # A callback may request further removals, such as that of an endpoint without publications.
             _, then = self._on_release.popitem()
             then()
-        # Callbacks refer to registrars, which refer to this proxy.
+        # Break the reference cycle: callbacks refer to registrars, which refer to this proxy.
         self._on_link.clear()
         self._waiting.clear()
         self._held.clear()

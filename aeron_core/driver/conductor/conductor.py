@@ -167,7 +167,7 @@ class Conductor:
 
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
-        # Clients compare it with their own clock. When it is older than their driver timeout, they take
+        # Clients compare this heartbeat with their own clock. When it is older than their driver timeout, they take
         # the driver for dead and stop.
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
         # Clients come first, so that the streams of a client that has timed out begin to drain in the same call.
@@ -201,7 +201,7 @@ class Conductor:
         Call after everything is closed. Without it, the memory would stay until the cycle collector runs.
         """
         registrars = self.registrars
-        # Callbacks and registrars refer to each other, and so to the buffers of all logs.
+        # Break the reference cycles between callbacks and registrars, which keep the buffers of all logs alive.
         for part in (
             registrars.subscriptions,
             registrars.ipc,

@@ -74,7 +74,7 @@ def text_of(error: BaseException, channel: str = "") -> str:
         text = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
     else:
         text = f"{type(error).__name__}: {error}"
-    # A URI beyond the limit was refused for that reason, and could exceed the length of a response.
+    # A URI longer than the limit was refused for its length: appended here, it could make the response too long.
     if len(channel) > MAX_URI_LENGTH or channel in text:
         return text
     return f"{text}: channel={channel}"

@@ -141,7 +141,7 @@ class StreamLifecycle(ABC):
     def unlink(self, subscription: SubscriptionEntry) -> None:
         """Remove a subscription from the stream; its client, which asked for that, is not notified."""
         is_detached = self._is_detached(subscription)
-        # `is_detached` was taken before the tether, which holds the state, is removed.
+        # From here on `_is_detached` gives no answer: the tether, which is removed below, holds the state.
         self._joining.discard(subscription)
         self._tethers.pop(subscription, None)
         position = self.links.pop(subscription, None)
@@ -242,7 +242,7 @@ class StreamLifecycle(ABC):
     def _rejoin(self, subscription: SubscriptionEntry, tether: Tether, now_ns: int) -> None:
         position = self.links[subscription]
         if position in self._leaving:
-            # The agent has not released it yet.
+            # The agent has not released the position yet: the next timer tries again.
             return
         # Active at once, but joining: it counts as a reader, and its client gets an available image when
         # the agent follows it.

@@ -205,6 +205,6 @@ def _is_alive(pid: int) -> bool:
 
 def _megabytes_of(folder: Path, more: int) -> int:
     status = os.statvfs(folder)
-    # `f_bavail` leaves out what is reserved for root, so it counts as used.
+    # `f_bavail` excludes blocks that are reserved for root, so these count as used.
     used = (status.f_blocks - status.f_bavail) * status.f_frsize
     return -(-(used + more) // (1024 * 1024)) + 1

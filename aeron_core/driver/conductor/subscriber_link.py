@@ -26,7 +26,7 @@ class SubscriberLink(NamedTuple):
 
 def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
     """Return a link for each pair. Raises StorageError and reserves none if the counters do not suffice for all."""
-    # To allocate a counter is the only step that can fail. After it the response can be sent, and links
+    # Allocating a counter is the only step that can fail. After it the response can be sent, and links
     # follow it.
     links: list[SubscriberLink] = []
     try:

@@ -37,7 +37,7 @@ class ControlFrames:
         if params.requests_response:
             self.setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
         self._heartbeat = DataHeader()
-        # Its frame length stays 0. This distinguishes it from a message without payload, whose frame has 32 bytes.
+        # The frame length of a heartbeat stays 0; a message without payload, in contrast, has a frame of 32 bytes.
         self._heartbeat.frame_type = wire.TYPE_DATA
         self._rttm = Rttm()
         for frame in (self.setup, self._heartbeat, self._rttm):

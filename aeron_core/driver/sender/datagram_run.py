@@ -56,7 +56,7 @@ class DatagramRun:
                 run_start = offset
                 run_length = 0
                 if batch.count == max_entries:
-                    # The padding follows a datagram for which the batch has no entry left.
+                    # The datagram of this scan is not sent, because the batch is full, so its padding is not either.
                     self.padding = 0
                     break
             if run_length == 0:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import SendStream
 
 
-# Our choice: receivers repeat their errors for seconds, so those of a thousand that reject at once are all reported.
-# The broadcast to the clients holds more than a second of the longest ones; a client that is slower loses events.
+# Our choice, per SETUP_INTERVAL_NS. If a thousand receivers reject at once, all are reported within the seconds in
+# which they repeat their errors. The broadcast buffer to the clients holds more than a second of such events.
 ERRORS = 64
 
 

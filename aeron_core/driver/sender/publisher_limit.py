@@ -54,8 +54,8 @@ class PublisherLimit:
         return 1
 
     def _is_clean_for(self, limit: int) -> bool:
-        # The term of the limit must not hold old data. It may be two terms ahead of the cleaning at most, and then only
-        # if the cleaning has begun with the term in between.
+        # The buffer of the limit's term must not hold old data. With three buffers it is clean if the limit is one term
+        # ahead of the cleaning, or two terms ahead if the cleaning is not just at the start of its term.
         gap = (limit >> self._log.position_bits_to_shift) - (
             self._clean_position >> self._log.position_bits_to_shift
         )

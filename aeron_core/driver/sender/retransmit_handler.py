@@ -111,7 +111,7 @@ class RetransmitHandler:
                 < self._actions[i].term_offset + self._actions[i].length
             ):
                 return -1
-            # A receiver requests one gap at a time. A NAK for another one shows that it has the data of this action.
+            # A receiver requests one gap at a time: by a NAK for another gap it shows that it has the data of this one.
             elif not self._is_group:
                 available = i
         return available

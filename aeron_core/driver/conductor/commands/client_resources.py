@@ -205,7 +205,7 @@ class ClientResources:
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
         """Send a session id that no publication with the stream id uses."""
-        # The command names no channel, so the id must be free in all of them.
+        # The command names no channel, so the session id must be unused on every channel.
         lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
         session_id = self._registrars.network.next_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))

@@ -73,7 +73,7 @@ class Clients:
         """Mark a client as closed; the next timer releases its resources."""
         client = self._all.get(client_id)
         if client is not None:
-            # Its resources are released by the timer, as in the reference.
+            # As in the reference, the timer releases the resources of the client.
             client.has_closed = True
             # As in the reference. 0 is older than any timeout, so tools that read the counter find the client dead.
             client.heartbeat.set_release(0)

@@ -53,8 +53,8 @@ class CommandHandler:
         """Execute one command from the ring and those that can be resumed; return 0 if there was none."""
         work = self._resume() if self._unfinished or self._waiting else 0
         try:
-            # One command per duty cycle, as in the reference (AERON_COMMAND_DRAIN_LIMIT): the creation of
-            # a log takes long, and events and timers must not wait for several.
+            # One command per duty cycle, as in the reference (AERON_COMMAND_DRAIN_LIMIT): a command that
+            # creates a log takes long, and events and timers must not wait for several of them.
             return work + self._context.to_driver.controlled_read(self._on_command, 1)
         except ProtocolError as error:
             self._context.errors.record_command(error, "to-driver ring buffer")
@@ -82,7 +82,8 @@ class CommandHandler:
         return ReadAction.CONTINUE
 
     def _queue(self, command: commands.DriverCommand) -> None:
-        # Not left in the ring: there it would block the commands of other clients, and the request to end the driver.
+        # Refused, because a command that stays in the ring blocks all commands behind it, such as those of other
+        # clients and the request to end the driver.
         if self._waiting_count >= MAX_WAITING:
             error = CommandRefusedError(
                 f"{MAX_WAITING} commands wait for names that are being resolved, the maximum: try again later, or "
@@ -142,7 +143,7 @@ class CommandHandler:
             case commands.AddSubscription():
                 return self._resources.add_subscription(self._client(command), command)
             case commands.RemovePublication():
-                # Removals do not add their sender to the clients: an unknown client owns nothing.
+                # `get`, not `_client`: a removal adds no client, because an unknown client owns nothing to remove.
                 self._resources.remove_publication(self._clients.get(command.client_id), command)
             case commands.RemoveSubscription():
                 self._resources.remove_subscription(self._clients.get(command.client_id), command)
@@ -168,7 +169,7 @@ class CommandHandler:
         return None
 
     def _execute_without_a_client(self, command: commands.DriverCommand) -> None:
-        # These commands do not add their sender to the clients.
+        # `_client` is not called: a process may send these commands without becoming a client of the driver.
         match command:
             case commands.RejectImage():
                 self._resources.rejections.reject(command)
@@ -200,11 +201,11 @@ class CommandHandler:
         self._context.clients.on_error(command.correlation_id, int(code), text_of(error, channel))
 
     def _on_malformed(self, error: ProtocolError, buffer: AtomicBuffer, offset: int, length: int) -> None:
-        # Without a response the client would wait for its timeout.
+        # Answer a malformed command too: without a response its client would wait until its own timeout.
         self._context.errors.record_command(error, "command")
         try:
             correlation_id = commands.DriverCommand.decode(buffer, offset, length).correlation_id
         except ProtocolError:
-            # The command is shorter than its header. No client waits for the id 0.
+            # The command is too short to contain a correlation id. Answer with 0, an id that no client uses.
             correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))

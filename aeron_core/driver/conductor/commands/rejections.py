@@ -51,7 +51,7 @@ class Rejections:
 
         Raises CommandRefusedError if there is no such image, or the reason is too long.
         """
-        # Surrogates stand for bytes that are not UTF-8.
+        # The length in bytes as received: surrogates in the text stand for bytes that are not UTF-8.
         length = len(command.reason.encode("utf-8", "surrogateescape"))
         # An ERR frame carries the reason to the publisher's driver.
         if length > wire.ERR_MAX_TEXT_LENGTH:

@@ -77,7 +77,7 @@ class EndpointEntry:
         counter = stream_counters.allocate_peer_counter(
             self.context.counters, name, str(self.channel.uri), self.registration_id
         )
-        # Owned by the endpoint: `free_counters` frees them after the agent has released it.
+        # The endpoint owns these counters: `free_counters` frees them after the agent has released the endpoint.
         self._media_counters.append(counter.counter)
         return counter
 

@@ -44,7 +44,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         super().__init__(context, transport, channel, key, registration_id)
         # Images that the receiver has not released; they keep the endpoint open.
         self.image_count = 0
-        #: Whether the receiver has released it and its sockets are closed.
+        #: Whether the receiver has released this endpoint and its sockets are closed.
         self.is_closed = False
         self._elicitation_ns = 0
         # Number of subscriptions whose session id is not set yet: they request no stream.
@@ -185,7 +185,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             self._elicit_setup(control, session_id, stream_id)
 
     def _elicit_setup(self, control: ControlAddress, session_id: int, stream_id: int) -> None:
-        # Any request restarts the interval of the periodic one.
+        # A request for one session also postpones the next periodic request of `on_timer`.
         self._elicitation_ns = self.context.clock.nano_time()
         self.context.receiver.send(
             operations.ELICIT_SETUP, self.dispatcher, control.native, (session_id, stream_id)
@@ -193,7 +193,8 @@ class ReceiveEndpointEntry(EndpointEntry):
 
     def on_timer(self, now_ns: int) -> None:
         """Request a SETUP of any session once a second if there are subscriptions."""
-        # The timer runs at intervals: half an interval early is closer to one second than a whole interval late.
+        # This method runs once per timer interval. Requests half an interval early keep the average near one
+        # second; otherwise each one would be late by up to an interval.
         due_ns = (
             self._elicitation_ns
             + wire.PENDING_SETUP_TIMEOUT_NS
@@ -250,7 +251,7 @@ class ReceiveEndpointEntry(EndpointEntry):
     def close(self) -> None:
         """Remove the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):
-            # Removed before the endpoint itself, because they deliver to its dispatcher; the ring keeps the
+            # Destinations are removed before the endpoint, because they deliver to its dispatcher; the ring keeps the
             # order.
             self.remove_destination(destination)
         self.context.events.record(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)

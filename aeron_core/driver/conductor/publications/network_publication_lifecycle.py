@@ -40,7 +40,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         super().__init__(context, publication, request, storage)
         self.publication = publication
         self.endpoint = endpoint
-        # All frames before it are known to be complete.
+        # All frames before this position are known to be complete.
         self._gap_position = 0
 
     def start(self) -> None:
@@ -63,8 +63,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         position = self._consumer_position()
         if not self.endpoint.transport.draws_from_log:
             return position
-        # The position that the peer has confirmed may stand still for other reasons too, and it moves by whole
-        # messages: it would never pass a message of which a publisher wrote some fragments before it died.
+        # Search the log for a gap: the position that the peer has confirmed cannot show one. It also stands still
+        # while the peer is slow, and it moves by whole messages, so it never reaches a gap between two fragments.
         self._gap_position = first_gap(self.log, max(position, self._gap_position), self.producer_position)
         return self._gap_position
 

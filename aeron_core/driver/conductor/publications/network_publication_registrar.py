@@ -155,7 +155,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         return lifecycle
 
     def _close_if_unused(self, endpoint: SendEndpointEntry) -> None:
-        # A new endpoint may have taken the key meanwhile: close each endpoint once.
+        # The second condition fails if this endpoint was closed before, even if a new one has its key now.
         if endpoint.user_count == 0 and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
             endpoint.close()

@@ -92,7 +92,7 @@ class SendDestinations:
 
     def _destination_of(self, channel: str) -> ChannelUri:
         uri = ChannelUri.parse(channel)
-        # An unknown medium is an invalid channel; a medium that only cannot be a destination is a generic error.
+        # `media_of` raises for an unknown medium, which has another error code than a medium without destinations.
         self._context.media_of(uri)
         return _checked(uri)
 

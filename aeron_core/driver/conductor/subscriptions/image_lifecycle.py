@@ -67,7 +67,7 @@ class ImageLifecycle(StreamLifecycle):
         self._source = request.source
         self._is_rejoin = request.subscription.params.is_rejoin
         self._untethered = request.subscription.params.untethered
-        # This list keeps them alive: the receiver has borrowed references.
+        # This list keeps the connections alive: the receiver only has borrowed references.
         self._connections = list(connections)
         self._when_removed = when_removed
         self._is_removed = False
@@ -175,7 +175,7 @@ class ImageLifecycle(StreamLifecycle):
         return False
 
     def _has_lingered(self, now_ns: int) -> bool:
-        # The confirmation of the receiver comes first: until then it may write to the log.
+        # Wait for the confirmation of the removal: until then the receiver may write to the log.
         return self._is_removed and (
             not self.has_readers
             or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns

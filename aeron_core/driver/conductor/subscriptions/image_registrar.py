@@ -100,7 +100,7 @@ class ImageRegistrar:
 
     def _connections(self, endpoint: ReceiveEndpointEntry, command: Command) -> list[ImageConnection]:
         now_ns = self.context.clock.nano_time()
-        # The source of the SETUP is known. Other destinations get theirs with their first frame.
+        # Only the destination that received the SETUP has a source address; others get one with their first frame.
         return [
             ImageConnection(native, command.control, now_ns)
             if native is command.target

@@ -88,7 +88,7 @@ class ReceiveDestinations:
         # Reserved before the entry is registered: a failure leaves no trace.
         links = subscriptions.reserve_links_of(local, lifecycles)
         subscriptions.all.append(local)
-        # Removed with its owner, and found by its URI when a client removes it alone.
+        # The owner removes the entries of this list when it is removed; a client can remove one by its URI.
         owner.local_destinations.append(local)
         self._context.clients.on_success(command.correlation_id)
         # Linked after the response: the client must have the destination before its images.

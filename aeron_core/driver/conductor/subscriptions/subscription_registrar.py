@@ -223,7 +223,7 @@ class SubscriptionRegistrar:
         # subscription itself.
         for each in subscription.local_destinations:
             self.remove(each, lifecycles)
-        # From here on no new stream is linked to it; the existing links go below.
+        # From here on no new stream is linked to the subscription; the links that exist are removed below.
         self.all.remove(subscription)
         self.context.events.record(
             events.REMOVE_SUBSCRIPTION_CLEANUP,
@@ -245,7 +245,7 @@ class SubscriptionRegistrar:
 
     def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
         """Close a receive endpoint that has neither subscriptions nor images."""
-        # A new endpoint may have taken the key meanwhile: close each endpoint once.
+        # The second condition fails if this endpoint was closed before, even if a new one has its key now.
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
             # Its address stays in use until the receiver has released it.
