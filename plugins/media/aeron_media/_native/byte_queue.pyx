@@ -71,7 +71,7 @@ cdef class MemoryBudget:
         if not MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
             return NULL
         for i in range(SPARE_COUNT):
-            # Take the block before reading it: another thread might take and free it.
+            # Take the block out of its slot before reading it: otherwise another thread might take and free it.
             memory = <void *><intptr_t>exchange(&self._spares[i], 0)
             if memory != NULL:
                 if (<int64_t *>memory)[0] == length:

@@ -167,7 +167,7 @@ cdef class FanOut:
         return 0
 
     cdef int32_t end(self, SendBatch batch) noexcept nogil:
-        # The last entry keeps the rest after the complete entries before it.
+        # The last entry may have been sent in part: its length is what the complete entries leave of the total.
         cdef int64_t left = self._most_bytes
         cdef int32_t i
         for i in range(self._most_entries - 1):

@@ -72,7 +72,8 @@ class FeedStreams:
                 self.ids.put_i32(self.count * 4, stream_id)
                 self._limits.put_i64(self.count * 8, wire.NO_POSITION)
                 self.count += 1
-                # The SETUP of the new stream is due. No stream receives data until it has joined at the same position.
+                # Send the SETUP of the new stream at once, and no data to any stream until the new one has joined: all
+                # streams have the same position.
                 self.limit = wire.NO_POSITION
                 self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
                 self._join_deadline_ns = now_ns + limits.JOIN_TIMEOUT_NS
@@ -118,7 +119,7 @@ class FeedStreams:
         if index < 0:
             return 0
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
-            # A request for a SETUP: send one in the next `work`, without waiting for the interval.
+            # The image requests a SETUP: send one in the next `work`, without waiting for the interval.
             self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
             return 0
         position = sm.position(self._setup.initial_term_id, self._bits)

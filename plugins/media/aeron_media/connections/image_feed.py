@@ -63,7 +63,7 @@ class ImageFeed:
     def work(self, now_ns: int) -> int:
         """Do timed work: find new streams, send SETUP frames and heartbeats. Return 0."""
         if self._streams.is_refresh_due(now_ns):
-            # Detects that all images are gone even while the peer sends nothing.
+            # Called for its effect on `is_broken`: images may be gone while the peer sends nothing.
             self.consumed_position()
             self._streams.refresh(now_ns)
         # A new image joins after the last flush: the frames in the packet are its first ones.

@@ -39,7 +39,7 @@ class LogMessage:
         return flags & wire.DATA_FLAG_END != 0 or self._scan_fragments(log)
 
     def _scan_fragments(self, log: LogBuffer) -> bool:
-        # All fragments of a message are in one term.
+        # No wrap to the next buffer: all fragments of a message are in one term.
         while True:
             offset = self.offset + self.step
             length = log.buffer.get_i32_acquire(offset)

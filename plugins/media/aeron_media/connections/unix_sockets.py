@@ -54,7 +54,7 @@ def _is_dead(path: bytes) -> bool:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
-        # Refused: the file has outlived its listener, which did not exit in an orderly way.
+        # ECONNREFUSED: no process listens at the file, for example because the listener was killed.
         return probe.connect_ex(path) == errno.ECONNREFUSED
 
 

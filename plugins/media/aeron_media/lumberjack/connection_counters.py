@@ -60,7 +60,7 @@ class ConnectionCounters:
             for name in self._names:
                 made.append(self._new_counter(f"{name}: {snapshot.label}"))  # noqa: PERF401 - may fail midway
         except StorageError:
-            # The driver has no free counters: this connection is counted in those of the endpoint only.
+            # The driver has no free counters: count this connection in the counters of the endpoint only.
             for counter in made:
                 self._free_counter(counter)
             return

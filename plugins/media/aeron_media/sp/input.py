@@ -62,7 +62,7 @@ class Input:
         self._last_received_ns = now_ns
         return 0
 
-    # Images
+    # Images of the subscribers
 
     def attach(self, feed: ImageFeed) -> None:
         """Deliver messages to the images of `feed`."""
@@ -93,7 +93,7 @@ class Input:
             self.begin_feed(now_ns)
         return 0
 
-    # Reading
+    # Reading from the connection
 
     def receive(self, length: int) -> int:
         """Read up to `length` bytes into reserved space; return the result of the connection."""
@@ -127,10 +127,11 @@ class Input:
             self._last_received_ns = now_ns
             if not self.parse(now_ns):
                 break
-            # A full buffer suggests that more bytes wait.
+            # If a call fills the buffer, more bytes probably wait: read more with the next call.
             self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
             if received < length:
-                # Usually nothing is left. With edge-triggered epoll, bytes that arrive later are reported.
+                # The buffer was not filled, so nothing is left to read. Edge-triggered epoll reports bytes that
+                # arrive later.
                 self.is_readable = not self.is_watched
                 break
         if self.queue.size == 0:
@@ -178,7 +179,7 @@ class Input:
             self._last_received_ns = now_ns
         return now_ns - self._last_received_ns > self._message_timeout_ns
 
-    # Messages
+    # Messages to the images
 
     def parse(self, now_ns: int) -> bool:
         """Deliver the complete messages; return whether more bytes may be read."""
@@ -250,7 +251,7 @@ class Input:
         self._tallies.add(tally, 1)
         return True
 
-    # Ending
+    # The end of the connection
 
     def clear(self) -> int:
         """Drop all received bytes; return how many there were."""

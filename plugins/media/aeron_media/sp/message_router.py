@@ -47,7 +47,7 @@ class MessageRouter:
         self._has_publisher = AtomicLong(0)
         self._publisher_number = 0
 
-    # Conductor
+    # Called by the conductor
 
     def attach(self, counters: list[PeerCounter]) -> int:
         """Publish the peers in `counters`, which clients read; return a number that identifies them.
@@ -135,7 +135,7 @@ class MessageRouter:
         self._has_peer.set_release(self._up.size)
         return 0
 
-    # Sender
+    # Called by the sender
 
     def has_peer(self) -> bool:
         """Return whether there is a peer to send to."""

@@ -58,7 +58,7 @@ class Output:
         self.is_broken = False
         return 0
 
-    # Checks
+    # Whether a message can be sent
 
     def reason_against(self, message: LogMessage, session_id: int) -> int:
         """Return why a message cannot be sent to the peer of `session_id`, or NO_REASON."""
@@ -88,7 +88,7 @@ class Output:
         self._losses.keep(reason, length, limit, 0, self._peer)
         return 0
 
-    # Drafts
+    # Messages sent from the log, to the peer of a monogamous socket
 
     def draw(self, source: PairPublication, log: LogBuffer, position: int) -> int:
         """Send messages from `position` on; return the position up to which all were sent."""
@@ -208,7 +208,7 @@ class Output:
         self.is_broken = True
         return 1
 
-    # Queues
+    # Messages queued for each peer of a polyamorous socket
 
     def enqueue(self, log: LogBuffer, message: LogMessage) -> bool:
         """Copy a message into the queue; return whether it had space."""

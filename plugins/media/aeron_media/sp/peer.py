@@ -51,7 +51,7 @@ class Peer:
         self._handshake_timeout_ns = params.handshake_timeout_ns
         self.phase = phases.PHASE_FREE
 
-    # Start
+    # The start of a connection
 
     def begin(self, session_id: int, is_dialed: bool, now_ns: int) -> int:
         """Start with a connection that is being made, or that was accepted; return 0."""
@@ -91,7 +91,7 @@ class Peer:
             not self._confirms or self.input.has_received or now_ns - self._phase_ns >= phases.CONFIRMATION_NS
         )
 
-    # Work
+    # Work of one turn
 
     def work(self, now_ns: int) -> int:
         """Do the work of the current phase; return the bytes read."""
@@ -182,7 +182,7 @@ class Peer:
     def _fail_for_fault(self, now_ns: int) -> int:
         return self.fail(self.input.fault, self.input.fault_value, self.input.fault_limit, now_ns)
 
-    # End
+    # The end of a connection
 
     def _drain(self, now_ns: int) -> int:
         """Deliver the remaining messages; return 0."""

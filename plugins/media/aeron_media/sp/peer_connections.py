@@ -78,7 +78,7 @@ class PeerConnections:
         self._next = 0
         self._feeds_number = 0
 
-    # Conductor
+    # Called by the conductor
 
     def attach(self, feeds: list[ImageFeed], now_ns: int) -> int:
         """Deliver messages to images, with one feed per slot; from now on the receiver works on the connections.
@@ -120,7 +120,7 @@ class PeerConnections:
         """Stop watching connections, after they are closed."""
         self._readiness.close()
 
-    # Receiver, or sender
+    # Called by the receiver, or by the sender without subscriptions
 
     def work(self, now_ns: int) -> int:
         """Accept, connect, read and close; return the bytes read. Runs on the receiver."""

@@ -50,7 +50,7 @@ class WildcardPorts:
         )
 
     def _in_turn(self, ports: tuple[int, int]) -> Iterator[int]:
-        # Binding port 0 would let the system choose.
+        # Skip port 0: if a socket is bound to it, the operating system chooses a port.
         low, high = max(ports[0], 1), ports[1]
         first = self._next.get(ports, low)
         return chain(range(first, high + 1), range(low, first))

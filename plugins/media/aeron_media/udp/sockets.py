@@ -22,7 +22,7 @@ SOL_UDP: Final = socket.IPPROTO_UDP
 # Source: include/uapi/linux/udp.h; missing in Python's socket module.
 UDP_SEGMENT: Final = 103
 UDP_GRO: Final = 104
-# Source: include/uapi/linux/in.h, in6.h; missing as well.
+# Source: include/uapi/linux/in.h, in6.h; also missing in Python's socket module.
 IP_MULTICAST_ALL: Final = 49
 IPV6_MULTICAST_ALL: Final = 29
 # Source: include/uapi/asm-generic/socket.h.
@@ -181,7 +181,7 @@ def _bind(sock: socket.socket, address: SocketAddress) -> None:
 
 
 def _connect(sock: socket.socket, address: SocketAddress) -> None:
-    # Python would report another family as a failed name lookup.
+    # Compared here, because Python reports an address of another family as a failed name lookup.
     code = errno.EAFNOSUPPORT if address.family != sock.family else 0
     try:
         if code == 0:

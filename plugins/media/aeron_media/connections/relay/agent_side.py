@@ -19,7 +19,7 @@ class AgentSide:
     """Plain bytes to and from one agent; used by the relay thread."""
 
     def __init__(self, sock: socket.socket | None) -> None:
-        #: This end of the pair, None until that is created.
+        #: This end of the socket pair, None until the pair is created.
         self.socket = sock
         #: The agent's end of a pair that was created here, until it is handed over.
         self.other_end: socket.socket | None = None

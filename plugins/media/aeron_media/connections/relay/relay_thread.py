@@ -62,7 +62,7 @@ class RelayThread:
         self._waiting_for_peer: set[RelayedConnection] = set()
         # Connections with unread bytes that epoll no longer reports.
         self._unread: set[RelayedConnection] = set()
-        # Connections with a deadline.
+        # Connections that must make progress before their deadline.
         self._timed: set[RelayedConnection] = set()
         # Connections to close at the end of the turn: their descriptors must not be reused while events are pending.
         self._done: list[RelayedConnection] = []
@@ -81,7 +81,7 @@ class RelayThread:
             _shut_down(self._listener.socket)
         _shut_down(self.agent_end)
 
-    # The thread
+    # The loop of the thread
 
     def _run(self) -> None:
         try:
@@ -146,7 +146,7 @@ class RelayThread:
             waits = self._listener.is_paused(time.monotonic()) or unaccounted >= MAX_HANDSHAKES
             self._watches.set(self._listener.socket, None if waits else select.EPOLLIN)
 
-    # Connections
+    # From a new connection to its removal
 
     def _accept(self, now: float) -> None:
         assert self._listener is not None
@@ -309,13 +309,13 @@ def _is_overdue(connection: RelayedConnection, now: float) -> bool:
 
 
 def _refuse(plain: socket.socket, code: int) -> None:
-    # The agent may have closed its end.
+    # Sending fails if the agent has closed its end of the pair.
     with contextlib.suppress(OSError):
         plain.send(bytes([code]))
     plain.close()
 
 
 def _shut_down(sock: socket.socket) -> None:
-    # Fails if it is already shut down.
+    # Fails if the socket is already shut down.
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -91,7 +91,7 @@ class RelayedConnection:
         # The session has failed: received bytes are dropped.
         self._has_failed = False
 
-    # Events
+    # What the relay thread waits for
 
     def wire_events(self) -> int:
         """Return the epoll events of `wire` to wait for."""
@@ -113,7 +113,7 @@ class RelayedConnection:
             wanted |= select.EPOLLIN
         return wanted
 
-    # Work
+    # Work that the relay thread starts
 
     def work(self, now: float) -> None:
         """Move as many bytes as possible without blocking."""
@@ -270,8 +270,8 @@ class RelayedConnection:
         while self._send():
             if self.agent.has_ended:
                 if not self._has_sent_end:
-                    # The session may be unable to end while it has unread bytes. When CLOSING these are
-                    # of no use any more.
+                    # A session with unread bytes may be unable to end. When CLOSING, the agent does not read
+                    # them any more, so the end counts as sent.
                     self._has_sent_end = self._session.end() or self.phase is Phase.CLOSING
                     if self._has_sent_end:
                         continue
@@ -287,12 +287,12 @@ class RelayedConnection:
             if data is None:
                 return
             if data:
-                # Nothing more is read from the agent until this was sent: memory stays bounded.
+                # The next read of the agent waits until these bytes are sent, which bounds the memory.
                 self._session.write(data)
             else:
                 self.agent.has_ended = True
 
-    # Sockets
+    # Bytes on the wire, and the end of the connection
 
     def _send(self) -> bool:
         """Send outgoing bytes; return whether all were sent."""

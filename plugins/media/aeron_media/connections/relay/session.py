@@ -25,7 +25,7 @@ class SessionError(AeronError):
 class Session(ABC):
     """Base of sessions; one thread uses a session. Methods raise SessionError."""
 
-    #: Reads of the wire per turn; fewer if a short input can cause much work.
+    #: Reads of the wire per turn; a session for which a short input can cause much work has fewer.
     reads_per_turn = 16
 
     @property

@@ -17,10 +17,13 @@ class Watches:
         self._events: dict[int, int] = {}
 
     def set(self, sock: socket.socket, events: int | None) -> None:
-        """Wait for `events` of a socket: 0 for hang-ups alone, None to stop waiting for it."""
+        """Wait for `events` of a socket: 0 for hang-ups alone, None to stop waiting for it.
+
+        Call it with None before the socket is closed: a later socket may get the same descriptor, and would be taken
+        for the closed one.
+        """
         descriptor = sock.fileno()
         before = self._events.get(descriptor)
-        # Stop the watch before the socket is closed: a later socket may get the same descriptor.
         if before == events:
             return
         if events is None:

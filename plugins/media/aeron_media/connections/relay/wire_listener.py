@@ -19,7 +19,7 @@ class WireListener:
     def __init__(self, sock: socket.socket, faults: RelayFaults) -> None:
         self.socket = sock
         self._faults = faults
-        #: When it may be polled again; 0 without a pause.
+        #: When the listener may be polled again; 0 without a pause.
         self.paused_until = 0.0
 
     def is_paused(self, now: float) -> bool:

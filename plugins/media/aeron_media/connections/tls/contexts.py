@@ -42,7 +42,8 @@ class TlsContexts:
         self._server_name = server_name
         # The conductor's helper thread creates these contexts, relay threads use them.
         self._lock = threading.Lock()
-        # Taken before the files are read: if they change meanwhile, the next session reads them again.
+        # The fingerprint is taken before the files are read: if they change meanwhile, the next session reads them
+        # again.
         self._fingerprint = self._read_fingerprint()
         self._context = self._load()
 
@@ -51,7 +52,7 @@ class TlsContexts:
         with self._lock:
             fingerprint = self._read_fingerprint()
             if fingerprint != self._fingerprint:
-                # Stored even if the files are wrong, so that the error is logged once, not for each connection.
+                # Store the new fingerprint even if the files are wrong: the error is logged once, not per connection.
                 self._fingerprint = fingerprint
                 try:
                     self._context = self._load()

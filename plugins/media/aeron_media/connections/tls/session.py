@@ -52,7 +52,7 @@ class TlsSession(Session):
         if data:
             self._incoming.write(data)
         else:
-            # Without it, a truncated stream would look like one that waits for more bytes.
+            # Without the end of file, a truncated stream would look like one that waits for more bytes.
             self._incoming.write_eof()
 
     def do_handshake(self) -> bool:
@@ -115,7 +115,7 @@ def _kind(error: ssl.SSLError) -> FaultKind:
         return FaultKind.CERTIFICATE
     if reason in _PROTOCOL_REASONS:
         return FaultKind.PROTOCOL
-    # An alert comes from the peer: it refused this end.
+    # An alert in the reason was sent by the peer, which refused this end.
     return FaultKind.REFUSED if "_ALERT_" in reason else FaultKind.OTHER
 
 

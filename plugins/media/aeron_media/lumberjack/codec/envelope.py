@@ -21,7 +21,7 @@ class Envelope:
         self._max_inflated_length = limits.max_inflated_length
         self._max_ratio = limits.max_ratio
         self._inflater = Inflater(budget)
-        # The longest frame and the length field after it, or one piece.
+        # The parser needs at most the longest frame and the length field after it in one piece.
         self.queue = ByteQueue(budget, max(limits.max_frame_length + 16, inflater.PIECE_LENGTH))
         self.left = -1
         self.total_in = 0
@@ -65,7 +65,7 @@ class Envelope:
         is_stuck = result == inflater.INFLATE_MORE and self._inflater.used == 0 and self.made == 0
         self.is_starved = is_stuck and self.left > 0
         if self.is_starved:
-            # Many writers can pause within a frame at the same time: hold no memory meanwhile.
+            # Hold no memory until more input arrives: many writers can pause within a frame at the same time.
             self.queue.release()
         if result == inflater.INFLATE_BROKEN:
             self._set_fault(faults.BROKEN_COMPRESSION, self.total_in, 0)

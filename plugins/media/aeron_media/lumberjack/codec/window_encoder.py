@@ -128,7 +128,7 @@ class WindowEncoder:
         if not self.is_open:
             return 0
         if self._staged_length > 0:
-            # An event was begun and not ended.
+            # Leave out an event that was begun and not ended: part of an event would make the window invalid.
             self._forget_event()
         if self.count == 0:
             self._abandon()
@@ -183,7 +183,7 @@ class WindowEncoder:
             return 0
         if self._staged.reserve(wire.JSON_PAYLOAD_OFFSET + length):
             return 1
-        # Sending the events of this window frees memory for the next.
+        # With events in the window this is no fault: sending them frees memory for the next window.
         return 0 if self.count > 0 else self._fail()
 
     def _stage_header(self) -> int:
@@ -235,7 +235,7 @@ class WindowEncoder:
         if payload_length > self._max_event_length:
             self._forget_event()
             return self._blame_length(payload_length)
-        # The content in between is not checked: readers decide about it.
+        # Only the braces are checked: whether the text between them is valid JSON is up to the reader.
         if self._first != ord("{") or self._last != ord("}"):
             self._forget_event()
             return self._set_fault(faults.NO_JSON_OBJECT, payload_length, 0)

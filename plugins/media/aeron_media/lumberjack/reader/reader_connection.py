@@ -105,7 +105,7 @@ class ReaderConnection(EventSink):
     def work(self, now_ns: int) -> int:
         """Read, acknowledge and check deadlines; return the number of bytes read."""
         if self.phase == phases.PHASE_FREE:
-            # Abandoned since the last call: the endpoint takes the slot back.
+            # The connection was abandoned after the last call: the endpoint takes the slot back.
             return 0
         self._now_ns = now_ns
         self._windows_in_turn = 0
@@ -125,7 +125,7 @@ class ReaderConnection(EventSink):
         """Return the number of received events that are not acknowledged."""
         return 0 if self.phase == phases.PHASE_FREE else self.events - self.acknowledged
 
-    # Reading
+    # Reading from the socket
 
     def _read(self, now_ns: int) -> int:
         total = 0
@@ -175,7 +175,7 @@ class ReaderConnection(EventSink):
 
     def _on_no_memory(self, space: int, now_ns: int) -> int:
         """Wait for memory of other connections unless the frame exceeds the whole budget; return 0."""
-        # Growing copies the old buffer into the new one: both are allocated for a moment.
+        # To grow, the old buffer is copied into the new one: for a moment the budget must allow both.
         if self._input.capacity + self._input.size + space > self._budget.limit:
             wanted = max(self._parser.wanted, self._input.size + space)
             self._end(end_reasons.TOO_LARGE, wanted, self._budget.limit, now_ns)
@@ -215,8 +215,8 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Two entries must be free, because this W can also end its predecessor. Windows without events need a limit of
-        # their own: they take no space in an image.
+        # Two entries must be free: this W frame can also end the window before it. Windows without events have a limit
+        # per turn, because they take no space in an image that could hold them back.
         if self._acks.size + 2 > bounds.MAX_QUEUED_ACKS or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             return 0
         self._windows_in_turn += 1
@@ -275,7 +275,7 @@ class ReaderConnection(EventSink):
             self._left = 0
         return 0
 
-    # Acknowledgements
+    # Acknowledgements to the writer
 
     def _acknowledge(self, now_ns: int) -> int:
         consumed = self.feed.consumed_position()
@@ -322,7 +322,7 @@ class ReaderConnection(EventSink):
             and self._output.has_space()
         )
 
-    # Deadlines
+    # Deadlines of the writer
 
     def _check_deadlines(self, now_ns: int) -> int:
         if not self._output.is_empty() and now_ns - self._output.stuck_ns > self._write_timeout_ns:
@@ -357,7 +357,7 @@ class ReaderConnection(EventSink):
         # A v1 writer can take hours to fill a window.
         return self._left > 0 and self._is_explicit and self._version == wire.VERSION_2
 
-    # Ending
+    # The end of the connection
 
     def _enter(self, phase: int, now_ns: int) -> int:
         self.phase = phase

@@ -126,7 +126,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _snapshots(self) -> Iterator[Snapshot]:
         """Yield the counts of all connections; the receiver updates them concurrently, each number on its own."""
         left = self._counters.connections.get_acquire()
-        # Slots are taken from the end of the list: begin there, and stop after the last open connection.
+        # New connections take slots from the end of the list: begin there, and stop after as many as are open.
         for each in reversed(self._slots):
             if left <= 0:
                 return
@@ -170,7 +170,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if has_callers:
             self._accept(now_ns)
         received = 0
-        # After an exception the next call serves the remaining connections, and its sum is that of these only.
+        # If a connection raises, the next call serves those after it: `lag` is then the sum of these only, once.
         lag = 0
         while self._next < self._active.size:
             index = self._next

@@ -19,7 +19,8 @@ class WindowLedger:
 
     def __init__(self, max_owned: int) -> None:
         """Reserve space for `max_owned` parts in flight."""
-        # A completed part can lie between any two in flight; lost parts were in flight before.
+        # At most one completed part lies between any two parts in flight. A lost part was in flight before, so it takes
+        # the entry of one.
         self._capacity = 2 * max_owned + 8
         self._ends = AtomicBuffer.allocate(self._capacity * 8)
         self._owners = AtomicBuffer.allocate(self._capacity * 8)
@@ -112,7 +113,7 @@ class WindowLedger:
                 kept += 1
         self._size = kept
         if kept > 0 and self._owners.get_i64((kept - 1) * 8) == sentinels.LOST:
-            # Treat it as never sent, so that it can be joined with the following part.
+            # Treat the lost part at the end as never sent, so that it can be joined with what follows in the log.
             self.drawn = self._begin_of(kept - 1)
             self._size = kept - 1
         return 0

@@ -107,14 +107,14 @@ class WriterConnection:
         self._encoder.release()
         return 0
 
-    # The connection
+    # Connecting to the reader, and losing it
 
     def _connect(self, now_ns: int) -> int:
         if self.phase == phases.PHASE_DOWN:
             if not self._backoff.may_try(now_ns):
                 return 0
             if not self.host.refresh():
-                # The resolver reports why the address is unknown. Try the next reader, if any.
+                # No address: the name resolver reports the reason. Try the next reader, if any.
                 self.has_ended = True
                 return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
             self._counters.attempts.increment_release()
@@ -221,7 +221,7 @@ class WriterConnection:
     def _is_old(self, now_ns: int) -> bool:
         return self._ttl_ns > 0 and now_ns - self._phase_ns > self._ttl_ns
 
-    # Acknowledgements
+    # Acknowledgements from the reader
 
     def _read_acks(self, now_ns: int) -> int:
         if self._unacknowledged.size == 0 and now_ns < self._next_read_ns:
@@ -276,7 +276,7 @@ class WriterConnection:
             self.acks += 1
         return 0
 
-    # Windows
+    # Windows to be sent
 
     def build_window(self, log: LogBuffer) -> bool:
         """Encode the next window; return whether it has any events."""
@@ -285,7 +285,7 @@ class WriterConnection:
             return False
         end = self._windows.end
         if self._unacknowledged.size == 0:
-            # The first unacknowledged window: start its timeouts.
+            # This is the only unacknowledged window: its timeouts start now.
             self._last_activity_ns = self._now_ns
             self._note_progress(0)
         self._ledger.take(end, self._owner)
