@@ -27,7 +27,7 @@ cdef class ByteQueue:
     cdef uint8_t *_memory                 # NULL while no memory is allocated
     cdef readonly int64_t capacity        # allocated bytes
     cdef readonly int64_t max_capacity
-    cdef readonly int64_t start           # of the first byte, in `buffer`
+    cdef readonly int64_t start           # offset of the first byte in `buffer`
     cdef readonly int64_t size            # bytes in the queue
     cdef readonly bint lacks_budget       # the last `reserve` failed because of the budget, not of `max_capacity`
     cdef AtomicBuffer buffer              # all of the memory; changes with each `reserve` and `release`

@@ -24,8 +24,8 @@ cdef class ImageFeed:
     cdef int32_t _max_payload_length
     cdef int32_t _initial_term_id
     cdef FeedStreams _streams
-    cdef AtomicBuffer _stream_ids             # of `_streams`
-    cdef AtomicBuffer _behind                 # saved bytes that follow a message in a foreign buffer
+    cdef AtomicBuffer _stream_ids             # `ids` of `_streams`
+    cdef AtomicBuffer _behind                 # saved bytes that follow a message in the buffer of a caller
     cdef SocketAddress _source
     cdef ReceiveChannelEndpoint _endpoint
     cdef ReceiveDispatcher _dispatcher

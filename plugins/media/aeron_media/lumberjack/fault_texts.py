@@ -41,7 +41,8 @@ _TEXTS: Final = {
     "writer, or increase that",
     end_reasons.NO_IMAGE: "no image: it could not be created, or no subscription accepts the session: see the other "
     "errors in this log, and session-id= of the subscriptions",
-    end_reasons.ABANDONED: "all subscriptions to it are closed; the writer will send unacknowledged events again",
+    end_reasons.ABANDONED: "all subscriptions to it are closed: add one, to which the writer will send unacknowledged "
+    "events again",
     end_reasons.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at "
     "the subscriber",
     end_reasons.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} "
@@ -49,7 +50,7 @@ _TEXTS: Final = {
     end_reasons.WRONG_ACK: "acknowledgement of event {value} in a window of {limit} events, or with version 1: the "
     "reader must acknowledge events of the window, with version 2",
     end_reasons.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are "
-    "sent again",
+    "sent again; the log of the reader may have the reason",
     end_reasons.NO_PROGRESS: "the reader has sent keep-alives and acknowledged nothing for longer than "
     "progress-timeout=, with {value} windows unacknowledged: check the outputs of the reader, or increase that",
     end_reasons.STALLED: "the reader has sent keep-alives and acknowledged nothing for 5 minutes, with {value} windows "

@@ -20,7 +20,7 @@ cdef class Input:
     cdef bint is_watched                    # epoll watches the connection and sets `is_readable`
     cdef bint is_readable
     cdef bint is_blocked                    # a complete message waits for space in images
-    cdef int64_t result                     # of the last receive call: CONNECTION_WAITS, or how the connection ended
+    cdef int64_t result                     # result of the last receive call: CONNECTION_WAITS, or how the connection ended
     cdef int32_t fault                      # fault of the peer, or NO_REASON
     cdef int64_t fault_value
     cdef int64_t fault_limit
@@ -36,9 +36,9 @@ cdef class Input:
     cdef bint _accepts_zero_hops
     cdef int64_t _message_timeout_ns
     cdef int64_t _wanted                    # length of the incomplete message with its prefix, 0 if not known
-    cdef int64_t _read_length               # of the next receive call
+    cdef int64_t _read_length               # length of the next receive call
     cdef int64_t _last_received_ns           # time of the last received bytes, or of a check without a partial message
-    cdef int64_t _starved_ns                # since when there is no memory, 0 if there is
+    cdef int64_t _starved_ns                # time since which there is no memory, 0 if there is memory
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
     cdef int32_t begin_feed(self, int64_t now_ns) except -1 nogil

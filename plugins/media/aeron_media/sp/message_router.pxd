@@ -21,9 +21,9 @@ cdef class MessageRouter:
     cdef bint _is_polyamorous
     cdef Tallies _tallies
     cdef PeerSlots _slots
-    cdef PointerList _up                # of `_slots`
+    cdef PointerList _up                # admitted peers: `up` of `_slots`
     cdef PointerMap _sessions           # session id -> Peer of `_up`; `PeerSlots.sessions` changes under another lock
-    cdef PyObject *_first               # any Peer
+    cdef PyObject *_first               # the Peer of the first slot, connected or not: reports faults of no other peer
     cdef LogMessage _message
     cdef SpinLock _lock
     cdef AtomicLong _has_peer

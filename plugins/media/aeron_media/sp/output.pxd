@@ -18,7 +18,7 @@ from aeron_media.connections.log_message cimport LogMessage
 
 @cython.final
 cdef class Output:
-    cdef int32_t session_id             # of the peer
+    cdef int32_t session_id             # session id of the peer
     cdef bint is_broken                 # sending has failed, or a message cannot be completed
     cdef ByteConnection _connection
     cdef SocketAddress _peer
@@ -32,7 +32,7 @@ cdef class Output:
     cdef ByteQueue _queue               # bytes to be sent
     cdef LogMessage _message
     cdef PyObject *_source              # PairPublication whose draft is being sent, or NULL
-    cdef int64_t _draft_length          # bytes on the wire
+    cdef int64_t _draft_length          # length of the draft on the wire
     cdef int64_t _end_position          # log position after the draft
     cdef int64_t _count                 # messages of the draft
     cdef Draft _draft

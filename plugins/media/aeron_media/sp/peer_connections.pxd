@@ -27,7 +27,7 @@ cdef class PeerConnections:
     cdef FaultSlot _faults              # faults of connections
     cdef bint _is_polyamorous
     cdef PeerSlots _slots
-    cdef PointerList _unused            # of `_slots`, as the three that follow
+    cdef PointerList _unused            # list of `_slots`, like the next three
     cdef PointerList _active
     cdef PointerList _up                # changed under both locks
     cdef PointerMap _sessions

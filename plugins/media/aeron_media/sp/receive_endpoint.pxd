@@ -21,7 +21,7 @@ from aeron_media.connections.image_feed cimport ImageFeed
 cdef class PairReceiveEndpoint(ReceiveChannelEndpoint):
     cdef object _lease
     cdef PairSocket _socket
-    cdef PeerConnections _connections       # of `_socket`
+    cdef PeerConnections _connections       # `connections` of `_socket`
     cdef PairCounters _counters
     cdef Tallies _tallies
     cdef AtomicCounter _bytes_received

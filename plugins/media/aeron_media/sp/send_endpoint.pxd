@@ -15,7 +15,7 @@ cdef class PairSendEndpoint(SendChannelEndpoint):
     cdef object _lease
     cdef object _number             # identifies its counters; see `MessageRouter.attach`
     cdef PairSocket _socket
-    cdef MessageRouter _router       # of `_socket`
-    cdef PeerConnections _connections       # of `_socket`
+    cdef MessageRouter _router       # `router` of `_socket`
+    cdef PeerConnections _connections       # `connections` of `_socket`
     cdef PairCounters _counters
     cdef Tallies _tallies

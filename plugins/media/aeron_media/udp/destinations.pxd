@@ -14,8 +14,8 @@ cdef class Destinations:
     cdef bint _is_manual
     cdef int64_t _timeout_ns
     cdef int64_t _sweep_deadline_ns
-    cdef int32_t _first             # index at which a round starts
-    cdef AtomicCounter _count             # published, or None
+    cdef int32_t _first             # index of the destination to which a round sends first
+    cdef AtomicCounter _count             # counter of destinations, or None
     cdef bint _has_counter
     cdef CommandRing _orders        # from the conductor
     cdef Command _order

@@ -30,7 +30,7 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
     cdef bint _has_fixed_control
     cdef SocketAddress _fixed_control       # destination of all frames, whatever the source of the data
-    # Next value; owned by the receiver while `_has_new_control` is set, otherwise by the conductor.
+    # Next value of `_fixed_control`; owned by the receiver while `_has_new_control` is set, otherwise by the conductor.
     cdef SocketAddress _new_control
     cdef AtomicLong _has_new_control
     cdef AtomicLong _last_received_ns          # time of the last valid packet; used with a fixed control address only

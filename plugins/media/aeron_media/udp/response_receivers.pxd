@@ -17,7 +17,7 @@ cdef class ResponseReceiver:
 @cython.final
 cdef class ResponseReceivers:
     cdef PointerMap _receivers          # (stream id, session id) -> ResponseReceiver, borrowed
-    cdef dict _by_key                   # keeps them alive
+    cdef dict _by_key                   # keeps the receivers alive
     cdef int64_t _timeout_ns
 
     cdef bint find(self, int64_t key, SocketAddress into) except -1 nogil

@@ -22,15 +22,15 @@ from aeron_media.udp.response_receivers cimport ResponseReceivers
 cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef DatagramChannel _channel           # sends data
     cdef DatagramChannel _control           # receives frames of receivers; another socket for multicast, otherwise the same
-    cdef SocketAddress _remote              # destination of data; of several destinations the current one
+    cdef SocketAddress _remote              # destination of data; with several destinations, the current one
     cdef bint _is_multi_destination
     cdef Destinations _destinations
     cdef FanOut _fan_out
-    # Next value; owned by the sender while `_has_new_remote` is set, otherwise by the conductor.
+    # Next value of `_remote`; owned by the sender while `_has_new_remote` is set, otherwise by the conductor.
     cdef SocketAddress _new_remote
     cdef AtomicLong _has_new_remote
     cdef ReceiverFeedback _feedback
-    cdef ReceiveBatch _received             # of `_feedback`
+    cdef ReceiveBatch _received             # `batch` of `_feedback`
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
     cdef bint _answers                      # response channel: each stream goes to the receiver that requested it
     cdef ResponseReceivers _receivers

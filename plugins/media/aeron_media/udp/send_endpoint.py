@@ -155,7 +155,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if self._answers and not self._receivers.find(
             pair_key(stream.stream_id, stream.session_id), self._remote
         ):
-            # Nothing is sent before a receiver is known.
+            # No receiver has requested the stream yet: drop the data, as if all was sent.
             return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())

@@ -23,7 +23,7 @@ class ControlSocket:
     """The thread's end of the control socket, and the connections that agents know; used by the thread."""
 
     def __init__(self) -> None:
-        #: The agents' end; any thread may use it.
+        #: The agents' end of the socket; any thread may use it.
         # SEQPACKET keeps the boundaries of requests; a Unix socket can carry descriptors.
         self.agent_end, self.socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.setblocking(False)
@@ -71,7 +71,7 @@ class ControlSocket:
             if not hand_over(self.socket.fileno(), connection.agent.other_end.fileno(), connection.peer):
                 return False
         except OSError:
-            # The endpoint is closed. Closing the agent's end below ends the connection.
+            # The endpoint is closed and takes no descriptor. Closing the agent's end below ends the connection.
             pass
         connection.agent.other_end.close()
         connection.agent.other_end = None

@@ -24,5 +24,6 @@ cpdef enum:
     PEER_GRACE_NS = 5000000000       # a lost reader still counts as a peer for this long
     MEMORY_PAUSE_NS = 10000000       # delay before a window that lacked memory is encoded again
     IDLE_MEMORY_NS = 1000000000      # memory is kept this long for the next window
-    # Without progress, before it is reported. Source: deadlock.go of libbeat, logstashDeadlockTimeout.
+    # Time without an acknowledged event after which a reader is reported as stalled.
+    # Source: deadlock.go of libbeat, logstashDeadlockTimeout.
     STALL_NS = 300000000000
