@@ -23,7 +23,7 @@ cdef class MessageRouter:
     cdef PeerSlots _slots
     cdef PointerList _up                # admitted peers: `up` of `_slots`
     cdef PointerMap _sessions           # session id -> Peer of `_up`; `PeerSlots.sessions` changes under another lock
-    cdef PyObject *_first               # the Peer of the first slot, connected or not: reports faults of no other peer
+    cdef PyObject *_first               # the Peer of the first slot, connected or not, for faults that belong to no peer
     cdef LogMessage _message
     cdef SpinLock _lock
     cdef AtomicLong _has_peer
