@@ -113,7 +113,7 @@ class Ours:
 
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         os.environ.update(AERON_DIR=str(directory), AERON_DIR_DELETE_ON_SHUTDOWN="true")
-        self.driver = stack.enter_context(process(sys.executable, "-m", "aeron_core", "driver"))
+        self.driver = stack.enter_context(process(sys.executable, "-P", "-m", "aeron_core", "driver"))
         self.aeron = stack.enter_context(aeron_core.connect(directory))
 
     def counted(self, label: str) -> int:
