@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 ROUNDS = 5
 DEADLINE_S = 30
 IDLE_S = 1.0
-# Of all processes. The safe path keeps an uncompiled checkout in the current folder from shadowing the installed package.
+# The safe path keeps an uncompiled checkout in the current folder from shadowing the installed package.
 ENVIRONMENT = {"AERON_DIR_DELETE_ON_SHUTDOWN": "true", "PYTHONSAFEPATH": "1"}
 OUR_DRIVER = [sys.executable, "-m", "aeron_core", "driver"]
 C_DRIVER = """

@@ -227,7 +227,9 @@ class DemoRun:
         result.received_sha256 = self._received.hexdigest()
         if result.lines_received != result.lines_sent or result.lines_sent != self.lines:
             sent = counted(result.lines_sent, "line")
-            result.fault = f"{result.lines_received:,} of {sent} arrived, of {self.lines:,} to send; raise --timeout"
+            result.fault = (
+                f"{result.lines_received:,} of {sent} arrived, of {self.lines:,} to send; raise --timeout"
+            )
         elif not result.fault and result.sent_sha256 != result.received_sha256:
             result.fault = (
                 f"the received lines differ from those sent: SHA-256 {result.received_sha256[:16]}…, not "

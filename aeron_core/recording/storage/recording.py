@@ -21,7 +21,9 @@ from aeron_core.recording.storage.mark import RecordingMark
 #: Bytes of one chunk of `read`. An invented number: fits the cache and needs few system calls.
 CHUNK_LENGTH: Final = 4 * 1024 * 1024
 #: Remedy in messages about damaged files.
-DAMAGED: Final = "restore the file from a copy, or read another part; `aeron-core recordings verify` lists all faults"
+DAMAGED: Final = (
+    "restore the file from a copy, or read another part; `aeron-core recordings verify` lists all faults"
+)
 
 
 class Recording:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     if name != "DefaultSource":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}"
+        )
     try:
         from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - pyspark is slow to import, and every driver imports this package
     except ImportError as error:

@@ -119,7 +119,8 @@ class LumberjackTransport(MediaTransport):
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault(
-                "endpoint", "a subscription listens on one address: name one; only a publication can have several"
+                "endpoint",
+                "a subscription listens on one address: name one; only a publication can have several",
             )
         if not is_publication:
             params.check_image_keys(uri)

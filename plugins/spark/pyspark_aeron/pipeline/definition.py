@@ -169,7 +169,9 @@ class QuerySink(_Part):
     def _check(self) -> Self:
         faults = []
         if self.format in FILE_FORMATS and self.path is None:
-            faults.append(f"query {self.query}: path: must be given for {self.format}: a folder or URI to write to")
+            faults.append(
+                f"query {self.query}: path: must be given for {self.format}: a folder or URI to write to"
+            )
         if self.format in FILE_FORMATS - {"delta"} and self.mode != "append":
             faults.append(f"query {self.query}: mode {self.mode}: must be append for {self.format}")
         if self.format == "jdbc":
