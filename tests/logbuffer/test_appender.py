@@ -86,7 +86,7 @@ def test_parts_are_gathered_into_the_frames_of_one_message(make_log, kind, sizes
 def test_parts_of_another_type_are_rejected_before_anything_is_claimed(make):
     appender, _ = make()
 
-    with pytest.raises(TypeError, match="part b'bytes'"):
+    with pytest.raises(TypeError, match="part of type bytes"):
         appender.offer_parts([SOURCE, b"bytes"], 0)
 
     assert appender.position() == 0

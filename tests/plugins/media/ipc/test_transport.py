@@ -23,7 +23,7 @@ def test_shared_memory_has_no_endpoints():
     channel = transport.resolve_channel(ChannelUri.parse("aeron:ipc"), pytest.fail, is_publication=True)
     common = (channel, 0, None, {}, 0, 0, False, False)
 
-    with pytest.raises(ConfigurationError, match="its log buffer is shared"):
+    with pytest.raises(ConfigurationError, match="IPC shares the log buffer"):
         transport.open_send_endpoint(SendEndpointParams(*common))
-    with pytest.raises(ConfigurationError, match="its log buffer is shared"):
+    with pytest.raises(ConfigurationError, match="IPC shares the log buffer"):
         transport.open_receive_endpoint(ReceiveEndpointParams(*common))
