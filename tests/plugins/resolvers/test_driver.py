@@ -323,5 +323,7 @@ def test_a_bootstrap_is_looked_up_again_after_its_resolver_failed(tmp_path):
 
 
 def test_the_driver_resolver_cannot_be_its_own_fallback(simulation):
-    with pytest.raises(ConfigurationError, match="resolver_fallback=driver: must be a resolver without gossip"):
+    with pytest.raises(
+        ConfigurationError, match="resolver_fallback=driver: must be a resolver without gossip"
+    ):
         start(simulation, "one", "10.0.0.1", resolver_fallback="driver")

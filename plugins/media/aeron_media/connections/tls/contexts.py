@@ -119,7 +119,9 @@ class TlsContexts:
             context.load_cert_chain(params.cert, params.key, self._passphrase)
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
-                text = f"{name}: is not the private key of the certificate in {params.cert}: use a matching pair"
+                text = (
+                    f"{name}: is not the private key of the certificate in {params.cert}: use a matching pair"
+                )
             elif _is_closed(name):
                 text = (
                     f"{name}: wrong passphrase of the private key: correct that of key-passphrase-file= or "
