@@ -1,0 +1,112 @@
+"""Settings that are texts: names, paths, switches and members of an enumeration."""
+
+# ruff: noqa: D102 (Variable documents its overrides)
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum
+from pathlib import Path
+
+from aeron_core.frozen import frozen
+from aeron_core.settings.variables.variable import Variable
+from aeron_core.uri import values
+
+
+@frozen()
+class Switch(Variable):
+    """True or false."""
+
+    quiet: bool = True  # aeron_parse_bool returns the default
+
+    @property
+    def allowed(self) -> str:
+        return "must be true or false"
+
+    def parse(self, text: str) -> object:
+        return values.parse_environment_bool(text)
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return value == "true"
+        raise self.refuse(value)
+
+    def format(self, value: object) -> str:
+        return str(value).lower()
+
+
+@frozen()
+class Text(Variable):
+    """Free text, or a name that a plugin registers; `aliases` map the reference's names to ours."""
+
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    max_length: int = 0  # characters, 0 for no limit
+    names: tuple[str, ...] = ()  # the only values, empty for any
+
+    @property
+    def allowed(self) -> str:
+        if self.names:
+            return f"must be one of {', '.join(self.names)}"
+        return f"must be text of at most {self.max_length} characters" if self.max_length else "must be text"
+
+    def parse(self, text: str) -> object:
+        if self.max_length and len(text) > self.max_length:
+            raise self.refuse(text)
+        name = self.aliases.get(text, text)
+        if self.names and name not in self.names:
+            raise self.refuse(text)
+        return name
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.parse(value)
+        raise self.refuse(value)
+
+
+@frozen()
+class FilePath(Variable):
+    """A path."""
+
+    @property
+    def allowed(self) -> str:
+        return "must be a path that is not empty"
+
+    def parse(self, text: str) -> object:
+        return Path(text)
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, (str, Path)) and str(value):
+            return Path(value)
+        raise self.refuse(value)
+
+
+@frozen()
+class Choice(Variable):
+    """One member of an enumeration, by its value."""
+
+    enumeration: type[Enum]
+    otherwise: Enum | None = None  # value of any other text of the environment
+
+    @property
+    def allowed(self) -> str:
+        return f"must be one of {', '.join(str(member.value) for member in self.enumeration)}"
+
+    def parse(self, text: str) -> object:
+        try:
+            return self.enumeration(text)
+        except ValueError:
+            if self.otherwise is None:
+                raise self.refuse(text) from None
+            return self.otherwise
+
+    def convert(self, value: object) -> object:
+        try:
+            return self.enumeration(value)
+        except ValueError:
+            raise self.refuse(value) from None
+
+    def format(self, value: object) -> str:
+        return str(value.value) if isinstance(value, Enum) else str(value)

@@ -1,0 +1,76 @@
+"""Variable: the base of the types of settings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+
+@frozen()
+class Variable(ABC):
+    """Textual form of one field."""
+
+    name: str  # environment variable; a property is the same in lower case with dots
+    _: KW_ONLY
+    optional: bool = False  # None means not set
+    strict: bool = False  # a wrong environment value stops the start instead of falling back to the default
+    without_effect: str = ""  # reason why the setting is accepted and ignored, empty if it has an effect
+    quiet: bool = False  # the reference uses its default without a warning if it cannot parse a value
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """Allowed values, for messages: `must be ...`."""
+
+    @abstractmethod
+    def parse(self, text: str) -> object:
+        """Return the value of text; raise ConfigurationError."""
+
+    def read(self, text: str) -> object:
+        """Return the value that the reference reads from an environment variable or a property.
+
+        It ignores some errors, which `parse` does not. Raises ConfigurationError where the reference warns.
+        """
+        return self.parse(text)
+
+    @abstractmethod
+    def convert(self, value: object) -> object:
+        """Return a value of Python or TOML as the field's type; raise ConfigurationError."""
+
+    def clamp(self, value: object) -> object:
+        """Return the allowed value nearest to `value`."""
+        return value
+
+    def check(self, value: object) -> object:
+        """Return `value` converted; raise ConfigurationError if it is wrong or out of range."""
+        if value is None and self.optional:
+            return None
+        converted = self.convert(value)
+        if self.clamp(converted) != converted:
+            raise ConfigurationError(f"{value!r}: {self.allowed}")
+        return converted
+
+    def format(self, value: object) -> str:
+        """Return `value` as text, with a unit."""
+        return str(value)
+
+    def unit_note(self, text: str) -> str:
+        """Return a note for messages about a unit missing in `text`, empty if none is missing."""
+        return ""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415 - imports pydantic: only pydantic calls this
+
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def refuse(self, value: object) -> ConfigurationError:
+        """Return the error for a value that is not allowed."""
+        return ConfigurationError(f"{value!r}: {self.allowed}")
