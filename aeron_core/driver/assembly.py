@@ -201,7 +201,8 @@ class Assembly:
         )
 
     def publish(self) -> None:
-        """Mark cnc.dat as ready for clients; call once everything else is initialized."""
+        """Begin the event log and mark cnc.dat as ready for clients; call once everything else is initialized."""
+        self.context.events.start()
         # Use up id 0: in the protocol 0 means "no id", so no client may get it.
         self.context.next_correlation_id()
         # The heartbeat comes before the version: a client that opens the file takes an old heartbeat for

@@ -21,6 +21,7 @@ from aeron_core.driver.frame_text import describe_frame, is_nak
 from aeron_core.driver.logged_datagrams import LoggedDatagrams
 from aeron_core.errors import StorageError
 from aeron_core.protocol import commands, responses
+from aeron_core.version import SOFTWARE_VERSION
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -83,7 +84,13 @@ class EventLog:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self.is_on = bool(wanted)
-        self._output = _Output(file, max_length, on_fault) if self.is_on else None
+        self._output = _Output(file, max_length, on_fault, self._first_line) if self.is_on else None
+
+    def start(self) -> None:
+        """Write the line that a log begins with; call once, when the driver has started. No-op if the log is off."""
+        if self.is_on:
+            self._lines.put(self._first_line())
+            self._start_thread()
 
     def record(self, event: str, /, **details: object) -> None:
         """Log an event if it is enabled."""
@@ -130,13 +137,23 @@ class EventLog:
         if self._dropped:
             text = f"{text} ({self._dropped} events before this one were dropped)"
             self._dropped = 0
-        now_ns = self._clock.epoch_ns()
-        self._lines.put(f"[{now_ns // _NS}.{now_ns % _NS:09}] DRIVER: {event}: {text}\n")
+        self._lines.put(f"{self._time()} DRIVER: {event}: {text}\n")
         if self._thread is None:
-            self._start()
+            self._start_thread()
 
-    def _start(self) -> None:
-        # Start with the first event: a failed construction of a driver leaves no thread behind.
+    def _time(self) -> str:
+        now_ns = self._clock.epoch_ns()
+        return f"[{now_ns // _NS}.{now_ns % _NS:09}]"
+
+    def _first_line(self) -> str:
+        """Return the first line of each file. Source: aeron_driver_agent.c, aeron_driver_agent_dissect_log_start."""
+        from aeron_core.concurrent.error_report import date_of  # noqa: PLC0415 - lazy: most drivers have no event log
+
+        date = date_of(self._clock.epoch_ms())
+        return f"{self._time()} log started {date}, enabled loggers: {{DRIVER: {SOFTWARE_VERSION}}}\n"
+
+    def _start_thread(self) -> None:
+        # Not in the constructor: a failed construction of a driver leaves no thread behind.
         with self._starting:
             # Checked again under the lock: two threads may log the first event at the same time.
             if self._thread is None and self._output is not None:
@@ -179,9 +196,14 @@ class _Output:
     """
 
     def __init__(
-        self, path: Path | None, max_length: int | None, on_fault: Callable[[BaseException, str], None] | None
+        self,
+        path: Path | None,
+        max_length: int | None,
+        on_fault: Callable[[BaseException, str], None] | None,
+        first_line: Callable[[], str],
     ) -> None:
         self._path = path
+        self._first_line = first_line
         self._max_length = max_length
         self._on_fault = on_fault
         self._has_failed = False
@@ -228,6 +250,7 @@ class _Output:
             self._number += 1
             path = self._path.with_name(f"{self._path.name}.{self._number}")
         self._file = _open(path)
+        self._file.write(self._first_line())
 
 
 def _open(path: Path) -> TextIO:

@@ -12,6 +12,16 @@ from aeron_core.testing.pair import MS, S, Simulation
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 LINE = re.compile(r"\[\d+\.\d{9}\] DRIVER: ([A-Z_]+): (.*)")
+# Source: aeron_driver_agent.c, aeron_driver_agent_dissect_log_start.
+FIRST_LINE = re.compile(
+    r"\[\d+\.\d{9}\] log started \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d{4}, "
+    r"enabled loggers: \{DRIVER: version=\S+ commit=\S+\}"
+)
+
+
+def events_of(lines):
+    """Return the events with their details."""
+    return [LINE.fullmatch(line).groups() for line in lines if not FIRST_LINE.fullmatch(line)]
 
 
 class Logged:
@@ -28,7 +38,7 @@ class Logged:
         self.pair.drivers.clear()
         # The lines of each driver are in order, those of both together need not be.
         lines = sorted(self.path.read_text().splitlines(), key=lambda line: line.partition("]")[0])
-        return [LINE.fullmatch(line).groups() for line in lines]
+        return events_of(lines)
 
 
 @pytest.fixture
@@ -189,7 +199,7 @@ def test_name_resolution_is_logged(memory_path, tmp_path):
         )
         simulation.result(driver.connect().add_publication_async("aeron:udp?endpoint=node:1", 1))
 
-    events = [LINE.fullmatch(line).groups() for line in path.read_text().splitlines()]
+    events = events_of(path.read_text().splitlines())
     assert events == [
         ("NAME_RESOLUTION_LOOKUP", "name=node:1 is_re_lookup=False found=node:1"),
         ("NAME_RESOLUTION_RESOLVE", "name=node is_re_resolution=False address=10.0.0.2"),
@@ -209,7 +219,17 @@ def test_a_new_file_follows_a_file_of_the_maximum_length(start_driver, tmp_path)
 
     assert len(files) > 2
     assert {file.name.rstrip("0123456789") for file in files} == {"events.log", "events.log."}
+    assert all(FIRST_LINE.match(file.read_text().splitlines()[0]) for file in files)
     assert all(line.startswith("[") for file in files for line in file.read_text().splitlines())
+
+
+def test_a_log_begins_with_the_line_of_the_reference_before_any_event(start_driver, tmp_path):
+    path = tmp_path / "events.log"
+
+    driver = start_driver(event_log="admin", event_log_filename=path).driver
+    driver.close()
+
+    assert FIRST_LINE.fullmatch(path.read_text().splitlines()[0])
 
 
 def test_a_driver_without_enabled_events_has_no_log_thread(start_driver):
