@@ -70,7 +70,7 @@ def test_a_driver_without_streams_records_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("recording", "error", "message"),
     [
-        ({"to": ""}, ConfigurationError, "recording.to: must be an archive"),
+        ({"to": ""}, ConfigurationError, "recording.to is not set: must be an archive"),
         ({"streams": ["aeron:ipc"]}, ConfigurationError, "'aeron:ipc': must be a channel and its stream ids"),
         ({"streams": ["aeron:ipc x"]}, ConfigurationError, "must be a channel and its stream ids"),
         ({"streams": ["hello 1"]}, RegistrationError, "hello"),

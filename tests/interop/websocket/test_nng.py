@@ -140,20 +140,20 @@ def test_nng_refuses_an_unsupported_subprotocol(meeting):
     meeting.listening_nng(protocol="pair1")
     caller = meeting.dial("pair0")
     failure(caller.is_connected)
-    assert fault(meeting.network).reason == "the peer answered 400 to /x, not 101"
+    assert fault(meeting.network).reason.startswith("the peer answered 400 to /x, not 101")
 
 
 def test_nng_answers_404_for_an_unknown_path(meeting):
     meeting.listening_nng()
     caller = meeting.dial(path="/y")
     failure(caller.is_connected)
-    assert fault(meeting.network).reason == "the peer answered 404 to /y, not 101"
+    assert fault(meeting.network).reason.startswith("the peer answered 404 to /y, not 101")
 
 
 def test_an_unsupported_subprotocol_is_named_in_the_error(meeting):
     listener = meeting.listen("pair1")
     meeting.nng("dial", listener.local_address().as_tuple()[1], "pair0")
-    assert fault(meeting.network).reason == (
+    assert fault(meeting.network).reason.startswith(
         "the peer offers the subprotocol 'pair.sp.nanomsg.org', not pair1.sp.nanomsg.org: answered with 400"
     )
 
@@ -166,7 +166,7 @@ def test_a_message_over_the_limit_of_nng_is_reported(meeting):
     pair.send(bytes(996))
     assert pair.receive() == bytes(996)
     pair.send(bytes(997))
-    assert fault(meeting.network).reason == "the peer closed the connection with 1009"
+    assert fault(meeting.network).reason.startswith("the peer closed the connection with 1009")
 
 
 def test_a_message_over_our_limit_closes_the_connection_of_nng(meeting):
@@ -178,5 +178,5 @@ def test_a_message_over_our_limit_closes_the_connection_of_nng(meeting):
     pair.send(bytes(1996))
     assert pair.receive() == bytes(1996)
     pair.send(bytes(1997))
-    assert fault(meeting.network).reason == "the peer sent a message of more than 2000 bytes"
+    assert fault(meeting.network).reason.startswith("the peer sent a message of more than 2000 bytes")
     peer.await_line("parted")
