@@ -70,7 +70,7 @@ cdef class SocketAddress:
         cdef sockaddr_un *un = <sockaddr_un *>&address._storage
         un.sun_family = AF_UNIX
         memcpy(un.sun_path, <char *>path, length)
-        # A path ends with a zero byte; an abstract name is as long as the length passed to the kernel.
+        # The length of a path includes its final zero byte; an abstract name has none.
         address._length = sizeof(un.sun_family) + length + (1 if path[0] else 0)
         return address
 
@@ -109,7 +109,7 @@ cdef class SocketAddress:
         cdef sockaddr_un *un = <sockaddr_un *>&self._storage
         cdef Py_ssize_t length = <Py_ssize_t>self._length - <Py_ssize_t>sizeof(un.sun_family)
         cdef bytes path = (<char *>un.sun_path)[:max(length, 0)]
-        # A connecting client is usually not bound to a path.
+        # An abstract name may contain zero bytes; a path ends at the first one. A connecting socket usually has neither.
         return path if path[:1] == b"\0" else path.partition(b"\0")[0]
 
     @property

@@ -46,7 +46,8 @@ cdef class AtomicBuffer:
     @staticmethod
     cdef AtomicBuffer wrap(uint8_t *address, int64_t capacity, object owner, bint read_only)
 
-    # The pointer to `length` bytes at `offset`, checked; only for `_native` and code like memcpy.
+    # Return a pointer to `length` bytes at `offset` after a bounds check, for calls such as memcpy. The pointer is valid
+    # only while this object exists.
     cdef inline uint8_t *at(self, int64_t offset, int64_t length) except NULL nogil:
         if offset < 0 or length < 0 or offset > self.capacity - length:
             raise_out_of_bounds(offset, length, self.capacity)

@@ -20,7 +20,7 @@ cdef struct CommandSlot:
 @cython.final
 cdef class Command:
     cdef CommandSlot _slot
-    cdef readonly SocketAddress source   # owned by this object, overwritten by each command
+    cdef readonly SocketAddress source   # belongs to this object: each `poll` into it overwrites the address
     cdef readonly SocketAddress control
 
     cdef inline int32_t operation(self) noexcept nogil:

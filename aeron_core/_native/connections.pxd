@@ -11,20 +11,20 @@ cpdef enum:
     CONNECTION_ENDED = -2   # the peer has closed its sending side
     CONNECTION_FAILED = -3  # the connection is broken: see `error_code`
 
-# Results of `is_connected`.
+# Results of `is_connected`, in addition to CONNECTION_FAILED.
 cpdef enum:
     CONNECTION_CONNECTING = 0
     CONNECTION_CONNECTED = 1
 
 
 cdef class ByteConnection:
-    cdef public int32_t error_code  # errno of the last failure, 0 for none; the code that reports it resets it
+    cdef public int32_t error_code  # errno of the last failure; reset to 0 by the code that reports it
 
-    # Receive up to `length` bytes without blocking.
+    # Receive up to `length` bytes without blocking; return how many, CONNECTION_WAITS, _ENDED or _FAILED.
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
-    # Send up to `length` bytes without blocking; return how many were sent.
+    # Send up to `length` bytes without blocking; return how many, CONNECTION_WAITS or CONNECTION_FAILED.
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
-    # Send several pieces of memory, one after the other, in one system call if possible.
+    # Send several pieces of memory, one after the other, in one system call if possible; return the same as `send`.
     cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil
     cdef int64_t _send_each(self, const iovec *pieces, int32_t count) except -1
     # Begin to connect a connection that is not open; return 1 or CONNECTION_FAILED.
@@ -42,7 +42,8 @@ cdef class ByteConnection:
 cdef class ConnectionListener:
     cdef public int32_t error_code
 
-    # Open `into` with the next connection and set `peer`; return 1, CONNECTION_WAITS or CONNECTION_FAILED.
+    # Open `into` with the next connection and set `peer` to its address; return 1, CONNECTION_WAITS or
+    # CONNECTION_FAILED.
     cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil
     cdef int32_t descriptor(self) noexcept nogil
 

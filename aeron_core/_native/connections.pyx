@@ -223,7 +223,7 @@ cdef class SocketListener(ConnectionListener):
 
     def close(self):
         """Close the socket."""
-        # The kernel may reuse the descriptor's number for another socket at once.
+        # Forget the descriptor before closing it: the kernel may then reuse its number for another socket at once.
         self._fd = wire.NO_DESCRIPTOR
         self._socket.close()
 

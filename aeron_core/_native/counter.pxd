@@ -15,8 +15,8 @@ cdef int raise_read_only(int32_t counter_id) except -1 nogil
 
 @cython.final
 cdef class AtomicCounter:
-    cdef readonly int32_t id              # in the counters file whose values are in `buffer`
-    cdef readonly AtomicBuffer buffer     # keeps the memory alive
+    cdef readonly int32_t id              # index of the counter's records
+    cdef readonly AtomicBuffer buffer     # values of all counters of the file; keeps the memory alive
     cdef int64_t _offset                  # of the counter's record in `buffer`
     cdef uint8_t *_address                # of the value; bounds checked once, by the constructor
     cdef bint _writable

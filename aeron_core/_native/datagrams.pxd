@@ -74,12 +74,13 @@ cdef class SendBatch:
     ) except -1 nogil
     # Add `length` bytes at `offset` of another batch's entry, as one datagram.
     cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil
-    # Store a time in the first frame of each datagram if that is DATA; changes the frames in place.
+    # Store `time_ns` at `payload_offset` in the first frame of each datagram if that frame is DATA; -8 stands for the
+    # reserved value in the header. Changes the frames in place.
     cdef int32_t stamp(self, int32_t payload_offset, int64_t time_ns) noexcept nogil
 
 
 cdef class DatagramChannel:
-    # errno of the last call that failed permanently; the code that reports it resets it to 0.
+    # errno of the last failed call, unless a retry may succeed; reset to 0 by the code that reports it.
     cdef public int32_t error_code
     # Fill `batch`; return the number of slots filled, 0 if nothing is waiting or the call failed.
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil

@@ -128,7 +128,7 @@ cdef inline void stamp_frame(
     if capacity < wire.DATA_HEADER_LENGTH:
         return
     memcpy(&length, frame, sizeof(length))
-    # A heartbeat has no length, and of a padding frame only the header is sent: neither has a payload.
+    # A heartbeat has the frame length 0, and of a padding frame only the header is sent: neither has a payload.
     if frame[wire.FRAME_TYPE_OFFSET] != wire.TYPE_DATA or length < wire.DATA_HEADER_LENGTH or length > capacity:
         return
     if at + <int64_t>sizeof(time_ns) <= length:
@@ -225,13 +225,14 @@ cdef class UdpSocket(DatagramChannel):
         try:
             self._socket.connect(address.as_tuple())
         except OSError:
-            # The kernel's source address for the old peer may not reach the new one: disconnect, so that it chooses again.
+            # The source address that the kernel chose for the old peer may have no route to the new one: disconnect, so that
+            # the kernel chooses another.
             disconnect(self._fd)
             self._socket.connect(address.as_tuple())
 
     def close(self):
         """Close the socket."""
-        # The kernel may reuse the descriptor's number for another socket at once.
+        # Forget the descriptor before closing it: the kernel may then reuse its number for another socket at once.
         self._fd = -1
         self._socket.close()
 

@@ -65,7 +65,7 @@ cdef inline int write_payload(
     ac_put_i32_release(frame, length + wire.DATA_HEADER_LENGTH)
     return 0
 
-# Do the same as `write_payload` with a payload in a buffer, with bounds checks.
+# Do the same as `write_payload` with a payload in a buffer, whose bounds are checked, too.
 cpdef inline int write_frame(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, AtomicBuffer source, int64_t source_offset, int32_t length

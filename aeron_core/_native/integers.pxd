@@ -10,6 +10,7 @@ cdef extern from "integers.h":
 cdef class ReusedInt:
     cdef PyObject *_last   # owned; NULL before the first use
 
-    # `value` as a Python int: the object of an earlier call, overwritten, unless a program kept it. Needs the GIL.
+    # Return `value` as a Python int, without an allocation if the object of the last call is not used any more: that
+    # object is overwritten. Needs the GIL.
     cdef inline object of(self, int64_t value):
         return ac_reuse_int(&self._last, value)

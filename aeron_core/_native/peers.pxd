@@ -13,7 +13,8 @@ cpdef enum:
     RESULT_NO_PEER = -7
     RESULT_PEER_FULL = -8
 
-# The reserved value of a message to be sent: its hop count so far, and the session of the destination peer.
+# The reserved value of a message to be sent: its hop count so far, and a flag and the session if it has a
+# destination peer.
 cpdef enum:
     RESERVED_HOPS_MASK = 0xFF
     RESERVED_HAS_PEER = 0x100
@@ -25,7 +26,8 @@ cpdef enum:
     COUNTER_TYPE_PEER = 1021
     COUNTER_TYPE_REFUSALS = 1022
 
-# Value of a peer counter: the peer's session, a flag that it exists, and the longest message that it accepts now.
+# Value of a peer counter: the peer's session, a flag that it is connected, and the length of the longest message that
+# it accepts now.
 # Key of a peer counter: the length of the text, then the peer's address, usually `host:port`.
 cpdef enum:
     PEER_SESSION_SHIFT = 32

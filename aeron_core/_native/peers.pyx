@@ -33,7 +33,8 @@ cdef extern from "<sys/un.h>" nogil:
         char sun_path[108]
 
 
-# Write the text of `str(SocketAddress)` without the GIL. `text`: at least PEER_KEY_TEXT_MAX_LENGTH + 1 zero bytes.
+# Write the address as text without the GIL; return its length, 0 if it is not set. `text`: at least
+# PEER_KEY_TEXT_MAX_LENGTH + 1 zero bytes.
 cdef int32_t put_text(SocketAddress address, char *text) except -1 nogil:
     cdef char host[64]
     cdef sockaddr_in *ip4 = <sockaddr_in *>&address._storage
@@ -72,7 +73,7 @@ cdef class PeerCounter:
         cdef char text[128]
         memset(text, 0, sizeof(text))
         cdef int32_t length = put_text(address, text)
-        # A client that reads while the key changes sees 0, no peer, before or after.
+        # 0, no peer, while the key changes: a client compares the sessions that it reads before and after the key.
         self.counter.set_release(0)
         cdef int64_t at = self._key_offset + PEER_KEY_TEXT_OFFSET
         memcpy(self._metadata.at(at, PEER_KEY_TEXT_MAX_LENGTH), text, PEER_KEY_TEXT_MAX_LENGTH)

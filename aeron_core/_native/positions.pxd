@@ -30,7 +30,7 @@ cpdef inline int32_t compute_term_id(
 cpdef inline int32_t compute_term_offset(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
     return <int32_t>(position & ((<int64_t>1 << position_bits_to_shift) - 1))
 
-# Unsigned remainder: whatever a corrupt file or a peer contains, the index is 0, 1 or 2.
+# Unsigned remainder: the index is 0, 1 or 2 even for a negative count from a corrupt file or from a peer.
 
 cpdef inline int32_t index_by_position(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
     return <int32_t>(<uint64_t>(position >> position_bits_to_shift) % 3)
@@ -41,7 +41,7 @@ cpdef inline int32_t index_by_term_count(int32_t term_count) noexcept nogil:
 cpdef inline int32_t index_by_term(int32_t initial_term_id, int32_t term_id) noexcept nogil:
     return index_by_term_count(compute_term_count(term_id, initial_term_id))
 
-# 64 bits before the multiplication: two terms of 1 GiB exceed 32 bits.
+# Multiply in 64 bits: the third term begins at 2 GiB if terms have 1 GiB, beyond the range of int32.
 
 cpdef inline int64_t partition_offset(int32_t index, int32_t term_length) noexcept nogil:
     return <int64_t>index * term_length
@@ -78,7 +78,7 @@ cpdef inline int64_t fragmented_length(int64_t length, int32_t max_payload_lengt
 cpdef inline int64_t compute_log_length(int32_t term_length, int32_t page_size) noexcept nogil:
     return align(<int64_t>term_length * 3 + 4096, page_size)
 
-# Two 32-bit numbers in one result, for scans that return both. Never negative unless `high` is.
+# Two 32-bit numbers in one result, for scans that return both. Negative only if `high` is negative.
 
 cpdef inline int64_t pack_pair(int32_t high, int32_t low) noexcept nogil:
     return <int64_t>((<uint64_t>high << 32) | <uint32_t>low)

@@ -78,7 +78,7 @@ cpdef int64_t write_run(
         frames.ac_copy(log._address + offset + wire.DATA_HEADER_LENGTH, data._address + begin, end - begin)
         length -= aligned_length
         if length > 0:
-            # Mark the rest before this frame is complete: wherever this thread dies, one mark covers all that is left.
+            # Mark the rest before this frame is complete: wherever this thread crashes, one mark covers all that is left.
             ac_put_i32_release(log._address + offset + aligned_length, -<int32_t>length)
         ac_put_i32_release(log._address + offset, <int32_t>frame_length)
         offset += aligned_length

@@ -1,4 +1,4 @@
-# Every number of the wire and of the shared files, grouped by structure; offsets are in bytes from its start.
+# Every constant of the wire formats and of the shared files, by structure; offsets are bytes from its start.
 # C constants for compiled modules, ints of the module `wire` for Python.
 
 cpdef enum:
@@ -54,7 +54,7 @@ cpdef enum:
     LOG_TYPE_IMAGE = 2
     MAX_MESSAGE_LENGTH = 16777216
 
-# Results of an offer that is not a position: aeronc.h
+# Results of an offer other than a position: aeronc.h
 cpdef enum:
     RESULT_NOT_CONNECTED = -1
     RESULT_BACK_PRESSURED = -2
@@ -88,7 +88,7 @@ cpdef enum:
     MAX_UDP_PAYLOAD_LENGTH = 65504
     MIN_MTU_LENGTH = 64
     MAX_GSO_SEGMENTS = 64     # UDP_MAX_SEGMENTS of include/linux/udp.h before it was doubled
-    MAX_GSO_LENGTH = 65000    # of one send: below the 65507 bytes of a UDP payload
+    MAX_GSO_LENGTH = 65000    # bytes of one send call: below the 65507 bytes of a UDP payload
 
 # DATA and PAD: struct aeron_data_header_stct
 cpdef enum:

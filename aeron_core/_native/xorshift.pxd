@@ -8,7 +8,7 @@ cpdef enum:
 
 @cython.final
 cdef class Xorshift:
-    cdef uint64_t _state    # never 0: from there the generator would not move
+    cdef uint64_t _state    # never 0: from 0 the generator would return only 0
 
     # A random number from 0 to 2^RANDOM_BITS - 1: the upper bits, because the lower ones are less random.
     cdef inline uint64_t next(self) noexcept nogil:
