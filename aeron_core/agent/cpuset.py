@@ -44,7 +44,7 @@ def _group_of(proc_cgroup: Path) -> Path:
             f"cannot read the control group of this process: {error}; cpuset_affinity needs it, set it to false"
         ) from error
     for line in lines:
-        # `id:controllers:path`; version 2 has id 0 and no controllers.
+        # Each line is `id:controllers:path`; in version 2 of control groups the id is 0 and there are no controllers.
         if line.startswith("0::/"):
             return Path(line.removeprefix("0::"))
     raise ConfigurationError(

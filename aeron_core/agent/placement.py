@@ -16,7 +16,7 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.settings import ThreadNaming
 from aeron_core.settings.threads import ThreadSettings
 
-# The setting with the affinity of each agent.
+# The setting with the processor of each agent, by role name.
 _SETTINGS: Final = {
     "conductor": "conductor_cpu_affinity",
     "sender": "sender_cpu_affinity",

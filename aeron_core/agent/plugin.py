@@ -20,7 +20,7 @@ from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
 from aeron_core.spi.hookspecs import IdleStrategyFactory, hookimpl
 from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
 
-# Invented: an idle process then wakes up less than a hundred times per second.
+# Maximum wait without a signal. Invented: an idle thread then wakes up less than a hundred times per second.
 SIGNAL_BOUND_NS: Final = 16_000_000
 
 

@@ -17,8 +17,8 @@ from aeron_core.agent.agent import Agent
 from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.spi.idle_strategy import IdleStrategy
 
-#: Pause after an exception. Invented: an agent that raises in each duty cycle must leave the GIL to others, because
-#: its report takes it.
+#: Pause after an exception: reporting it takes the GIL, which an agent that raises in each duty cycle must leave to
+#: other threads. The duration is invented.
 ERROR_PAUSE_NS: Final = 1_000_000
 COMM_LENGTH: Final = 15  # TASK_COMM_LEN of Linux without the final NUL
 
@@ -109,7 +109,7 @@ class AgentRunner:
         try:
             self._on_error(error)
         except Exception:
-            # The thread must survive this, and the error must not be lost.
+            # A failure of `on_error` must neither end the thread nor lose the error of the agent.
             logging.getLogger(__name__).exception(
                 "cannot report %r of agent %s", error, self._agent.role_name
             )

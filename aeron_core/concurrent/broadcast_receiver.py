@@ -60,7 +60,7 @@ class BroadcastReceiver:
         try:
             copied = self._copy(self._next, tail)
         except ProtocolError:
-            # The bytes are impossible: either they were overwritten during the read, or the transmitter is faulty.
+            # The record is impossible: either it was overwritten during the read, or the transmitter is faulty.
             if self._is_intact(self._next):
                 self._next = tail
                 raise
@@ -107,8 +107,8 @@ class BroadcastReceiver:
 
     def _is_intact(self, position: int) -> bool:
         """Return whether the transmitter has not begun to overwrite what was read at `position`."""
-        # The fence keeps the loads of the record before the load of the intent. If the intent still allows the record,
-        # no store of the transmitter to it can have been seen by those loads.
+        # The fence keeps the loads of the record before the load of the intent. If the intent has not reached the space
+        # of the record, those loads cannot have seen any later store to it.
         fence_acquire()
         tail_intent = self._buffer.get_i64_acquire(self.capacity + wire.BROADCAST_TAIL_INTENT_OFFSET)
         return position + self.capacity > tail_intent

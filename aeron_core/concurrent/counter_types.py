@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 SYSTEM: Final = 0  # a counter of the driver itself, whose id is fixed
 PUBLISHER_LIMIT: Final = 1  # position up to which publishers may start a message
 SENDER_POSITION: Final = 2  # position up to which the sender has sent
-RECEIVER_HWM: Final = 3  # end of the highest packet received, gaps before it or not
+RECEIVER_HWM: Final = 3  # end of the highest packet received, even if packets before it are missing
 SUBSCRIBER_POSITION: Final = 4  # position up to which one subscriber has consumed
-RECEIVER_POSITION: Final = 5  # position up to which the receiver has everything
+RECEIVER_POSITION: Final = 5  # position up to which the receiver has all frames
 SEND_CHANNEL_STATUS: Final = 6  # one of CHANNEL_STATUS_…
 RECEIVE_CHANNEL_STATUS: Final = 7  # one of CHANNEL_STATUS_…
 SENDER_LIMIT: Final = 9  # position up to which flow control allows sending
@@ -39,10 +39,10 @@ CLIENT_HEARTBEAT: Final = 11  # last activity of a client in ms since the epoch
 PUBLISHER_POSITION: Final = 12  # position up to which publishers have claimed, as the driver last saw it
 SENDER_BPE: Final = 13  # how often the sender was stopped by its limit
 LOCAL_SOCKADDR: Final = 14  # status of a bound address, which is in the key
-FLOW_CONTROL_RECEIVERS: Final = 17  # receivers that flow control takes into account
-MDC_DESTINATIONS: Final = 18  # destinations of a channel with several
-SENDER_NAKS_RECEIVED: Final = 19  # NAKs of one publication
-RECEIVER_NAKS_SENT: Final = 20  # NAKs of one image
+FLOW_CONTROL_RECEIVERS: Final = 17  # number of receivers that flow control takes into account
+MDC_DESTINATIONS: Final = 18  # number of destinations of a channel with several
+SENDER_NAKS_RECEIVED: Final = 19  # number of NAKs received for one publication
+RECEIVER_NAKS_SENT: Final = 20  # number of NAKs sent for one image
 #: Counters of a medium for one channel endpoint. Not of Aeron: above the ids of Aeron, its archive and its cluster.
 MEDIA: Final = 1020
 PEER: Final = peers.COUNTER_TYPE_PEER

@@ -58,7 +58,7 @@ class CountersReader:
     def __init__(self, metadata: AtomicBuffer, values: AtomicBuffer) -> None:
         self.metadata: Final = metadata
         self.values: Final = values
-        # The smaller of both, in case the lengths of a damaged file do not match.
+        # The smaller of both counts, in case the lengths in a damaged file do not match.
         count = min(
             metadata.capacity // wire.COUNTER_METADATA_LENGTH, values.capacity // wire.COUNTER_VALUE_LENGTH
         )
@@ -68,7 +68,7 @@ class CountersReader:
         """Return the allocated counters in the order of their ids."""
         for counter_id in self._allocated():
             record = self.record(counter_id)
-            # The owner may have freed it during the read.
+            # The counter may have been freed during the read.
             if record.state == wire.COUNTER_STATE_ALLOCATED:
                 yield record
 
@@ -152,7 +152,7 @@ class CountersReader:
             state = self.state(counter_id)
             if state == wire.COUNTER_STATE_ALLOCATED:
                 yield counter_id
-            # Ids are handed out in order: behind an unused record there is none in use.
+            # Ids are assigned in order: no record after an unused one is in use.
             elif state == wire.COUNTER_STATE_UNUSED:
                 return
 
@@ -194,8 +194,8 @@ class CountersManager(CountersReader):
         self._high_water_mark = -1
         # Ids and deadlines, oldest first. Kept in the process, because clients may write to the file.
         self._free: deque[tuple[int, int]] = deque()
-        # Types and registration ids of allocated counters. An index, because there may be tens of thousands, and a
-        # client can request many searches.
+        # Types and registration ids of allocated counters. An index, because there may be tens of thousands of
+        # counters, and a client can request many searches.
         self._keys: dict[int, tuple[int, int]] = {}
         self._ids: dict[tuple[int, int], set[int]] = {}
 
@@ -227,7 +227,7 @@ class CountersManager(CountersReader):
         self.metadata.put_bytes(at + wire.COUNTER_KEY_OFFSET, key[: wire.COUNTER_KEY_MAX_LENGTH])
         self.set_label(counter_id, label)
         # Release: a reader that sees the state also sees all fields above. The reference stores the registration id
-        # after the state; here `find` never misses an allocated counter.
+        # after the state, so that a search can miss a new counter.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_ALLOCATED)
         self._keys[counter_id] = type_id, registration_id
         self._ids.setdefault((type_id, registration_id), set()).add(counter_id)
@@ -247,7 +247,7 @@ class CountersManager(CountersReader):
             del self._ids[key]
         at = self._metadata_at(counter_id)
         deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
-        # The state is stored first: readers skip the counter before its key is cleared.
+        # As in the reference, the state is stored before the key is cleared: readers check the state.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_RECLAIMED)
         # Label and value remain until the id is reused.
         self.metadata.set_memory(at + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH, 0)

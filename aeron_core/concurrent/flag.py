@@ -13,7 +13,7 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Final
 
-#: Maximum delay of a signal that did not wake the waiting thread. Invented: short for a person, at almost no cost.
+#: Maximum delay of a signal that did not wake the waiting thread. Invented: hardly noticeable, at almost no cost.
 _CHECK_INTERVAL_S: Final = 0.5
 
 
@@ -22,7 +22,7 @@ class Flag:
 
     def __init__(self) -> None:
         self._is_set = False
-        # `SimpleQueue.put` is reentrant: it may interrupt itself and `get`.
+        # `SimpleQueue.put` is reentrant: a signal handler may call it while the same thread is in `put` or `get`.
         self._tokens: SimpleQueue[None] = SimpleQueue()
 
     def set(self) -> None:

@@ -71,7 +71,7 @@ def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuff
     """
     path = Path(path)
     try:
-        # O_NONBLOCK: the path may be a pipe without a writer.
+        # O_NONBLOCK: the path may be a named pipe, which would block until a writer opens it.
         fd = os.open(path, (os.O_RDONLY if read_only else os.O_RDWR) | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _storage_error("open", path, error) from error
@@ -114,7 +114,7 @@ _REMEDIES: Final = {
 def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
     text = f"cannot {verb} {path}: {error.strerror or error}"
     if verb == "map":
-        return StorageError(error.errno, text)  # `map_fd` names its remedy
+        return StorageError(error.errno, text)  # the text of `map_fd` contains the remedy
     return StorageError(error.errno, f"{text}: {_REMEDIES.get(error.errno or 0, 'choose another path')}")
 
 

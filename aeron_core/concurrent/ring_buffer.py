@@ -83,7 +83,7 @@ class ManyToOneRingBuffer:
         index = self._claim(length)
         if index < 0:
             return False
-        # Negative while being written: if this process dies now, `unblock` knows how much to skip.
+        # Negative while being written: if this process crashes now, `unblock` finds the number of bytes to skip.
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -length)
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
         self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, type_id)
@@ -192,8 +192,8 @@ class ManyToOneRingBuffer:
         if length > 0:
             return False
         gap = self._zeros(index, block)
-        # A record after the gap may be newer than the first scan. If the gap is still there after that record was
-        # seen, its producers claimed before that record and will not return.
+        # The length after the gap may have been stored after the first scan had passed the gap, which may be filled by
+        # now: scan again, and pad only a gap that is still there.
         return 0 < gap < block and self._zeros(index, gap) == gap and self._pad(index, gap)
 
     def next_correlation_id(self) -> int:
@@ -230,8 +230,8 @@ class ManyToOneRingBuffer:
     def _claim(self, length: int) -> int:
         """Move the tail past a record of `length` bytes and return the record's index, or FULL."""
         required = align_record(length)
-        # The cached head spares producers the consumer's cache line. It may be old, which only makes the free space
-        # look smaller than it is; the real head is loaded if that is too little.
+        # The cached head saves loading the consumer's cache line. It may be old, which only makes the free space look
+        # smaller than it is; the real head is loaded if that space is too small.
         head = read_position(self.buffer, self._head_cache_offset)
         while True:
             tail = read_position(self.buffer, self._tail_offset)
@@ -269,7 +269,7 @@ class ManyToOneRingBuffer:
                 f"{self.capacity} and aligned to {wire.RECORD_ALIGNMENT} bytes"
             )
         length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
-        # If the length is not negative, `unblock` made the claim padding, which the consumer may have passed.
+        # If the length is not negative, `unblock` has turned the claim into padding, which may have been read.
         if not -self.capacity <= length < 0:
             return False
         if aborted:

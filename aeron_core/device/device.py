@@ -115,7 +115,7 @@ class _Direction:
         self._is_tied = source.is_polyamorous or target.is_polyamorous
         self._forwarders: dict[int, Forwarder] = {}
         self._chosen: dict[int, int] = {}  # session of the chosen peer, by the image's correlation id
-        self._past = Traffic()  # the messages of images that have closed
+        self._past = Traffic()  # totals of the images that have closed
 
     @property
     def traffic(self) -> Traffic:
@@ -165,7 +165,7 @@ class _Direction:
             return
         key = forwarder.image.correlation_id
         session = self._chosen.get(key)
-        # A side without poly=true has one peer at a time, which may change: choose it for each message.
+        # A side without poly=true has one peer at a time, which may change: choose it again for each batch.
         if session is None or not self._target.is_polyamorous:
             session = self._choose(forwarder.image.session_id)
             if session is None:

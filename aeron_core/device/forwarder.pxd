@@ -19,7 +19,7 @@ cdef class Forwarder:
     cdef ExclusiveAppender _appender
     cdef ChannelPeers _peers
     cdef BatchBuffer _batch
-    cdef int64_t _next                    # index in the batch of the next message
+    cdef int64_t _next                    # index in the batch of the next message to forward
 
     cpdef bint has_messages(self) except -1
     cpdef int64_t forward(self, bint is_addressed, int32_t session_id) except? -1985229329
