@@ -30,7 +30,7 @@ cdef class ConcurrentAppender(Appender):
     cdef AtomicBuffer _buffer            # of the log
     cdef AtomicBuffer _limit             # i64 at 0: the publisher limit, a position
     cdef int64_t _metadata_offset        # the tails are its first fields
-    cdef int64_t _max_possible_position  # end of the range of term counts
+    cdef int64_t _max_possible_position  # position after 2^31 terms, the last one
     cdef int32_t _term_length            # bytes
     cdef int32_t _initial_term_id
     cdef int32_t _position_bits_to_shift  # a position >> this is its term count

@@ -129,7 +129,7 @@ class ConcurrentAppender(Appender):
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
         """Append one message gathered from `parts`, complete and in order; otherwise like `offer`."""
-        # A tuple, so that nothing can change between the claim and the copy.
+        # A copy: another thread may change the sequence between the claim and the writing of the message.
         buffers = tuple(parts)
         length = length_of_parts(buffers)
         if length > self._max_message_length:
@@ -207,7 +207,7 @@ class ConcurrentAppender(Appender):
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
-        # Count and tail were loaded around a rotation: retry, see the invariant of `descriptor`.
+        # A rotation came between the loads of count and tail: retry.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
@@ -216,7 +216,7 @@ class ConcurrentAppender(Appender):
         run = self._writer.measure_run(data, boundaries, first, count, space, limit - position)
         taken = positions.high_of_pair(run)
         if taken == 0:
-            # Back-pressure, end of term, fragments or invalid boundaries: offer a single message.
+            # Back pressure, the end of the term, a message of several frames, or invalid boundaries: offer one message.
             length = length_of_message(data, boundaries, first)
             if length < 0 or length > self._max_message_length:
                 return wire.RESULT_ERROR
@@ -241,7 +241,7 @@ class ConcurrentAppender(Appender):
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
-        # A rotation came between the two loads: retry.
+        # A rotation came between the loads of count and tail: retry.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
@@ -280,7 +280,7 @@ class ConcurrentAppender(Appender):
         return wire.RESULT_ADMIN_ACTION
 
     def _refuse(self, position: int, required: int) -> int:
-        # Checked before back-pressure, which a caller retries: positions do not become free again.
+        # Checked first: after back pressure a caller retries, which cannot succeed at the last position.
         if position + required >= self._max_possible_position:
             return wire.RESULT_MAX_POSITION_EXCEEDED
         return wire.RESULT_BACK_PRESSURED if self.log.is_connected() else wire.RESULT_NOT_CONNECTED

@@ -11,7 +11,7 @@ cdef class BufferClaim:
     cdef readonly int64_t frame_offset     # of the frame in it, -1 if no claim is open
     cdef readonly int32_t length           # bytes of the payload
 
-    # Bind `buffer` for claims, then open one in it: the second step cannot fail.
+    # `prepare` may fail; `open` then opens a claim in the prepared buffer and cannot fail.
     cdef int prepare(self, AtomicBuffer buffer) except -1 nogil
     cdef void open(self, int64_t frame_offset, int32_t length) noexcept nogil
     cdef int _bind(self, AtomicBuffer buffer) except -1 with gil

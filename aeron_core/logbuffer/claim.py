@@ -20,7 +20,7 @@ class BufferClaim:
     """
 
     def __init__(self) -> None:
-        # An empty view, so that attributes have a type before the first claim.
+        # An empty buffer, so that `log_buffer` is never None.
         self.log_buffer = AtomicBuffer.allocate(0)
         self.frame_offset = -1
         self.length = 0

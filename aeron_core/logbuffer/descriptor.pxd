@@ -9,7 +9,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 cdef class LogBuffer:
     cdef readonly AtomicBuffer buffer            # the whole log: three terms, padding, the metadata page
     cdef readonly int64_t metadata_offset        # of the metadata page in `buffer`
-    cdef readonly int64_t max_possible_position  # end of the range of term counts
+    cdef readonly int64_t max_possible_position  # position after 2^31 terms, the last one
     cdef readonly int32_t term_length            # bytes, a power of two
     cdef readonly int32_t term_length_mask       # a position & this is its term offset
     cdef readonly int32_t position_bits_to_shift  # a position >> this is its term count

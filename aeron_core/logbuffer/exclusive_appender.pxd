@@ -23,7 +23,7 @@ cdef class ExclusiveAppender(Appender):
     cdef int64_t _term_begin_position    # position of the start of the active term
     cdef int64_t _term_begin_offset      # offset of the active term in the log
     cdef int64_t _tail_offset            # offset in the log of the tail of the active term
-    cdef int64_t _max_possible_position  # end of the range of term counts
+    cdef int64_t _max_possible_position  # position after 2^31 terms, the last one
     cdef int32_t _term_length            # bytes
     cdef int32_t _max_payload_length     # bytes
     cdef int32_t _max_message_length     # bytes

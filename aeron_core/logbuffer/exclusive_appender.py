@@ -153,7 +153,7 @@ class ExclusiveAppender(Appender):
         first is DATA, and all fit the rest of the term. Raises IndexError if they lie outside `source`.
         """
         source.check(source_offset, length)
-        # A message that does not fit rotates the log at once; a block that fills its term leaves that to the next call.
+        # The last call may have filled the term exactly, which does not rotate the log.
         if self.term_offset >= self._term_length:
             if self.position() >= self._max_possible_position:
                 return wire.RESULT_MAX_POSITION_EXCEEDED
@@ -217,7 +217,7 @@ class ExclusiveAppender(Appender):
         run = self._writer.measure_run(data, boundaries, first, count, space, allowance)
         taken = positions.high_of_pair(run)
         if taken == 0:
-            # Back-pressure, end of term, fragments or invalid boundaries: offer a single message.
+            # Back pressure, the end of the term, a message of several frames, or invalid boundaries: offer one message.
             length = length_of_message(data, boundaries, first)
             if length < 0 or length > self._max_message_length:
                 return wire.RESULT_ERROR

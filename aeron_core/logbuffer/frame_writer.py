@@ -78,7 +78,7 @@ class FrameWriter:
             aligned_length = positions.align_frame(payload_length + wire.DATA_HEADER_LENGTH)
             remaining -= aligned_length
             if remaining > 0:
-                # Mark the rest before this frame is complete; see the invariant above.
+                # Mark the rest before this frame is complete; see the invariant of this module.
                 self._buffer.put_i32_release(frame + aligned_length, -remaining)
             self._buffer.put_i32_release(frame, payload_length + wire.DATA_HEADER_LENGTH)
             position += aligned_length

@@ -44,19 +44,19 @@ class StreamDescription:
     socket_rcvbuf_length: int = 0  # SO_RCVBUF in bytes; 0 keeps the default of the system
     os_default_socket_rcvbuf_length: int = 0
     os_max_socket_rcvbuf_length: int = 0
-    max_resend: int = 0  # gaps that the sender retransmits at the same time
+    max_resend: int = 0  # maximum number of gaps that the sender retransmits at the same time
     entity_tag: int = 0
     response_correlation_id: int = 0
     linger_timeout_ns: int = 0  # how long a drained publication remains, for late NAKs
     untethered_window_limit_timeout_ns: int = 0  # how long an untethered subscriber may hold the window back
     untethered_linger_timeout_ns: int = 0
-    untethered_resting_timeout_ns: int = 0  # how long it then rests before it may rejoin
-    group: bool = False  # several receivers, as with multicast
+    untethered_resting_timeout_ns: int = 0  # how long an untethered subscriber rests before it may rejoin
+    group: bool = False  # group semantics: several receivers, as with multicast
     is_response: bool = False
-    rejoin: bool = False  # join again after resting, or after the cool-down of a lost image
-    reliable: bool = False  # losses are retransmitted; otherwise they become padding
-    sparse: bool = False  # disk space of the file is allocated when it is written
-    signal_eos: bool = False  # the sender sets EOS in its heartbeats at the end
+    rejoin: bool = False  # a subscriber may join again, after resting or after its image was lost
+    reliable: bool = False  # lost frames are retransmitted; otherwise they are replaced with padding
+    sparse: bool = False  # disk space is allocated only when the file is written
+    signal_eos: bool = False  # the sender sets EOS in its heartbeats at the end of the stream
     spies_simulate_connection: bool = False  # spies alone make the publication connected
     tether: bool = False  # a slow subscriber holds back the stream and is never left behind
 

@@ -13,12 +13,12 @@ cdef class TermReader:
     cdef readonly int64_t position         # position after what the last call read or skipped
     cdef readonly int32_t frame_length     # bytes of the frame that `next_frame` found, header included
     cdef readonly int64_t required_length  # bytes of a message that did not fit into the last batch, or 0
-    cdef readonly int64_t dropped          # fragments of incomplete messages since the start
+    cdef readonly int64_t dropped          # total number of fragments of incomplete messages that were dropped
     cdef AtomicBuffer _buffer              # of the log
     cdef AtomicBuffer _assembly            # the fragments so far of an incomplete message
     cdef int64_t _assembled_length         # bytes in `_assembly`
     cdef int64_t _assembled_frames         # fragments in `_assembly`
-    cdef int64_t _next_position            # expected position of the next fragment, -1 without one
+    cdef int64_t _next_position            # expected position of the next fragment, -1 if no message is incomplete
     cdef int64_t _first_reserved_value     # reserved value of the frame that began the message
     cdef int32_t _term_length              # bytes
     cdef int32_t _position_bits_to_shift

@@ -147,7 +147,7 @@ class TermReader:
         )
         if taken == 0:
             return 0
-        # A whole message comes next: fragments kept so far will never be completed.
+        # A whole message came next: the message of the fragments kept so far will never be complete.
         self._drop()
         batch.count = first + taken
         batch.data_length = batch.boundaries.get_i64(batch.count * 8)
@@ -244,7 +244,8 @@ class TermReader:
         if flags & wire.DATA_FLAG_BEGIN:
             self._first_reserved_value = self._buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
         elif self._next_position < 0:
-            # No BEGIN was read before it: this reader joined in the middle of a message, or dropped its start.
+            # No fragment with BEGIN was read before this one: the reader joined in the middle of the message, or
+            # dropped its beginning.
             self.dropped += 1
             return step
         total = self._assembled_length + length

@@ -21,8 +21,8 @@ def scan_for_availability(
     limit = min(max_length, term_length_left)
     available = 0
     while available < limit:
-        # Acquire: pairs with the release of the publisher that completes the frame. Not positive: claimed at most, so
-        # it and everything after it must wait.
+        # Acquire: pairs with the release of the publisher that completes the frame. If the length is not positive, the
+        # frame is not complete: it and everything after it must wait.
         frame_length = buffer.get_i32_acquire(frame_offset + available)
         if frame_length <= 0:
             break

@@ -28,7 +28,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     it for a log.
     """
     bits = log.position_bits_to_shift
-    # With 0 as the initial term id, the result is the number of terms.
+    # With 0 as the initial term id, the result is the number of terms before the position.
     blocked_term_count = positions.compute_term_id(blocked_position, bits, 0)
     blocked_index = positions.index_by_term_count(blocked_term_count)
     active_term_count = log.active_term_count_acquire()
@@ -47,7 +47,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     length = unblock_term(log, begin, blocked_offset, tail_offset, term_id)
     if length == 0:
         return False
-    # The padding ends the term: its publisher would have rotated the log.
+    # The padding ends the term: the publisher that crashed would have rotated the log.
     if blocked_offset + length == log.term_length:
         log.rotate(blocked_term_count, term_id)
     return True
