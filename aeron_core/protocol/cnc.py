@@ -33,7 +33,8 @@ CNC_FILE: Final = "cnc.dat"
 _MAX_LENGTH: Final = (1 << 31) - 1
 # Alignment of section lengths: sections follow one another, and atomic access requires aligned sections.
 _SECTION_ALIGNMENT: Final = 8
-# Errors that the reference retries: a file that is being created, or whose permissions are not set yet.
+# Errors that may pass while a driver starts, and that the reference retries, too: the folder or the file is not there
+# yet, is empty, or its permissions are not set yet.
 _NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)
 
 
@@ -170,7 +171,7 @@ class CncFile:
             )
         # The mapping is not populated: most pages are for counters and errors that a driver never has.
         buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
-        # Plain stores: while the version is 0, no other process reads the header.
+        # Plain stores: while the version is 0, no other process reads these fields.
         for name, offset in _LENGTH_OFFSETS.items():
             buffer.put_i32(offset, getattr(layout, name))
         buffer.put_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET, client_liveness_timeout_ns)
@@ -204,7 +205,7 @@ class CncFile:
         # Acquire: a process that sees the version also sees the rest of the header, which was stored before it.
         _check_version(path, buffer.get_i32_acquire(wire.CNC_VERSION_OFFSET))
         lengths = {name: buffer.get_i32(offset) for name, offset in _LENGTH_OFFSETS.items()}
-        # Drivers of Aeron 1.28 to 1.47 have the same version but not this field.
+        # Drivers of Aeron 1.28 to 1.47 write the same version but no page size.
         lengths["page_size"] = lengths["page_size"] or wire.PAGE_MIN_SIZE
         layout = CncLayout(**lengths)
         if problem := layout.problem():

@@ -30,7 +30,7 @@ from aeron_core.protocol.message import (
 class DriverCommand(ControlMessage):
     """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
-    client_id: I64  # taken once by each client: the driver groups its resources by it
+    client_id: I64  # taken once by each client; the driver groups the resources of a client by this id
     correlation_id: I64  # repeated in the response; the registration id of what the command creates
 
 
@@ -62,7 +62,7 @@ class RemovePublication(DriverCommand):
     """
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_PUBLICATION
-    registration_id: I64  # correlation id of the command that added it
+    registration_id: I64  # correlation id of the command that added the publication
     flags: OptionalI64 = 0  # a bit set; only the lowest bit, REVOKE, is defined
 
     @property
@@ -157,7 +157,7 @@ class AddStaticCounter(DriverCommand):
     """Allocate, or find, a counter that outlives the client; the response is OnStaticCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_STATIC_COUNTER
-    registration_id: I64  # chosen by the client: with the type, it finds an existing static counter
+    registration_id: I64  # chosen by the client; together with the type it identifies a static counter
     counter_type_id: I32  # refused if a counter of a client has this type and registration id
     key: PaddedBlob  # ignored if the counter exists
     label: Text  # ignored if the counter exists
@@ -175,7 +175,7 @@ class RemoveCounter(DriverCommand):
 class ClientClose(DriverCommand):
     """Release all resources of the client; no response."""
 
-    # The driver only marks the client as closed; its next timer releases the resources.
+    # The driver only marks the client as closed; the next timer check of the conductor releases the resources.
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_CLOSE
 
 

@@ -178,7 +178,7 @@ class PythonCongestionControl(CongestionControl):
         self._measure_deadline_ns = 0
         self._unreported_since = -1
         self._has_unreported_loss = False
-        # Both methods are called only here: neither value may change, and no later call can fail.
+        # Both methods are called once, here: their values must not change, and no later call can fail.
         initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
         self._window = self._native.initial_window_length() if initial is None else initial()
         self._initial_window = self._window

@@ -26,7 +26,7 @@ cdef class FlowControl:
 
 cdef class PythonFlowControl(FlowControl):
     cdef object _report                  # called once, with the first exception
-    cdef bint _is_broken                 # after an exception: the compiled base handles all calls
+    cdef bint _is_broken                 # after an exception: `_native` handles all calls
     cdef FlowControl _native             # handles the methods not written in Python
     cdef object _on_status_message       # methods written in Python, or None
     cdef object _on_setup
@@ -37,5 +37,5 @@ cdef class PythonFlowControl(FlowControl):
     cdef int64_t _interval_ns            # minimum interval of timed calls
     cdef int64_t _idle_deadline_ns       # of the next call of `on_idle`
     cdef int64_t _required_deadline_ns   # of the next call of `has_required_receivers`
-    cdef bint _has_required              # its last result
+    cdef bint _has_required              # last result of `has_required_receivers`
     cdef object _fail(self, error)

@@ -143,13 +143,13 @@ class EndpointParams:
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
     incoming_losses: IncomingLosses = field(default_factory=IncomingLosses)
-    #: Its `epoch_ns` is the source of timestamps in frames.
+    #: Its `epoch_ns` is the source of the timestamps that this process writes into frames.
     clock: Clock = field(default_factory=Clock)
     #: Creates the connections of a medium that uses them; None for the system's sockets.
     connections: ConnectionNetwork | None = None
-    #: Returns a new counter of the endpoint with a name, which starts its label; freed with the endpoint.
+    #: Returns a new counter of the endpoint, whose label begins with the given name; freed with the endpoint.
     new_counter: Callable[[str], AtomicCounter] = field(default=lambda name: detached_counter(0, name))
-    #: The same for a counter that describes a peer, and for one that counts refusals for the named reason.
+    #: The same for a counter that describes a peer, and below for one that counts refusals for the named reason.
     new_peer_counter: Callable[[str], PeerCounter] = detached_peer_counter
     new_refusal_counter: Callable[[str], AtomicCounter] = field(
         default=lambda name: detached_counter(0, name)
@@ -197,7 +197,7 @@ class MediaTransport(ABC):
     #: Whether publishers and subscribers share the log buffer itself: then there are no endpoints.
     is_shared_memory = False
 
-    #: Whether send endpoints read the log themselves and return what their peer has confirmed
+    #: Whether send endpoints read the log themselves and return the position that their peer has confirmed
     #: (`SendChannelEndpoint.advance`), instead of being passed datagrams.
     draws_from_log = False
 
@@ -208,7 +208,7 @@ class MediaTransport(ABC):
     #: Whether socket buffers hold whole frames: `mtu` and `rcv-wnd` must then not exceed them.
     has_datagrams = True
 
-    #: The unit that peers send, for messages in the error log.
+    #: The name of the unit that peers send, as used in messages of the error log.
     unit = "datagram"
 
     @property

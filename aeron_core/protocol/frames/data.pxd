@@ -10,8 +10,8 @@ from aeron_core.protocol.frames.header cimport Frame, put_header, validate
 cdef class DataHeader(Frame):
     cdef public uint16_t frame_type     # wire.TYPE_DATA or wire.TYPE_PAD
     cdef public int32_t term_offset     # of the frame in its term
-    cdef public int32_t session_id  # of the publication: names the stream together with the stream id
-    cdef public int32_t stream_id  # chosen by the application, several on one channel
+    cdef public int32_t session_id  # of the publication; identifies the stream together with the stream id
+    cdef public int32_t stream_id  # chosen by the application; one channel can carry several streams
     cdef public int32_t term_id         # initial term id plus the number of earlier terms; wraps in 32 bits
     cdef public int64_t reserved_value  # 64 bits for the application; not interpreted
 

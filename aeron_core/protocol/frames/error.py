@@ -48,7 +48,7 @@ class ErrorFrame(Frame):
 
     @text.setter
     def text(self, reason: str) -> None:
-        # Bytes that were not UTF-8 when decoded are encoded as they were received.
+        # A reason from a client keeps bytes that are not UTF-8 as surrogates: they are sent as they were received.
         encoded = reason.encode("utf-8", "surrogateescape")
         if len(encoded) > wire.ERR_MAX_TEXT_LENGTH:
             raise ValueError(
@@ -103,7 +103,7 @@ class ErrorFrame(Frame):
 def _copy(
     target: AtomicBuffer, target_offset: int, source: AtomicBuffer, source_offset: int, length: int
 ) -> int:
-    # Byte by byte: at most 1023, a few times per second.
+    # Byte by byte: at most 1023 bytes, a few times per second.
     for index in range(length):
         target.put_u8(target_offset + index, source.get_u8(source_offset + index))
     return length

@@ -77,7 +77,7 @@ class Setup(Frame):
             and self.term_length & (self.term_length - 1) == 0
             and 0 <= self.term_offset < self.term_length
             and self.term_offset & (wire.FRAME_ALIGNMENT - 1) == 0
-            # The mtu is from a header alone to the longest UDP payload, 65507 bytes, rounded down to the alignment.
+            # From the length of a header to the longest UDP payload, 65507 bytes rounded down to the alignment.
             and wire.DATA_HEADER_LENGTH <= self.mtu <= wire.MAX_UDP_PAYLOAD_LENGTH
             and self.mtu & (wire.FRAME_ALIGNMENT - 1) == 0
         )
