@@ -30,12 +30,12 @@ cdef class ByteQueue:
     cdef readonly int64_t start           # offset of the first byte in `buffer`
     cdef readonly int64_t size            # bytes in the queue
     cdef readonly bint lacks_budget       # the last `reserve` failed because of the budget, not of `max_capacity`
-    cdef AtomicBuffer buffer              # all of the memory; changes with each `reserve` and `release`
+    cdef AtomicBuffer buffer              # all of the memory; may change with each `reserve` and `release`
 
     cdef inline uint8_t *first(self) noexcept nogil:
         return self._memory + self.start
 
-    # The start of the reserved space.
+    # Return the end of the bytes in the queue, where the reserved space begins.
     cdef inline uint8_t *end(self) noexcept nogil:
         return self._memory + self.start + self.size
 

@@ -42,7 +42,7 @@ cdef class MemoryBudget:
             free(<void *><intptr_t>self._spares[i])
 
     cdef void *allocate(self, int64_t length) noexcept nogil:
-        # Return NULL if the budget is exhausted.
+        # Return NULL if the budget or the memory of the process is exhausted.
         cdef void *memory
         if length <= 0:
             return NULL
@@ -114,7 +114,8 @@ cdef class ByteQueue:
             self._budget.release(self._memory, self.capacity)
 
     cpdef int32_t reserve(self, int64_t length) noexcept nogil:
-        # Return 1, or 0 if `max_capacity` or the budget would be exceeded.
+        # Make space for `length` bytes after those in the queue; return 1, or 0 if `max_capacity` or the budget would be
+        # exceeded.
         cdef int64_t needed
         cdef int64_t capacity = self.capacity
         self.lacks_budget = False

@@ -78,7 +78,7 @@ cdef class DestinationTable:
     cdef int32_t find_receiver(self, int64_t receiver_id, SocketAddress address) noexcept nogil:
         cdef int32_t i
         for i in range(self.count):
-            # A receiver may appear with another address after a route change; its port distinguishes its sockets.
+            # A receiver may have another host address after a route change; the port distinguishes sockets with the same id.
             if self._rows[i].knows_receiver:
                 if self._rows[i].receiver_id == receiver_id and is_same_port(&self._rows[i], address):
                     return i
@@ -130,7 +130,7 @@ cdef class DestinationTable:
         return 0
 
     cdef int32_t restart(self, int32_t index, int64_t now_ns) noexcept nogil:
-        # Another receiver may answer at this address next.
+        # The destination is silent: from now on another receiver may answer at this address.
         self._rows[index].knows_receiver = False
         self._rows[index].time_of_last_activity_ns = now_ns
         return 0

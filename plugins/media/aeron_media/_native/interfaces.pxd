@@ -1,1 +1,1 @@
-# No C interface: interfaces are read only when a channel is resolved.
+# Nothing for other compiled modules: network interfaces are read only when a channel is resolved.

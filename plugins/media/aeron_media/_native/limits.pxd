@@ -4,5 +4,5 @@ cpdef enum:
     MAX_STREAMS = 16                       # streams per connection
     NO_INDEX = -2                          # not -1, which signals an exception
     REFRESH_INTERVAL_NS = 1000000000       # between two checks for new subscribed streams
-    JOIN_TIMEOUT_NS = 5000000000           # wait for the image of a new stream, which delays the other streams
+    JOIN_TIMEOUT_NS = 5000000000           # maximum wait for the image of a new stream, which delays the other streams
     RETRY_INTERVAL_NS = 60000000000        # delay after an image could not be created

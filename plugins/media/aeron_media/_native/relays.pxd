@@ -7,7 +7,7 @@ from aeron_core._native.connections cimport ByteConnection, DescriptorConnection
 
 @cython.final
 cdef class RelaySocket(DescriptorConnection):
-    cdef object _control          # socket for connection requests; the reference keeps it open
+    cdef object _control          # socket for connection requests; referenced here, so that its descriptor stays open
     cdef int32_t _control_fd
     cdef bint _is_answered        # the relay has confirmed the connection
     cdef bint _has_ended          # this end has ended sending

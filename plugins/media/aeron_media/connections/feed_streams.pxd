@@ -14,7 +14,7 @@ from aeron_media._native cimport limits
 cdef class FeedStreams:
     cdef int32_t session_id
     cdef int32_t count                        # number of streams
-    cdef int64_t limit                        # lowest limit of all streams
+    cdef int64_t limit                        # lowest limit of all streams; NO_POSITION while one has no image
     cdef bint had_stream                      # an image existed at some time
     cdef AtomicBuffer ids                     # stream ids in use, int32 each
     cdef AtomicBuffer _limits                 # limit of each stream, int64; NO_POSITION while it has no image

@@ -48,7 +48,7 @@ class FeedStreams:
         """Start a session without streams; return 0."""
         self.session_id = session_id
         self.count = 0
-        # Nothing fits before each stream has an image, which shows in its first status message.
+        # No message fits until each stream has an image, whose first status message sets the limit.
         self.limit = wire.NO_POSITION
         self.had_stream = False
         self._setup.initial_term_id = initial_term_id

@@ -47,7 +47,7 @@ class LogMessage:
                 return False
             self.step += positions.align_frame(length)
             if log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_DATA:
-                # The publisher died in the middle of the message; the driver replaced the rest with padding.
+                # The publisher crashed in the middle of the message; the driver replaced the rest with padding.
                 self.is_message = False
                 return True
             self.payload_length += length - wire.DATA_HEADER_LENGTH

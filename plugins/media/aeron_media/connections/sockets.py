@@ -11,7 +11,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 
-#: Connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
+#: Maximum number of connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
 BACKLOG: Final = 1024
 
 _REMEDIES: Final = {

@@ -40,7 +40,7 @@ class _PathSocket(socket.socket):
             found = os.lstat(path)
         except FileNotFoundError:
             return
-        # Another driver may have replaced the file meanwhile: delete only our own.
+        # Another driver may have replaced the file meanwhile: delete only the file of this socket.
         if (found.st_dev, found.st_ino) == self._identity:
             os.unlink(path)
 

@@ -155,7 +155,7 @@ class LumberjackTransport(MediaTransport):
             str(name if address is None else address)
             for name, address in zip(params.endpoint, addresses, strict=True)
         )
-        # No `remote`: the names of lost readers are resolved again one by one.
+        # Without `remote`: the endpoint requests the resolution of a name when it loses that reader.
         return LumberjackChannel(
             uri=uri,
             canonical_form=f"LUMBERJACK-{readers}{params.tls_identity}{params.writer_identity}",

@@ -130,8 +130,7 @@ class Input:
             # If a call fills the buffer, more bytes probably wait: read more with the next call.
             self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
             if received < length:
-                # The buffer was not filled, so nothing is left to read. Edge-triggered epoll reports bytes that
-                # arrive later.
+                # The buffer was not filled, so the socket is probably empty: wait until epoll reports it readable.
                 self.is_readable = not self.is_watched
                 break
         if self.queue.size == 0:

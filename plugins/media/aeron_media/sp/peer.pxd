@@ -31,7 +31,7 @@ cdef class Peer:
     cdef bint is_among_peers                # admitted by the socket
     cdef int64_t _protocol
     cdef AtomicBuffer _greeting
-    cdef int64_t _greeted_length            # bytes of our greeting that were sent
+    cdef int64_t _greeted_length            # bytes of this end's greeting that were sent
     cdef bint _confirms
     cdef int64_t _handshake_timeout_ns
     cdef int64_t _phase_ns                  # when the phase began

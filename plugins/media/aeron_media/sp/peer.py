@@ -71,7 +71,7 @@ class Peer:
         self._enter(phases.PHASE_UP, now_ns)
         self.output.begin(self.session_id)
         self.input.begin_feed(now_ns)
-        # Messages may have arrived together with the greeting: parse before the next read.
+        # Messages may have arrived together with the greeting: with `is_blocked` the next read parses them first.
         self.input.is_blocked = True
         return 0
 

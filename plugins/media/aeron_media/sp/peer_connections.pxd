@@ -45,7 +45,7 @@ cdef class PeerConnections:
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
     cdef int64_t _feeds_number          # number of the endpoint that owns the feeds
-    cdef int32_t _next                  # where the loop continues after an exception
+    cdef int32_t _next                  # index of the peer with which the loop continues after an exception
 
     cdef int64_t work(self, int64_t now_ns) except -1 nogil
     cdef int64_t work_without_receiver(self, int64_t now_ns) except -1 nogil

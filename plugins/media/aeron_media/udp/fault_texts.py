@@ -6,7 +6,7 @@ from typing import Final
 
 from aeron_core._native import wire
 
-# Constant: values that a peer chooses would make each bad packet an entry of its own in the error log.
+# Without values of the packet: with them, a peer could make each bad packet a new entry of the error log.
 _TEXTS: Final = {
     wire.FRAME_TOO_SHORT: "packet is shorter than its frame type needs",
     wire.FRAME_BAD_VERSION: f"frame version is not {wire.FRAME_VERSION}",

@@ -16,7 +16,7 @@ cdef int32_t _MAX_TYPE
 cdef class IncomingLoss:
     cdef readonly bint is_any           # false if no packet is ever dropped
     cdef LossGenerator _generator
-    cdef uint32_t _type_mask            # frame types that lose a share; 0 for none
+    cdef uint32_t _type_mask            # bit n set: frames of type n are dropped at random
     cdef bint _has_fixed
     cdef int32_t _fixed_term_id
     cdef int64_t _fixed_begin           # offset in the term; 64 bits, because an end may exceed 2^31

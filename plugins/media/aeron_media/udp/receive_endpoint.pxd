@@ -29,7 +29,7 @@ cdef int64_t _NO_GROUP_TAG
 cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
     cdef bint _has_fixed_control
-    cdef SocketAddress _fixed_control       # destination of all frames, whatever the source of the data
+    cdef SocketAddress _fixed_control       # destination of all control frames, whatever the source of the data
     # Next value of `_fixed_control`; owned by the receiver while `_has_new_control` is set, otherwise by the conductor.
     cdef SocketAddress _new_control
     cdef AtomicLong _has_new_control
@@ -49,7 +49,7 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef IncomingLoss _incoming_loss        # deliberate loss, for tests
     cdef Clock _clock
     cdef bint _stamps_media                 # writes the kernel's receive time into data
-    cdef bint _stamps_channel               # writes our receive time into data
+    cdef bint _stamps_channel               # writes the time when this driver received a packet into data
     cdef int64_t _media_stamp_offset        # offset in the payload, or that of the reserved value
     cdef int64_t _channel_stamp_offset
     cdef int64_t _media_time_ns             # when the kernel received the current packet, 0 if unknown

@@ -9,7 +9,8 @@ from typing import Final
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.endpoints import Fault
 
-#: Faults that wait to be logged; older ones are dropped, which bounds the memory of a flood. Invented.
+#: Maximum number of faults that wait to be logged; older ones are dropped, so that a flood cannot fill the memory.
+#: Invented.
 KEPT: Final = 16
 
 

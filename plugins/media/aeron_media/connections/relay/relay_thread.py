@@ -29,8 +29,8 @@ from aeron_media.connections.relay.relayed_connection import (
 from aeron_media.connections.relay.watches import Watches, hangs
 from aeron_media.connections.relay.wire_listener import WireListener
 
-#: Connections that may be in their handshake or closing at the same time; others wait in the kernel's backlog.
-#: Invented: the default of max-connections=.
+#: Maximum number of connections that are in their handshake, wait to be handed over, or are closing; others wait in
+#: the kernel's backlog. Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
 
 Connect = Callable[[SocketAddress], socket.socket]

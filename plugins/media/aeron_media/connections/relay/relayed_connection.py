@@ -73,7 +73,7 @@ class RelayedConnection:
         self.wire = wire
         self.agent = AgentSide(plain)
         self.peer = peer
-        #: When the connection is given up; None without a limit.
+        #: When the connection is given up, in seconds of the monotonic clock; None without a limit.
         self.deadline: float | None = None
         self._session = session
         self._params = params

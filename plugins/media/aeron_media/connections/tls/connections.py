@@ -19,7 +19,7 @@ class TlsConnections(RelayNetwork):
     """Listens or connects, depending on what `contexts` were created for."""
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
-        # `faults` is a local name, too: the parameters must not refer to this object, see `RelayNetwork`.
+        # The lambda uses the local name: the parameters must not refer to this object, see `RelayNetwork`.
         self._faults = faults = RelayFaults()
         params = RelayParams(
             "tls",

@@ -40,7 +40,7 @@ class TlsContexts:
         self._params = params
         self._server_side = server_side
         self._server_name = server_name
-        # The conductor's helper thread creates these contexts, relay threads use them.
+        # Several relay threads may call `new_session` at the same time.
         self._lock = threading.Lock()
         # The fingerprint is taken before the files are read: if they change meanwhile, the next session reads them
         # again.
@@ -58,8 +58,7 @@ class TlsContexts:
                     self._context = self._load()
                 except TlsFileError as error:
                     faults.keep(f"{error}; the previous files stay in use until they are corrected")
-        # Outside the lock: a context is replaced, never changed, so sessions keep the one that they began
-        # with.
+        # Outside the lock: a context is replaced, never changed, so a session keeps the context with which it began.
         return TlsSession(self._context, server_side=self._server_side, server_name=self._server_name)
 
     def _read_fingerprint(self) -> tuple[tuple[int, int, int] | None, ...]:
@@ -78,7 +77,7 @@ class TlsContexts:
             # Connections are long-lived, so tickets save nothing. A peer that only sends would close with unread
             # tickets, which resets the connection.
             context.num_tickets = 0
-            # A certificate is required if authorities are configured, as by Logstash.
+            # A certificate is required if authorities are configured, as in Logstash.
             default = ClientAuth.REQUIRED if params.ca else ClientAuth.NONE
             context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
         else:

@@ -7,14 +7,14 @@ cpdef enum:
 # Reader side
 cpdef enum:
     READ_LENGTH = 65536              # length of one receive call
-    LONG_READ_LENGTH = 262144        # length of a receive call after calls that filled their buffer
+    LONG_READ_LENGTH = 262144        # maximum length of a receive call, after calls that filled their buffer
     TURN_LENGTH = 1048576            # bytes received from one connection before the next one is served
     ACCEPTS_PER_TURN = 16
     WINDOWS_PER_TURN = 1024
     OUTPUT_LENGTH = 768              # buffer of acknowledgements that wait for the socket
     LINGER_NS = 2000000000           # duration of PHASE_LINGERING
     LINGER_LENGTH = 16777216         # maximum of bytes discarded in PHASE_LINGERING
-    IMAGE_TIMEOUT_NS = 10000000000   # wait for the images of a connection
+    IMAGE_TIMEOUT_NS = 10000000000   # maximum wait for the images of a connection
     QUIET_NS = 250000000             # silence after which part of a version 1 window is acknowledged
 
 # Writer side

@@ -8,7 +8,7 @@ from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 cpdef enum:
     DEFLATE_DONE = 1         # all input is consumed; with `is_last` the stream is complete
     DEFLATE_NO_MEMORY = 0      # the queue cannot grow: the budget is exhausted
-    DEFLATE_BROKEN = -2      # reported by the library; never observed
+    DEFLATE_BROKEN = -2      # an error of the library; never observed
 
 # Bytes that a writer collects before it deflates them.
 cpdef enum:

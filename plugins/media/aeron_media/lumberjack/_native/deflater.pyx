@@ -15,7 +15,7 @@ cdef extern from "compression.h" nogil:
 cdef enum:
     STREAM_MORE = 0
     STREAM_FINISHED = 1
-    # Output space to reserve when the queue is full: 16 KiB of events nearly always deflate to less.
+    # Minimum output space of one call of the library, which is repeated until all input is consumed. Invented.
     MIN_OUTPUT_LENGTH = 4096
 
 

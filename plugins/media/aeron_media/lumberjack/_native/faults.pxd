@@ -1,5 +1,5 @@
-# Protocol errors and exceeded limits that end a connection. Negative, because a sink can return one; -1 signals an
-# exception.
+# Protocol errors and exceeded limits. Negative, because functions that return one otherwise return 0, 1 or a length;
+# never -1, which signals an exception.
 
 cpdef enum:
     NO_FAULT = 0

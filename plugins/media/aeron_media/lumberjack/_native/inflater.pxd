@@ -10,7 +10,8 @@ cpdef enum:
     INFLATE_FINISHED = 1     # end of the stream, with a correct checksum
     INFLATE_BROKEN = -2      # not a stream of RFC 1950
 
-# Bytes to inflate ahead of the parser, and output of a C frame above which the ratio is checked.
+# PIECE_LENGTH: bytes to inflate ahead of the parser. RATIO_FREE_LENGTH: output of a C frame above which the ratio is
+# checked.
 cpdef enum:
     PIECE_LENGTH = 65536
     RATIO_FREE_LENGTH = 1048576

@@ -43,7 +43,8 @@ cdef class Inflater:
     cdef int32_t inflate(
         self, AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into, int64_t max_made
     ) except -1 nogil:
-        # Read up to `length` bytes of `source` and append to the space that is reserved in `into`.
+        # Inflate up to `length` bytes of `source` into the space reserved in `into`, at most `max_made` bytes of output.
+        # Set `used` and `made`; return an INFLATE_….
         cdef int result
         source.check(offset, length)
         self.used = length

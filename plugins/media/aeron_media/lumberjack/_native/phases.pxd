@@ -1,6 +1,6 @@
 # Phases of a connection. Order matters: a reader reads from its socket up to and including PHASE_FED.
 
-# Reader side: one slot for each connection that a writer may open.
+# Reader side: one slot for each of the max-connections= connections that writers may open.
 cpdef enum:
     PHASE_FREE = 0          # the slot has no connection
     PHASE_OPEN              # accepted, no byte received yet: a health check never gets further

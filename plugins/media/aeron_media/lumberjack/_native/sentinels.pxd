@@ -14,4 +14,4 @@ cpdef enum:
 cpdef enum:
     UNFINISHED_MESSAGE = 0  # no complete message at this position
     WINDOW_FULL = -63       # the message does not fit this window
-    OUT_OF_MEMORY = -64     # the window could not be encoded and is lost
+    OUT_OF_MEMORY = -64     # the memory budget was exhausted before the message was encoded

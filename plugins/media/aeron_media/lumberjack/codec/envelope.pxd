@@ -15,8 +15,8 @@ cdef class Envelope:
     cdef int64_t _max_inflated_length
     cdef int64_t _max_ratio
     cdef int64_t left                     # unused bytes of the C frame, -1 between frames
-    cdef int64_t total_in                 # used bytes of the outermost C frame
-    cdef int64_t total_out                # bytes inflated within the outermost C frame, at this depth
+    cdef int64_t total_in                 # used bytes of C frames at this depth, within the outermost one
+    cdef int64_t total_out                # bytes inflated from them
     cdef int64_t made                     # bytes inflated by the last call
     cdef bint is_finished                 # the zlib stream has ended
     cdef bint is_starved                  # no output because the input ran out

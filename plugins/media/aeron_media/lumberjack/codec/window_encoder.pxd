@@ -12,7 +12,7 @@ cdef class WindowEncoder:
     cdef MemoryBudget _budget
     cdef Deflater _deflater               # None without compression
     cdef readonly ByteQueue block         # encoded windows, back to back
-    cdef ByteQueue _staged                # J frames not yet deflated: a piece and an event; `block` without compression
+    cdef ByteQueue _staged                # J frames not yet deflated; without compression this is `block`
     cdef ByteQueue _pieces                # pieces of the event to be wrapped
     cdef AtomicBuffer _wrapping           # prefix and suffix of a wrapped payload
     cdef bint _is_deflating

@@ -230,7 +230,7 @@ class ReaderConnection(EventSink):
             self._progress_ns = self._now_ns
         self._version = version
         if count == 0:
-            # A window without events asks whether the reader is alive: answer at once.
+            # A window without events is a liveness check: acknowledge it at once.
             self._acks.push(version, 0, self._last_event_position, self.events)
             self._was_implicit = False
             return 1

@@ -151,7 +151,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`; writers resend unacknowledged events to the next reader they find."""
-        # Close these first: closing the listener would abort those with TLS.
+        # Close the connections first: those with TLS can be aborted only while the listener is open.
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
         self._listener.close()
@@ -170,7 +170,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if has_callers:
             self._accept(now_ns)
         received = 0
-        # If a connection raises, the next call serves those after it: `lag` is then the sum of these only, once.
+        # If a connection raises, the next call serves only those after it, and `lag` lacks the others for that call.
         lag = 0
         while self._next < self._active.size:
             index = self._next

@@ -16,7 +16,7 @@ from aeron_media.fault_slot cimport FaultSlot
 cdef class WindowBuilder:
     cdef int64_t end                    # position in the log at which the last window ends
     cdef bint holds_memory              # the encoder may hold memory of the budget
-    cdef int64_t next_ns                # no window is built before: memory was scarce
+    cdef int64_t next_ns                # no window is built before this time, because memory was scarce
     cdef WriterCounters _counters
     cdef FaultSlot _ends
     cdef MemoryBudget _budget

@@ -8,7 +8,7 @@ from aeron_media.lumberjack._native cimport sentinels
 @cython.final
 cdef class WindowLedger:
     cdef readonly int64_t confirmed       # position up to which all is acknowledged
-    cdef readonly int64_t drawn           # position up to which all was sent at least once
+    cdef readonly int64_t drawn           # end of the last part; what follows in the log is not sent yet
     cdef int32_t _capacity
     cdef int32_t _size
     cdef AtomicBuffer _ends               # end position of each part, int64

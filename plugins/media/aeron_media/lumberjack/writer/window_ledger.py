@@ -19,8 +19,8 @@ class WindowLedger:
 
     def __init__(self, max_owned: int) -> None:
         """Reserve space for `max_owned` parts in flight."""
-        # At most one completed part lies between any two parts in flight. A lost part was in flight before, so it takes
-        # the entry of one.
+        # One entry for each part in flight, and one for the completed part between it and the next; a lost part keeps
+        # the entry that it had in flight. 8 are slack.
         self._capacity = 2 * max_owned + 8
         self._ends = AtomicBuffer.allocate(self._capacity * 8)
         self._owners = AtomicBuffer.allocate(self._capacity * 8)

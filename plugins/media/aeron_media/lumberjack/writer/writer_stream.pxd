@@ -18,7 +18,7 @@ cdef class WriterStream:
     cdef WindowLedger _ledger
     cdef PointerList _pointers
     cdef bint _is_balanced
-    cdef int32_t _current               # index of the active connection, without `balance`
+    cdef int32_t _current               # index of the active connection; not used with `balance`
     cdef int32_t _turn                  # index of the connection that is offered the next window
     cdef bint _has_begun
     cdef bint _has_been_up

@@ -16,14 +16,14 @@ cdef class Draft:
     cdef ByteQueue _queue
     cdef readonly int64_t body_length   # bytes of bodies that were not sent yet
     cdef int64_t _runs[MAX_BODIES]      # bytes of the queue before each body
-    cdef int64_t _offsets[MAX_BODIES]   # of the frame at which the rest of each body begins
+    cdef int64_t _offsets[MAX_BODIES]   # offset in the log of the frame at which the rest of each body begins
     cdef int64_t _lefts[MAX_BODIES]     # bytes of each body that were not sent yet
     cdef int64_t _run_length            # sum of all runs
     cdef int64_t _skipped               # bytes of the first frame's payload that were sent
     cdef int32_t _first
     cdef int32_t _count
 
-    # Bytes that were not sent yet.
+    # Return the number of bytes that were not sent yet.
     cdef inline int64_t left(self) noexcept nogil:
         return self._queue.size + self.body_length
 

@@ -41,7 +41,7 @@ cdef class Draft:
         return self._count
 
     cdef int64_t send(self, ByteConnection connection, AtomicBuffer log) except -1 nogil:
-        # Send as much as the connection takes; return its result.
+        # Send as much as the connection takes; return the result of `send_vector`.
         cdef iovec pieces[MAX_PIECES]
         cdef int64_t sent = connection.send_vector(pieces, self._lay_out(pieces, log))
         if sent > 0:
@@ -105,7 +105,7 @@ cdef class Draft:
         return 0
 
     cdef int64_t _consume_body(self, int64_t sent, AtomicBuffer log) except -1 nogil:
-        # Return the part of `sent` that belongs to the bytes after this body.
+        # Count up to `sent` bytes of the first body as sent; return how many of them belong to what follows the body.
         cdef int64_t length, step
         while sent > 0 and self._lefts[self._first] > 0:
             length = payload_length(log, self._offsets[self._first]) - self._skipped

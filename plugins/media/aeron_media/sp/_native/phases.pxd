@@ -44,7 +44,7 @@ cpdef enum:
     ACCEPTS_PER_TURN = 16
     SWEEP_INTERVAL_NS = 10000000     # between two updates of the counters
     REFUSAL_NS = 1000000000          # a close this soon after the greeting counts as a refusal
-    CONFIRMATION_NS = 250000000      # a peer that has not closed after this time has accepted us
+    CONFIRMATION_NS = 250000000      # a peer that has not closed after this time has accepted this end
     STARVED_NS = 10000000000  # maximum wait of a peer for memory
     EVICTION_NS = 30000000000  # time that unconsumed messages of a disconnected peer are kept
     CLOSING_LENGTH = 16777216  # bytes read and dropped at close, so that the kernel delivers what was sent

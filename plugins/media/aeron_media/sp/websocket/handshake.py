@@ -46,14 +46,14 @@ class WsHandshake(ABC):
 
     def feed(self, data: bytes) -> Connection | None:
         """Accept received bytes; return the connection once the handshake is complete. Raise SessionError."""
-        # The empty line at the end may arrive in two pieces.
+        # The four bytes at the end may arrive in several pieces.
         searched = max(0, len(self._head) - 3)
         self._head += data
         if not self._is_http(bytes(self._head[:5])):
             raise SessionError("the peer does not speak HTTP: use WebSocket at both ends, or at none")
         end = self._head.find(b"\r\n\r\n", searched, HEAD_LIMIT)
         if end >= 0:
-            # The bytes after it belong to WebSocket.
+            # The bytes after the empty line belong to WebSocket.
             head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
             self._accept_head(head)
             return Connection(self._role, self._extensions, rest)
