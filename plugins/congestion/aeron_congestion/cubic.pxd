@@ -27,8 +27,8 @@ cdef class CubicCongestionControl(CongestionControl):
     cdef int64_t _time_of_loss_ns
     cdef int64_t _time_of_update_ns
     cdef int64_t _initial_rtt_ns
-    cdef int64_t _rtt_ns                  # last measured
-    cdef int64_t _rtt_timeout_ns          # between two measurements
+    cdef int64_t _rtt_ns                  # last measured, at first the setting
+    cdef int64_t _rtt_timeout_ns          # from a measurement to the next one
     cdef int64_t _rtt_deadline_ns
     cdef AtomicCounter _rtt_counter
     cdef AtomicCounter _window_counter

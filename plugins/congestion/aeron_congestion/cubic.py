@@ -41,7 +41,7 @@ _WINDOW_COUNTER_NAME: Final = "rcv-cc-cubic-wnd"
 _NS_OF_SECOND = 1e9
 # Invented: longer than any plausible round trip, as long as the default image liveness timeout.
 _LONGEST_RTT_NS = 10_000_000_000
-# Invented: an unanswered measurement is repeated at least once per second. The reference never slows down.
+# Invented: the interval of unanswered measurements doubles up to this one. In the reference it stays the same.
 _LONGEST_RTT_TIMEOUT_NS = 1_000_000_000
 
 
@@ -69,7 +69,7 @@ class CubicCongestionControl(CongestionControl):
         self._time_of_loss_ns = params.now_ns
         self._time_of_update_ns = params.now_ns
         self._rtt_ns = self._initial_rtt_ns
-        # Due at once: no measurement exists yet.
+        # The first measurement is due at once.
         self._rtt_timeout_ns = self._initial_rtt_ns * _RTT_TIMEOUT_MULTIPLE
         self._rtt_deadline_ns = params.now_ns
         self._rtt_counter = params.new_counter(_COUNTER_TYPE, _RTT_COUNTER_NAME)
@@ -86,7 +86,7 @@ class CubicCongestionControl(CongestionControl):
         ):
             self._grow(state.now_ns)
         elif self._window == 1 and state.consumption_position > state.last_sm_position:
-            # With a window of one datagram the sender waits for a status message after each.
+            # With a window of one datagram the sender waits for a status message after each datagram.
             state.force_status_message = True
         length = self._window * self._mtu
         self._window_counter.set_release(length)

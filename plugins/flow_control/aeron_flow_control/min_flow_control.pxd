@@ -20,7 +20,7 @@ cdef class MinFlowControl(FlowControl):
     cdef Receivers _receivers
     cdef AtomicCounter _receiver_count          # counter of receivers, for tools
     cdef bint _is_setup_for_group         # a receiver of the group requested the next setup
-    cdef int64_t _hold_limit              # sender limit when that setup was sent
+    cdef int64_t _hold_limit              # sender limit when that setup was sent, or _NO_HOLD
     cdef int64_t _hold_deadline_ns
 
     cdef bint _is_of_group(self, StatusMessage sm) except -1 nogil

@@ -13,7 +13,7 @@ cdef int64_t _RECORD_LENGTH
 @cython.final
 cdef class Receivers:
     cdef readonly int64_t count
-    cdef AtomicBuffer _records      # id, limit, time and end flag of each, int64
+    cdef AtomicBuffer _records      # four int64 for each receiver: id, limit, time and end flag
 
     @cython.locals(index=int64_t)
     cpdef int64_t find(self, int64_t receiver_id) except -2 nogil

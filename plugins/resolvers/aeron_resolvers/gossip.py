@@ -129,7 +129,7 @@ class Gossip:
         peer = GossipPeer(entry.address, entry.udp_port)
         if peer.is_wildcard:
             if not entry.is_self:
-                return  # the driver that passed it on did not know the address either
+                return  # passed on by a driver to which the address is unknown
             peer = source
         elif ipaddress.ip_address(peer.packed).is_link_local:
             peer = peer._replace(scope_id=source.scope_id)
@@ -141,7 +141,7 @@ class Gossip:
                 f"resolution of {entry.name[:MAX_NAME_LENGTH]!r} to {peer.host}:{peer.port}: must be a "
                 f"name of 1 to {MAX_NAME_LENGTH} bytes, the address of one host, and a port"
             )
-        # A time in the future would never time out; ignore entries older than the timeout.
+        # A negative age would put the time of the entry in the future and delay its timeout.
         age_ms = max(0, entry.age_ms)
         if age_ms >= self._params.timeout_ms:
             return
@@ -150,7 +150,7 @@ class Gossip:
             self._update_neighbor(peer, now_ms - age_ms, now_ms, is_self=entry.is_self)
 
     def _is_own_address(self, peer: GossipPeer) -> bool:
-        # A driver on a wildcard address does not know the address that others see.
+        # If this driver listens on a wildcard address, it has no address to compare: the port decides.
         return peer.port == self._place.port and (
             self._place.is_wildcard or peer.packed == self._place.packed
         )

@@ -8,7 +8,7 @@ from typing import Final
 from aeron_core.spi.name_resolver import NameResolverParams
 from aeron_resolvers.hosts_file import HostsFile
 
-#: IPv4 before IPv6, as the reference.
+#: IPv4 before IPv6, as in the reference.
 FAMILIES: Final = (socket.AF_INET, socket.AF_INET6)
 
 

@@ -23,7 +23,8 @@ class Column:
     meaning: str
 
 
-#: All columns are nullable: Spark requires the schema of the first batch to be identical.
+#: All columns are nullable, like the fields of `arrow_schema`: Spark requires the schema of the first batch to be the
+#: declared one.
 COLUMNS: Final[Mapping[str, Column]] = {
     "recording_id": Column("bigint", "number of the recording in its archive"),
     "position": Column("bigint", "position of the stream after the message"),

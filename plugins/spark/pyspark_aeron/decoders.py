@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Decoder = Callable[["DataFrame", Mapping[str, str]], "DataFrame"]
 
-#: Name of the entry-point group.
+#: Entry-point group in which distributions register decoders.
 GROUP: Final = "pyspark_aeron.decoders"
 PAYLOAD: Final = "payload"
 #: Column with the text of a payload that could not be decoded; null otherwise.

@@ -15,7 +15,7 @@ from typing import Final
 from aeron_core.errors import ConfigurationError
 
 _MODULE: Final = "jdk.incubator.vector"
-#: Source: "Downloading" in Spark's documentation, since 4.0.
+#: The oldest Java that Spark supports since 4.0. Source: "Downloading" in its documentation.
 _LEAST_VERSION: Final = 17
 _SHIM: Final = """#!/bin/sh
 for argument do

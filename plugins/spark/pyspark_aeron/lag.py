@@ -35,7 +35,7 @@ class StreamLag:
     recording_id: int
     bytes: int
     seconds: float | None  # age of the first unread message; None if unknown
-    channel: str = ""  # empty, and the next two 0, if the archive cannot be read from here
+    channel: str = ""  # empty, and the next two fields 0, if this process cannot read the archive
     stream_id: int = 0
     session_id: int = 0
 

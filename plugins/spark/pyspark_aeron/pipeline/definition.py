@@ -39,7 +39,7 @@ FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
 _INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
-# Spark accepts the long names only.
+# Spark accepts only the long names of units.
 _UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 
 OutputMode = Literal["append", "update", "complete"]

@@ -48,9 +48,10 @@ class DemoParams:
 
     lines: list[bytes]
     folder: Path
-    loss: float = 0.02  # share of datagrams, in each direction
+    loss: float = 0.02  # share of datagrams dropped in each direction, from 0 to 1
     seed: int = 42
-    on_sent: Callable[[int, int], object] | None = None  # called with numbers of messages and bytes
+    # Called after each message with the counts to add: 1 message, and its bytes.
+    on_sent: Callable[[int, int], object] | None = None
 
 
 @dataclass(slots=True)

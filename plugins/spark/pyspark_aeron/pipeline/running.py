@@ -25,7 +25,7 @@ from pyspark_aeron.session import session
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-Wait = Callable[[float], bool]  # seconds; returns whether to stop
+Wait = Callable[[float], bool]  # waits for the given seconds; returns whether to stop
 
 _CHECK_INTERVAL_S: Final = 0.2
 

@@ -29,7 +29,7 @@ GUARANTEE: Final = (
 # the duration of a micro-batch; with the longest, an idle spool uses less than a hundredth of a core.
 _SHORTEST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.01
-# An invented number: longer than the last flush of a healthy disk.
+# Maximum wait for the thread to end. An invented number: longer than the last flush of a healthy disk.
 _JOIN_S: Final = 10.0
 
 
