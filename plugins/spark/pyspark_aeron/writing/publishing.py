@@ -24,8 +24,8 @@ from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.writing.sink_options import SinkOptions
 from pyspark_aeron.writing.staging import Staged, staged_columns
 
-#: Bits of the reserved value that number the messages of a batch; those above it number the batches. At ten batches
-#: a second their 31 bits last for six years.
+#: The lower bits of the reserved value number the messages of a batch. The 31 bits above them number the batches: at
+#: ten batches a second they last for six years.
 SEQUENCE_BITS: Final = 32
 #: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
 HEADER_LENGTH: Final = 24
