@@ -47,7 +47,7 @@ _OF_WRITERS: Final = (
     "rcvbuf_length",
 )
 
-#: Parameters of receiving endpoints, which all subscriptions share; those of TLS are part of the identity.
+#: Parameters of receiving endpoints, which all subscriptions share; those of TLS are in `tls_identity`.
 _OF_READERS: Final = (
     *ConnectionParameters.of_images,
     "ack",

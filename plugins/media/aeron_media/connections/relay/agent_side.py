@@ -25,7 +25,7 @@ class AgentSide:
         self.other_end: socket.socket | None = None
         #: Inode of the agent's end, 0 until it is known.
         self.inode = 0
-        #: The agent sends nothing more.
+        #: Whether the agent has closed its sending side.
         self.has_ended = False
         #: Bytes for the agent that its socket did not take yet.
         self.unsent = memoryview(b"")

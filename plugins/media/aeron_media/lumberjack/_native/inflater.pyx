@@ -13,7 +13,7 @@ cdef extern from "compression.h" nogil:
     int lj_inflate_start(void *memory)
     int lj_inflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *space)
 
-#: Name of the library that this module was built with.
+#: Name of the compression library with which this module was built.
 LIBRARY = LJ_LIBRARY.decode("ascii")
 
 

@@ -6,7 +6,7 @@ from aeron_core._native.counter cimport AtomicCounter
 @cython.final
 cdef class ReaderCounters:
     cdef readonly AtomicCounter connections     # connections that are open
-    cdef readonly AtomicCounter accepted        # connections accepted
+    cdef readonly AtomicCounter accepted        # connections accepted in total
     cdef readonly AtomicCounter memory          # bytes allocated by connections
     cdef readonly AtomicCounter windows         # W frames
     cdef readonly AtomicCounter events          # J and D frames
@@ -17,7 +17,7 @@ cdef class ReaderCounters:
     cdef readonly AtomicCounter malformed       # connections closed for violating the protocol
     cdef readonly AtomicCounter over_limit      # connections closed for exceeding a limit
     cdef readonly AtomicCounter overdue         # connections closed by a timeout
-    cdef readonly AtomicCounter turned_away     # connections beyond max-connections
+    cdef readonly AtomicCounter turned_away     # connections closed because max-connections was reached
     cdef readonly AtomicCounter abandoned       # connections closed because no subscription takes their events
     cdef readonly AtomicCounter broken          # connections that failed
     cdef readonly AtomicCounter lag               # events received and not acknowledged

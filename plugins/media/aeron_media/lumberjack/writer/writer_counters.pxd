@@ -6,7 +6,7 @@ from aeron_core._native.counter cimport AtomicCounter
 @cython.final
 cdef class WriterCounters:
     cdef readonly AtomicCounter connected     # open connections
-    cdef readonly AtomicCounter attempts      # connection attempts
+    cdef readonly AtomicCounter attempts      # connection attempts in total
     cdef readonly AtomicCounter windows       # windows sent
     cdef readonly AtomicCounter events        # events sent
     cdef readonly AtomicCounter bytes_sent    # bytes sent
