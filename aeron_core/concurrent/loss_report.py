@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: File of the report in a driver's directory.
 LOSS_REPORT_FILE: Final = "loss-report.dat"
-#: Bytes of the length before a text.
+#: Bytes of the length field before a text.
 INT_LENGTH: Final = 4
 
 

@@ -223,7 +223,7 @@ class ConcurrentAppender(Appender):
             position = self.offer(data, boundaries.get_i64(first * 8), length, reserved_value)
             return 1 if position >= 0 else position
         if not self._buffer.compare_and_set_i64(tail_offset, raw_tail, raw_tail + positions.low_of_pair(run)):
-            # Lost the race against another publisher: its tail is newer.
+            # Another publisher has moved the tail since it was loaded: retry.
             return 0
         self._writer.write_run(position, run, data, boundaries, first, reserved_value)
         return taken

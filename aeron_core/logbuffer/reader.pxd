@@ -15,7 +15,7 @@ cdef class TermReader:
     cdef readonly int64_t required_length  # bytes of a message that did not fit into the last batch, or 0
     cdef readonly int64_t dropped          # total number of fragments of incomplete messages that were dropped
     cdef AtomicBuffer _buffer              # of the log
-    cdef AtomicBuffer _assembly            # the fragments so far of an incomplete message
+    cdef AtomicBuffer _assembly            # fragments read so far of an incomplete message
     cdef int64_t _assembled_length         # bytes in `_assembly`
     cdef int64_t _assembled_frames         # fragments in `_assembly`
     cdef int64_t _next_position            # expected position of the next fragment, -1 if no message is incomplete

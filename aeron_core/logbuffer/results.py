@@ -21,7 +21,7 @@ class OfferResult(IntEnum):
     MAX_POSITION_EXCEEDED = wire.RESULT_MAX_POSITION_EXCEEDED  # final: no positions are left
     ERROR = wire.RESULT_ERROR  # internal: offers raise ValueError instead
     NO_PEER = peers.RESULT_NO_PEER  # the peer of the message is not connected
-    PEER_FULL = peers.RESULT_PEER_FULL  # retry later: the peer's queue is full
+    PEER_FULL = peers.RESULT_PEER_FULL  # retry later: the peer's queue may be too full
 
 
 NOT_CONNECTED: Final = OfferResult.NOT_CONNECTED

@@ -31,7 +31,7 @@ class DriverCommand(ControlMessage):
     """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
     client_id: I64  # taken once by each client; the driver groups the resources of a client by this id
-    correlation_id: I64  # repeated in the response; the registration id of what the command creates
+    correlation_id: I64  # repeated in the response; id of what is created, unless it is a static counter
 
 
 @frozen(slots=True)
