@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
-# Chosen here: an agent cannot wait for space, so its ring holds the events of many cycles of the conductor; the
-# conductor can, because `AgentProxy` queues what does not fit.
+# Chosen here: an agent cannot wait for space, so its ring holds the events of many cycles of the conductor. The ring to
+# an agent may be shorter, because `AgentProxy` queues the commands that do not fit.
 _EVENT_RING_CAPACITY: Final = 4096
 _COMMAND_RING_CAPACITY: Final = 1024
 _NS_PER_MS: Final = 1_000_000

@@ -81,7 +81,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             cnc = CncFile.open(path / CNC_FILE, read_only=True)
             break
         except CncNotReadyError:
-            # There is no file, or its driver died before it had completed it: no driver is active.
+            # There is no file, or a driver has not completed it in time and counts as dead: no driver is active.
             if not (path / CNC_FILE).exists() or time.monotonic() >= deadline:
                 return
             # Another driver may be starting in this directory.

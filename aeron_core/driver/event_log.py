@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.message import ControlMessage
 
 _NS: Final = 1_000_000_000
-#: Maximum number of lines that wait to be written; more are dropped and counted. Our choice: about 10 MB.
+#: Maximum number of lines that wait to be written; more are dropped and counted. Our choice: about 10 MB of memory.
 MAX_WAITING: Final = 65536
 #: Longest time that `close` waits for the waiting lines to be written. Invented: 65536 lines take 0.3 s.
 CLOSE_TIMEOUT_S: Final = 1.0

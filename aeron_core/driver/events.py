@@ -85,7 +85,8 @@ EVENTS: Final[Mapping[int, str]] = MappingProxyType(
     }
 )
 
-#: Events of the reference that this driver never logs: strategies and gossip use counters, retransmissions are frames.
+#: Events of the reference that this driver never logs: counters show those of strategies and gossip, and FRAME_OUT
+#: includes retransmissions.
 NEVER_LOGGED: Final = frozenset(
     {
         "NAME_RESOLUTION_NEIGHBOR_ADDED",
@@ -122,7 +123,7 @@ _MASKS: Final[Mapping[int, frozenset[str]]] = MappingProxyType(
 
 
 def choose_events(enabled: str | None, disabled: str | None) -> tuple[frozenset[str], list[str]]:
-    """Return the events to log and a list of errors in the two settings; the second counts only beside the first."""
+    """Return the events to log and the errors in the settings; `disabled` has an effect only if `enabled` is set."""
     wanted, faults = _parse(enabled)
     unwanted, more_faults = _parse(disabled if enabled else None)
     return wanted - unwanted - NEVER_LOGGED, faults + more_faults

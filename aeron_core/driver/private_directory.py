@@ -20,7 +20,7 @@ _SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
 
 def new_private_directory(default: Path) -> Path:
     """Return an unused path beside `default`; the directory does not exist yet."""
-    # The directory is not created here: the driver takes the directory as it takes any other.
+    # The directory is not created here: the driver creates it, as it does with any other.
     return default.with_name(f"{default.name}-{os.getpid()}-{os.urandom(4).hex()}")
 
 

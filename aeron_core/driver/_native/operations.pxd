@@ -35,10 +35,10 @@ cpdef enum:
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
-    ELICIT_SETUP                 # dispatcher, endpoint with the address of its senders; session id, stream id
+    ELICIT_SETUP                 # dispatcher, endpoint whose control address gets the request; session id, stream id
     # Agents to the conductor
     RELEASED = 64                # target and subject, which the agent no longer uses; the operation
-    LINKED                       # target and subject, which reads from now on; the operation; its join position
+    LINKED                       # target, subject that is followed now; the operation; the join position
     CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
     CREATE_IMAGE_REFUSED         # endpoint; as CREATE_IMAGE, but the session limit is reached
     PUBLICATION_ERROR            # publication; see `PublicationEvents.error`

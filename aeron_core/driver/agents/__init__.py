@@ -1,1 +1,1 @@
-"""Parts that the sender and the receiver share: polled endpoints, positions, counters, budgets."""
+"""Parts that the sender and the receiver share: polled endpoints, positions, counters, rate limits."""

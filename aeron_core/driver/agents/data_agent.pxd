@@ -10,7 +10,7 @@ from aeron_core.driver._native cimport operations
 
 @cython.final
 cdef class Answers:
-    cdef CommandRing _conductor     # shared with the other events of the agent
+    cdef CommandRing _conductor     # ring to the conductor, shared with the events of the agent
     cdef Command _answer            # reused, so that the duty cycle does not allocate
     cdef bint _is_waiting           # for space in the ring
 

@@ -12,7 +12,7 @@ cdef double _NS_OF_SECOND
 @cython.final
 cdef class OneWaySchedule:
     cdef int64_t _interval_ns      # after the burst; 0: never measure
-    cdef int32_t _sent             # up to BURST
+    cdef int32_t _sent             # measurements sent, counted up to BURST
     cdef int64_t _deadline_ns      # of the next measurement
 
     cpdef bint is_due(self, int64_t now_ns) noexcept nogil
@@ -23,7 +23,7 @@ cdef class OneWayEstimate:
     cdef AtomicCounter _latency    # of the last measurement; written by the receiver only
     cdef AtomicCounter _drift      # written by the receiver only
     cdef int32_t _count            # measurements since the last comparison
-    cdef int64_t _shortest_ns      # the lowest latency of them
+    cdef int64_t _shortest_ns      # the lowest latency of these
     cdef bint _has_first
     cdef int64_t _first_ns         # when the first eight were complete
     cdef int64_t _first_shortest_ns  # the lowest latency of those eight: what growth is compared with

@@ -21,7 +21,8 @@ import cython
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
 
-# Our choice: of eight measurements, at least one usually meets no queue in the network; their rate causes none.
+# Our choice: of eight measurements, at least one usually meets no queue in the network, and one per millisecond is too
+# few to cause a queue.
 BURST = 8
 BURST_INTERVAL_NS = 1_000_000
 # Our choice, one day: clocks that differ by more are not synchronized. The limit also prevents overflow below.
@@ -76,7 +77,7 @@ class OneWayEstimate:
         return True
 
     def _compare(self, now_ns: int) -> int:
-        # The drift is relative to the first group, which therefore yields none.
+        # The drift is relative to the first eight measurements, which therefore yield no drift.
         if not self._has_first:
             self._has_first = True
             self._first_ns = now_ns

@@ -7,8 +7,9 @@ receivers. Further requests are counted as invalid packets; a real peer measures
 
 from __future__ import annotations
 
-# Our choice: 6400 replies per second are enough for one receiver that measures every 400 µs, as the reference's cubic
-# does, or for a hundred receivers with a round-trip time of 4 ms. They take 2 Mbit/s.
+# Our choice: 6400 replies per second are enough for one receiver that measures every 400 µs, the shortest default interval
+# of the reference's cubic, or for a hundred receivers with a round-trip time of 4 ms, which cubic measures every four
+# round trips. The replies take 2 Mbit/s.
 REPLIES = 64
 REPLY_INTERVAL_NS = 10_000_000
 
@@ -24,7 +25,8 @@ class RateLimit:
 
     def take(self, now_ns: int) -> bool:
         """Return whether one more action is permitted, and count it."""
-        # Fixed intervals are enough: at their border up to twice the limit can follow one another, not more.
+        # Fixed intervals are enough: at most twice the limit is permitted in quick succession, half of it before and
+        # half after the border of two intervals.
         if now_ns >= self._end_ns:
             self._left = self._limit
             self._end_ns = now_ns + self._interval_ns

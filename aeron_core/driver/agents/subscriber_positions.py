@@ -40,7 +40,7 @@ class SubscriberPositions:
         The agent chooses the position, because only the agent decides which part of the log is cleaned: until the
         entry is in the list, nothing prevents the log from being cleaned.
         """
-        # Set before LINKED is sent: the client gets the stream only after that, and begins to read at this value.
+        # Set before LINKED is sent: the client gets its image only after LINKED, and begins to read at this value.
         position.counter.set_release(join_position)
         self._positions.append(cython.cast(cython.pointer(PyObject), position))
         return join_position

@@ -57,7 +57,7 @@ class AgentProxy:
     def remove(
         self, operation: int, target: object, subject: object = None, then: Released | None = None
     ) -> None:
-        """Command the agent to release `subject`, or `target` if there is none; `then` is called when it has."""
+        """Command the agent to release `subject`, or `target` if there is none; `then` is called after that."""
         if then is not None:
             self._on_release[operation, id(target), id(subject) if subject is not None else 0] = then
         self.send(operation, target, subject)
@@ -79,7 +79,7 @@ class AgentProxy:
         """Drop the reference that the agent has released, and call its `then`."""
         target, subject = command.target, command.subject
         operation = command.numbers[0]
-        # The agent releases the subject, such as one spy, and continues to use the target.
+        # If there is a subject, such as a spy, the agent releases only the subject and continues to use the target.
         freed = subject if subject is not None else target
         self._held.pop(id(freed), None)
         key = (operation, id(target), id(subject) if subject is not None else 0)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.responses import Response
 
 
-#: Space for the fields of OnError before its text: 20 bytes, with a margin.
+#: Space for the fields of OnError before its text: 16 bytes, with a margin.
 _ERROR_FIELDS_LENGTH: Final = 64
 
 
@@ -27,7 +27,7 @@ class ClientProxy:
         """Broadcast any response."""
         self._events.on_message(response)
         # This never blocks. Clients find their responses by the correlation id, which is unique among all
-        # clients; one that reads too slowly is lapped and detects that.
+        # clients. A client that reads too slowly loses messages that are overwritten, and detects that.
         self._transmitter.transmit(response.TYPE_ID, response.encode())
 
     def on_error(self, correlation_id: int, code: int, text: str) -> None:

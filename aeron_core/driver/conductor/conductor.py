@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Maximum number of events of one agent that are handled in one duty cycle.
 EVENT_DRAIN_LIMIT: Final = 64
 
-#: The group tag of a response for a receiver without one.
+#: The group tag in a response for a receiver that has no group tag.
 _NO_GROUP_TAG: Final = -1
 #: Address types of a response by the length of the address.
 _ADDRESS_TYPES: Final = {
@@ -183,16 +183,16 @@ class Conductor:
             self._blocked_position = position
             self._blocked_since_ns = now_ns
         elif (
-            # Every live client stores a heartbeat within this time, so nothing will complete the record:
-            # it becomes padding.
+            # As in the reference: a client that needs longer than its own timeout for one record is taken for
+            # dead, and the record becomes padding.
             now_ns > self._blocked_since_ns + self._context.settings.client_liveness_timeout_ns
             and ring.unblock()
         ):
             self._context.system_counters.unblocked_commands.get_and_add(1)
 
     def on_close(self) -> None:
-        """Clear the heartbeat, by which clients detect that the driver has stopped."""
-        # -1 means that the driver has ended. With 0, a connecting client would wait for it to start.
+        """Set the heartbeat to -1, by which clients detect that the driver has stopped."""
+        # Not 0, which means that the driver has not started its duty cycle yet.
         self._context.to_driver.consumer_heartbeat_ms = -1
 
     def dispose(self) -> None:

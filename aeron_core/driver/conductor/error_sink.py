@@ -66,9 +66,9 @@ def code_of(error: BaseException) -> ErrorCode:
 
 
 def text_of(error: BaseException, channel: str = "") -> str:
-    """Return the text that is sent to a client, which names the `channel` of its command as the client wrote it.
+    """Return the text that is sent to a client; the `channel` of the command is appended if it is missing.
 
-    Errors that the driver raises on purpose omit the type name.
+    Only the text of an unexpected exception begins with the name of its type.
     """
     if isinstance(error, AeronError | OSError) and str(error):
         text = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
@@ -94,10 +94,10 @@ def heading_of(error: BaseException) -> tuple[int, str]:
 
 
 class Cause(IntEnum):
-    """Causes of errors whose texts contain what others sent; the value is the divisor of their part of the log.
+    """Causes of errors whose texts contain what clients or peers sent; each gets the log's length divided by its value.
 
-    Entries are never removed: without a limit, forged addresses or a client that counts its streams up would fill the
-    log, and later errors of the driver would be lost. Not from the reference, which has no limit.
+    Entries are never removed: without a limit, forged addresses or a client that uses ever new stream ids would fill
+    the log, and later errors of the driver would be lost. Not from the reference, which has no limit.
     """
 
     CLIENT = 2
@@ -137,7 +137,7 @@ class ErrorSink:
         self.record(code, text)
 
     def record_exception(self, error: BaseException, context: str = "", channel: str = "") -> None:
-        """Count an exception and log its text, prefixed with `context` and the heading of its number."""
+        """Count an exception and log its text after the description of its number and `context`; see `heading_of`."""
         self.record(*_entry_of(error, context, channel))
 
     def record_command(self, error: BaseException, command: str, channel: str = "") -> None:

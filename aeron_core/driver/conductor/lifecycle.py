@@ -46,7 +46,7 @@ class StreamLifecycle(ABC):
         # Links that the agent does not follow yet: their positions are not valid.
         self._joining: set[SubscriptionEntry] = set()
         self._tethers: dict[SubscriptionEntry, Tether] = {}
-        # Untethered subscribers that the agent is releasing but whose counters stay allocated for a rejoin.
+        # Untethered subscribers that the agent is releasing. Their counters stay allocated until they are unlinked.
         self._leaving: set[SubscriberPosition] = set()
 
     @property
@@ -141,7 +141,7 @@ class StreamLifecycle(ABC):
     def unlink(self, subscription: SubscriptionEntry) -> None:
         """Remove a subscription from the stream; its client, which asked for that, is not notified."""
         is_detached = self._is_detached(subscription)
-        # From here on `_is_detached` gives no answer: the tether, which is removed below, holds the state.
+        # `_is_detached` was called first, because it reads the tether that is removed here.
         self._joining.discard(subscription)
         self._tethers.pop(subscription, None)
         position = self.links.pop(subscription, None)
@@ -200,7 +200,7 @@ class StreamLifecycle(ABC):
         return tether is not None and tether.state is not TetherState.ACTIVE
 
     def check_untethered(self, limit: int, now_ns: int) -> None:
-        """Drop untethered subscribers that stay at or below `limit` for too long, and let them rejoin later."""
+        """Drop untethered subscribers that stay at or below `limit` for too long; with rejoin=true they return."""
         timeouts = self.untethered_timeouts
         for subscription, tether in list(self._tethers.items()):
             if tether.state is TetherState.ACTIVE:
@@ -256,7 +256,7 @@ class StreamLifecycle(ABC):
         return not self._joining and all(reader >= position for reader in self.reader_positions())
 
     def free_counter_of(self, position: SubscriberPosition) -> None:
-        """Free the counter of a subscriber that the agent has released, unless it is untethered and may rejoin."""
+        """Free the counter of a subscriber that the agent has released; an untethered one that lingers keeps it."""
         if position in self._leaving:
             self._leaving.remove(position)
             return

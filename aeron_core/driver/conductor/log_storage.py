@@ -31,8 +31,9 @@ SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
 SHARED_MEMORY_PREFIX: Final = "aeron-core-"
 
 
-#: Most files that wait for their removal: from then on, each new log removes one first. Invented: peers and clients can
-#: make the driver create logs faster than `resource_free_limit` removes them, and each file takes memory.
+#: Maximum number of files that are queued for removal: when it is reached, each new log removes one file first. The
+#: number is invented. Without a limit, peers and clients could make the driver create logs faster than
+#: `resource_free_limit` lets it remove them, and each file takes memory.
 MAX_ENDED: Final = 256
 
 
@@ -67,7 +68,7 @@ class LogStorage:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
         while len(self._ended) >= MAX_ENDED:
             self._unlink(self._ended.popleft())
-        # Checked first, so that the client gets a storage error in its response and no stream is left half made.
+        # Checked first, so that the client gets a storage error in its response and nothing is created.
         self._check_space(path, length)
         buffer = (
             self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)

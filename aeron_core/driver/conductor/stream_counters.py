@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def allocate_stream_counter(
     manager: CountersManager, type_id: int, name: str, owner: CounterOwner, *, reference_id: int = 0
 ) -> AtomicCounter:
-    """Return a new counter of a stream."""
+    """Return a new counter of a stream; its label and key name the stream and its owner."""
     counter_id = manager.allocate(
         type_id,
         owner.label(name),
@@ -55,7 +55,7 @@ def allocate_peer_counter(
 def allocate_local_address(
     manager: CountersManager, name: str, channel_status_id: int, address: str, registration_id: int
 ) -> AtomicCounter:
-    """Return a new counter that states a bound address, active."""
+    """Return a new counter whose label and key name a bound address; its value is the active status."""
     counter_id = manager.allocate(
         counter_types.LOCAL_SOCKADDR,
         f"{name}: {channel_status_id} {address}",
@@ -70,7 +70,7 @@ def allocate_local_address(
 
 
 def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> AtomicCounter:
-    """Return a new heartbeat of a client."""
+    """Return a new heartbeat counter of a client."""
     counter_id = manager.allocate(
         counter_types.CLIENT_HEARTBEAT,
         # The client finds the counter by its type and registration id, and stores the time in it.

@@ -25,7 +25,10 @@ class TetherState(Enum):
 
 @dataclass
 class Tether:
-    """State of one untethered subscriber; `since_ns` is when it was entered, or in ACTIVE last was past the limit."""
+    """State of one untethered subscriber, and the time since which a timeout of the state runs.
+
+    In ACTIVE, `since_ns` is the last time at which the subscriber was past the limit; else the time of the entry.
+    """
 
     since_ns: int
     state: TetherState = TetherState.ACTIVE

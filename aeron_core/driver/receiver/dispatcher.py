@@ -63,9 +63,9 @@ class Dispatcher(ReceiveDispatcher):
     ) -> int:
         """See `ReceiveDispatcher.on_data`."""
         found = self._interests.get(buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET))
-        # The stream is not subscribed: datagrams of a group or of a shared port may be of any stream. Send no reply, so
-        # that the sender does not take this host for a receiver.
         if found == cython.NULL:
+            # Not subscribed: datagrams of a group or of a shared port may be of any stream. Send no reply, so that the
+            # sender does not take this host for a receiver.
             return 0
         session_id = buffer.get_i32(offset + wire.DATA_SESSION_ID_OFFSET)
         image = cython.cast(StreamInterest, found)._images.get(session_id)
@@ -100,7 +100,7 @@ class Dispatcher(ReceiveDispatcher):
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
             return 0
-        # Every frame with a new session id would take memory: those beyond the limit are ignored.
+        # Each new session id takes memory, and ids may be forged: sessions beyond the limit are ignored.
         if not interest.has_capacity(now_ns):
             return 0
         if not interest.wants(session_id):
@@ -169,7 +169,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event.set_number(6, setup.mtu)
         self._event.set_number(7, setup.flags)
         self._event.set_value(0, setup.ttl)
-        # Answers go to the control address, here the source; an endpoint with a fixed one uses that instead.
+        # Answers go to the source of the SETUP, unless the endpoint has a fixed control address.
         self._event.source.assign(source)
         self._event.control.assign(source)
         # If the ring is full, keep the state: the sender's next SETUP tries again.
@@ -289,7 +289,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def forget_session(self, session_id: int, stream_id: int) -> int:
-        """Forget a session after the creation of its image failed: its next SETUP tries again."""
+        """Forget a session whose image the conductor did not create: its next SETUP tries again."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)

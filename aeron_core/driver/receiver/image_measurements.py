@@ -42,7 +42,7 @@ class ImageMeasurements:
     def measure(self, now_ns: int) -> int:
         """Start a round-trip measurement; return 1."""
         self._rttm.flags = wire.RTTM_FLAG_REPLY
-        # The timestamp is of this host only: the sender returns it unread.
+        # Only this host interprets the timestamp: the sender returns it unchanged.
         self._rttm.echo_timestamp = now_ns
         self._rttm.reception_delta = 0
         self._connections.send_rttm(self._rttm, now_ns)
@@ -55,7 +55,7 @@ class ImageMeasurements:
         return 1
 
     def on_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        """Handle the reply to a measurement of this receiver, or reply to one of the sender."""
+        """Reply to a measurement of the sender, or use its reply or its one-way timestamp."""
         if rttm.flags & wire.RTTM_FLAG_REPLY:
             return self._reply(rttm, now_ns)
         if rttm.receiver_id == 0:

@@ -32,7 +32,7 @@ class LossDetector:
         self.gap_length = 0
 
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
-        """Return the position up to which there is no gap, from `rebuild_position` to the end of its term."""
+        """Return the position up to which there is no gap; scans at most the rest of the term of `rebuild_position`."""
         self.has_gap = False
         self.is_new_gap = False
         self.is_due = False

@@ -54,7 +54,7 @@ cdef class PublicationImage:
     cdef int64_t _clean_position                    # the log is clean up to a term before this position
     cdef int64_t _sm_timeout_ns
     cdef int64_t _sm_deadline_ns                    # of the next periodic status message
-    cdef bint _is_sm_due                            # before the deadline: subscribers advanced or the window changed
+    cdef bint _is_sm_due                            # due before the deadline, see `track_rebuild`
     cdef int64_t _last_lowest_position              # of the subscribers at the last call
     cdef int64_t _last_hwm_position                 # at the last call
 

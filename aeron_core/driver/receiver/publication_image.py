@@ -115,7 +115,7 @@ class PublicationImage:
             return
         self._rejection.error_code = ErrorCode.IMAGE_REJECTED
         self._rejection.text = reason
-        # Release: a receiver that sees the flag also sees the error code and the text.
+        # Release: when the receiver thread finds the flag set, it also finds the error code and the text.
         self._is_rejected.set_release(1)
 
     def announce_responses(self, session_id: int) -> None:
@@ -276,7 +276,7 @@ class PublicationImage:
         if session != self._last_response_session:
             self._last_response_session = session
             if session != 0:
-                # Due now: the requester waits for it.
+                # Due now: the requester waits for the session id of the responses.
                 self._sm_deadline_ns = now_ns - 1
         # Due because subscribers advanced, or periodically: the message also shows that this receiver is alive.
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):

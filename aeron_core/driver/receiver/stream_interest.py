@@ -51,7 +51,7 @@ class StreamInterest:
         return self._states.size < operations.MAX_TRACKED_SESSIONS
 
     def forget_stale(self, now_ns: int) -> int:
-        """Forget sessions without a subscription and those without a SETUP in time; return 0."""
+        """Forget sessions in NO_INTEREST and sessions whose state has expired; return 0."""
         earliest_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
         for slot in range(self._states.capacity):
             # Removing may move another entry into the slot, so check the slot again.
@@ -69,7 +69,7 @@ class StreamInterest:
             return -1
         if has_deadline(state):
             return state >> operations.SESSION_STATE_BITS
-        # The state does not expire, and the state after it not before this time.
+        # The state has no deadline, and a deadline of the state that follows it is not earlier than this.
         return now_ns + wire.PENDING_SETUP_TIMEOUT_NS
 
     def set_no_interest(self, session_id: int, now_ns: int) -> int:

@@ -19,7 +19,7 @@ from aeron_core.driver.sender.sending_publication import SendingPublication
 if TYPE_CHECKING:
     from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 
-#: More bytes than one call of `send_pending` can report, which is an `int32_t` that the sender adds up.
+#: Upper limit of the result of `send_pending`, an `int32_t`: one call may confirm more bytes than that type can hold.
 _MAX_REPORTED = 1 << 30
 
 
@@ -40,7 +40,7 @@ class AcknowledgedPublication(SendingPublication):
         self.has_receivers.set_release(self.endpoint.has_peer(self))
         if confirmed <= position:
             return 0
-        # What is below it is never sent again: `update_limit` derives from it how far publishers may go.
+        # Data before this position is never sent again: `update_limit` lets publishers reuse its part of the log.
         self.sender_position.set_release(confirmed)
         # For monitoring only: the medium decides how much it sends.
         self.sender_limit.set_release(confirmed + self._window_length)

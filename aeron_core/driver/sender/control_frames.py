@@ -16,7 +16,7 @@ from aeron_core.protocol.frames.setup import Setup
 if TYPE_CHECKING:
     from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 
-_BUFFER_LENGTH: Final = 64  # the longest of the frames, RTTM and SETUP, have 40 bytes
+_BUFFER_LENGTH: Final = 64  # the longest frames, RTTM and SETUP, have 40 bytes
 
 
 class ControlFrames:

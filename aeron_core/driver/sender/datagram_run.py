@@ -28,7 +28,8 @@ class DatagramRun:
     def collect(self, batch: SendBatch, position: int, window: int, max_entries: int) -> int:
         """Fill `batch` with the data to send from `position` on; return its length in the stream, including padding.
 
-        Collects at most `window` bytes in `max_entries` entries, and stops at the end of the term.
+        Collects at most `window` bytes, not counting padding, in at most `max_entries` entries. Stops at the end of the
+        term.
         """
         batch.clear()
         self.padding = 0

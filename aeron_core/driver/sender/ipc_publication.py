@@ -47,7 +47,7 @@ class IpcPublication:
 
     def update_limit(self, now_ns: int) -> int:
         """Publish the position up to which publishers may append; return 1 if it changed."""
-        # Without clients there is nothing to limit: the stream drains.
+        # Only an active stream has publishers to limit.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
         producer_position = self.log.producer_position()

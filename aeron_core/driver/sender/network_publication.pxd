@@ -42,7 +42,7 @@ cdef class NetworkPublication(SendingPublication):
     cdef bint _has_refused_receivers            # reported, and no receiver was forgotten since
     cdef bint _requests_response                # the SETUP requests a response stream
     cdef bint _is_response                      # the stream answers requests
-    cdef bint _is_unicast                       # one receiver: its EOS ends the stream
+    cdef bint _is_unicast                       # one receiver: its EOS ends the linger early
     cdef bint _signals_eos                      # heartbeats carry the end of the stream
     cdef bint _has_initial_connection           # a status message was received
     cdef bint _is_setup_elicited                # a receiver requested a SETUP

@@ -77,7 +77,7 @@ class NetworkPublication(SendingPublication):
         self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
     def send_pending(self, now_ns: int) -> int:
-        """Send what is due; return the bytes sent."""
+        """Send what is due; return the bytes of data, or of the heartbeat."""
         # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
         # Without a request, SETUPs are sent only until the first status message: it shows that a receiver has an

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import SendStream
 
 
-# Our choice, per SETUP_INTERVAL_NS. If a thousand receivers reject at once, all are reported within the seconds in
-# which they repeat their errors. The broadcast buffer to the clients holds more than a second of such events.
+# Maximum number of errors that are reported per SETUP_INTERVAL_NS, our choice. If a thousand receivers reject at once,
+# all are reported within the seconds in which they repeat their errors. The broadcast buffer to the clients holds more
+# than a second of such events.
 ERRORS = 64
 
 
 class PublicationEvents:
-    """Events of one publication; used by the sender only. Each method offers one event and returns 0."""
+    """Events of one publication; used by the sender only. Each method offers one event; all but `error` return 0."""
 
     def __init__(self, params: NetworkPublicationParams) -> None:
         self._conductor = params.conductor
@@ -40,7 +41,7 @@ class PublicationEvents:
         self._errors = RateLimit(ERRORS, wire.SETUP_INTERVAL_NS)
 
     def response_connected(self, publication: SendStream, now_ns: int) -> int:
-        """Report that a publication of responses has its receiver, which needs no further announcement.
+        """Report that a publication of responses has its receiver, so that it need not be announced any more.
 
         The timer of the conductor would detect this too, but later.
         """
@@ -51,7 +52,7 @@ class PublicationEvents:
         return self._offer()
 
     def response_setup(self, publication: SendStream, response_session_id: int, now_ns: int) -> int:
-        """Report the session of the responses; receivers repeat it with each status message."""
+        """Report the session of the responses; receivers repeat it with each periodic status message."""
         if not self._is_response_due(now_ns):
             return 0
         self._event.begin(operations.RESPONSE_SETUP, cython.cast(cython.pointer(PyObject), publication))

@@ -98,7 +98,7 @@ class RetransmitHandler:
         return work
 
     def _slot_for(self, term_id: int, term_offset: int) -> int:
-        # Negative without a slot: -1 if an earlier request covers this one, -2 if all slots are in use.
+        # Negative if there is no slot: -1 if an earlier request covers this one, -2 if all slots are in use.
         available = -2
         for i in range(self._capacity):
             if self._actions[i].state == operations.RETRANSMIT_INACTIVE:

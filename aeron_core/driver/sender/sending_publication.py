@@ -49,12 +49,12 @@ class SendingPublication(Resender):
         return self.spies.add(spy, self.sender_position.get())
 
     def send_pending(self, now_ns: int) -> int:
-        """Send what may be sent; return the bytes sent."""
+        """Send what may be sent; return the bytes that were sent, or that the peer newly confirmed."""
         return 0
 
     def update_limit(self, now_ns: int) -> int:
         """Publish the position up to which publishers may append; return 1 if it changed."""
-        # Without clients there is nothing to limit: the stream drains.
+        # Only an active stream has publishers to limit.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
         self._publisher_position.set_release(self.log.producer_position())

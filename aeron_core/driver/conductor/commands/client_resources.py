@@ -165,8 +165,7 @@ class ClientResources:
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
         if counter_id is None:
-            # A counter that a client owns disappears with that client, which breaks the promise of a
-            # static one.
+            # A counter that a client owns is freed with that client, but a static one must stay allocated.
             existing_id = self.context.counters.find(*key)
             if existing_id >= 0:
                 raise CommandRefusedError(
@@ -200,7 +199,7 @@ class ClientResources:
 
     def _free_counter(self, registration_id: int, counter_id: int) -> None:
         self.context.clients.send(responses.OnUnavailableCounter(registration_id, counter_id))
-        # Freed after the event, so that clients drop their views before the id can be reused.
+        # Freed after the event: every client gets it before any event about a new counter with this id.
         self.context.counters.free(counter_id)
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
-#: Maximum number of commands in all queues; further ones that would be queued are refused. Chosen here: about 1 MB.
+#: Maximum number of commands in all queues; further ones that would be queued are refused. Chosen here: they
+#: take about 1 MB of memory.
 MAX_WAITING: Final = 4096
 #: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)

@@ -1,7 +1,7 @@
 """The control address of a subscription, `control=host:port` in its URI, at which its senders listen.
 
 A sender with dynamic destinations sends only to receivers from which it has received a status message. So the
-receiver requests a SETUP at this address, and resolves its name again when nothing arrives from there.
+receiver requests a SETUP at this address, and resolves the name in `control` again when nothing arrives.
 Source: aeron_receive_destination.h (aeron_receive_destination_re_resolution_required).
 """
 
@@ -32,7 +32,7 @@ class ControlAddress:
         return self.channel.uri.params["control"]
 
     def is_silent(self, now_ns: int) -> bool:
-        """Return whether nothing was received, and no lookup started, for five seconds."""
+        """Return whether nothing was received, and no lookup started, for five seconds; False if that is unknown."""
         received_ns = self.native.last_received_ns()
         # At most one lookup per timeout while nothing arrives.
         return received_ns is not None and now_ns > max(received_ns, self._lookup_ns) + CONNECTION_TIMEOUT_NS

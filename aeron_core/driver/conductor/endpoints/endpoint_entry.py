@@ -96,7 +96,7 @@ class EndpointEntry:
 
     def publish_addresses(self, status: AtomicCounter, name: str) -> None:
         """Publish the bound addresses and set the status to active; on failure, close the endpoint and raise."""
-        # The label without addresses, to which the current ones are appended after each change.
+        # The label without addresses: after each change, the current addresses are appended to it.
         self._label = self.context.counters.label(status.id)
         try:
             self._state_addresses(status, name)
@@ -131,7 +131,7 @@ class EndpointEntry:
         self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
-        """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
+        """Raise CommandRefusedError if a timestamp offset in `keys` is another one in `channel`, or set in one only."""
         # The endpoint writes a timestamp into each frame at one offset, the same for all its streams.
         requested, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
@@ -156,7 +156,7 @@ class EndpointEntry:
         self.transport.close_endpoint(self.native)
 
     def record_fault(self) -> None:
-        """Log the last malformed datagram, one entry per reason and source."""
+        """Log the pending fault, such as a malformed datagram; one entry per reason and source."""
         # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
         # not fill the log.
         fault = self.native.take_fault()

@@ -71,7 +71,7 @@ class ReceiveDestination:
         )
 
     def record_fault(self) -> None:
-        """Log the last malformed datagram, one entry per reason and source."""
+        """Log the pending fault, such as a malformed datagram; one entry per reason and source."""
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
@@ -84,7 +84,7 @@ class ReceiveDestination:
 
     def close(self) -> None:
         """Remove the socket from the receiver, then close it."""
-        # Its counters and its socket are freed by the callback, after the receiver has dropped it.
+        # The callback frees counters and socket of the destination, after the receiver has released it.
         self._context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def close_socket(self) -> None:

@@ -47,7 +47,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         #: Whether the receiver has released this endpoint and its sockets are closed.
         self.is_closed = False
         self._elicitation_ns = 0
-        # Number of subscriptions whose session id is not set yet: they request no stream.
+        # Number of subscriptions for responses whose session id is not known yet: they request no stream.
         self._awaited_count = 0
         self.group_tag = group_tag
         self._interests: dict[int, StreamInterest] = {}
@@ -162,7 +162,8 @@ class ReceiveEndpointEntry(EndpointEntry):
         # Called before the count changes: the first subscription of the endpoint requests a SETUP of any session.
         self._elicit_setup_for(session_id, stream_id)
         self._wanted[stream_id, session_id] += 1
-        # The receiver does not count subscriptions: it gets only the first and the removal of the last.
+        # The receiver does not count subscriptions: it gets only the addition of the first and the removal of the
+        # last.
         if self._wanted[stream_id, session_id] > 1:
             return
         if session_id is None:
@@ -232,12 +233,12 @@ class ReceiveEndpointEntry(EndpointEntry):
             self._elicit_setup(destination.control, 0, 0)
 
     def remove_destination(self, destination: ReceiveDestination) -> None:
-        """Close a destination; its images must not use it any more."""
+        """Close a destination; the images of the endpoint must not use it any more."""
         self.destinations.remove(destination)
         destination.close()
 
     def record_fault(self) -> None:
-        """Log the last malformed datagram of the endpoint and of each destination."""
+        """Log the pending faults of the endpoint and of each destination."""
         super().record_fault()
         for destination in self.destinations:
             destination.record_fault()

@@ -139,6 +139,6 @@ class SendEndpointEntry(EndpointEntry):
 
     def _closed(self) -> None:
         self.transport.close_endpoint(self.native)
-        # Errors of the last sends are known only now.
+        # The last duty cycles of the sender may have left a fault that the timer has not logged.
         self.record_fault()
         self.free_counters(self.status)

@@ -29,7 +29,10 @@ _Entry = TypeVar("_Entry", bound="EndpointEntry")
 
 
 def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry | None:
-    """Return the endpoint that `channel` shares, else None. Raises ChannelUriError if it contradicts its tag."""
+    """Return the endpoint that `channel` shares, else None.
+
+    Raises ChannelUriError if `channel` contradicts the endpoint that has its tag.
+    """
     tag = channel.uri.channel_tag
     # A tag is enough: a URI such as aeron:udp?tags=1 shares the endpoint of another channel without its
     # addresses.
@@ -47,7 +50,7 @@ def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry |
 
 
 def key_of(endpoints: Mapping[str, object], channel: Channel) -> str:
-    """Return the key for a new endpoint: its canonical form, plus its tag if another endpoint has that form."""
+    """Return the key of a new endpoint of `channel`: the canonical form, plus the tag if the form is in use."""
     # Two endpoints may have the same form if their tags differ, so the form alone is not a key.
     form = channel.canonical_form
     return f"{form}#{channel.uri.channel_tag}" if form in endpoints else form
@@ -70,7 +73,7 @@ class ClosingEndpoints:
         """Let a client retry if the address of its channel is still in use by an endpoint that is being closed.
 
         Raises CommandRefusedError with RESOURCE_TEMPORARILY_UNAVAILABLE in place of the OSError. Source:
-        aeron_driver_conductor.c, which refuses it even if the address is free.
+        aeron_driver_conductor.c, which refuses the command even if the address is free.
         """
         try:
             yield

@@ -84,8 +84,8 @@ class NameResolution:
         """Return a future of the resolved channel; it is done already if no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
-            # Most channels have literal addresses: they need no thread, and their response follows in the
-            # same turn.
+            # Most channels have literal addresses: they need no thread, and the response follows in the same
+            # duty cycle.
             done.set_result(
                 transport.resolve_channel(uri, self._resolve_at_once, is_publication=is_publication)
             )
@@ -140,7 +140,7 @@ class NameResolution:
         except ValueError:
             # The text is not host:port: a helper thread looks it up as a name, or reports the error.
             raise _NameNeedsHelperError from None
-        # This runs on the conductor's thread: the resolver promises not to use a network.
+        # Runs on the conductor's thread, so it must not block: `resolve_promptly` uses no network.
         host = self._prompt.resolve_promptly(address.host)
         if host is None:
             raise _NameNeedsHelperError
@@ -182,7 +182,7 @@ class NameResolution:
             self._measure(self._clock.nano_time() - started_ns)
 
     def _measure(self, duration_ns: int) -> None:
-        # A slow lookup on a helper thread delays only the client that waits for the channel.
+        # Only counted: a slow lookup on a helper thread delays no other client than the one that waits for it.
         self._counters.name_resolver_max_time.propose_max_release(duration_ns)
         if duration_ns > self._threshold_ns:
             self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)

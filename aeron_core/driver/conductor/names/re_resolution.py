@@ -115,8 +115,8 @@ class SilentPublications:
             if lifecycle.publication.has_receivers.get_acquire()
         }
         for endpoint in connected:
-            # None: a receiver has responded before. If it is lost, the next check looks the name up
-            # without a further wait.
+            # None: a receiver has responded. When it is lost, the next check looks the name up at once, because a lost
+            # receiver has already been silent for the timeout.
             endpoint.silent_since_ns = None
         for endpoint in self._publications.endpoints.values():
             if endpoint not in connected and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):

@@ -106,7 +106,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """
-        # In IPC the publication stands for the image of the request too, so both have one id.
+        # In IPC the publication of the requests is also the image of its subscribers: both have one id.
         for requests in self.lifecycles:
             if requests.registration_id == params.response_correlation_id:
                 return self._subscriptions.of_responses(requests.params.response_correlation_id, stream_id)

@@ -56,7 +56,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         )
 
     def _consumer_position(self) -> int:
-        # Written by the sender: the part of the log before it has been sent.
+        # Written by the sender: everything before this position was sent, or confirmed by a connected peer.
         return self.publication.sender_position.get_acquire()
 
     def _blocked_position(self) -> int:
@@ -75,7 +75,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self.publication.is_end_of_stream.set_release(1)
 
     def _has_unread_data(self) -> bool:
-        # The readers are spies, which may read data before the sender has sent it. Receivers have images instead.
+        # The readers are spies, which read this log and may be ahead of the sender. Receivers read their own images.
         return self.has_readers and self.producer_position > self._consumer_position()
 
     def _drain(self, now_ns: int) -> None:
@@ -98,7 +98,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
 
     def _awaits_peer(self, now_ns: int) -> bool:
-        # Data that no peer has confirmed is lost with the log: wait for a peer that is disconnected for a short time.
+        # Data that no peer has confirmed is lost with the log: wait as long as the linger timeout for a peer that was
+        # disconnected.
         if not self.endpoint.transport.draws_from_log:
             return False
         if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:
@@ -147,7 +148,7 @@ class NetworkPublications:
         self.lifecycles: list[NetworkPublicationLifecycle] = []
 
     def find_tagged(self, tag: int) -> TaggedPublication | None:
-        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag, None without one."""
+        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag; None if none has it."""
         for lifecycle in self.lifecycles:
             # Without the second comparison every publication without a tag would match the invalid one.
             if lifecycle.params.entity_tag == tag != INVALID_TAG:

@@ -90,7 +90,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         if lifecycle is None:
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
             if endpoint is None:
-                # Registered before the publication exists, so that a failure finds and closes it.
+                # Registered before the publication exists: if that cannot be created, the endpoint is closed again.
                 key = key_of(self.endpoints, channel)
                 endpoint = SendEndpointEntry(self.context, transport, channel, key, command.correlation_id)
                 self.endpoints[key] = endpoint

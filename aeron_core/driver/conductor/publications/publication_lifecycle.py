@@ -147,7 +147,7 @@ class PublicationLifecycle(StreamLifecycle):
                 if not self.is_exclusive:
                     self._unblock_if_stuck(now_ns)
         elif state == operations.PUBLICATION_DRAINING:
-            # Publishers have gone; subscribers and receivers may still need what they left.
+            # There are no publishers any more, but subscribers and receivers may still need the remaining data.
             self._drain(now_ns)
         elif state == operations.PUBLICATION_LINGER and self._has_lingered(now_ns):
             # The registrar stops the stream: it is removed from the sender, then its log is released.
@@ -157,7 +157,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     @abstractmethod
     def _drain(self, now_ns: int) -> None:
-        """Enter LINGER if all data was consumed."""
+        """Enter LINGER once all data was consumed, or can no longer be delivered."""
 
     @abstractmethod
     def _has_lingered(self, now_ns: int) -> bool:
@@ -165,7 +165,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     def _revoke(self) -> None:
         self.log.set_end_of_stream_position(self.producer_position)
-        # Publishers see a stream without subscribers.
+        # Offers beyond the publisher limit return NOT_CONNECTED from now on, not BACK_PRESSURED.
         self.log.set_is_connected(False)
         self.context.system_counters.publications_revoked.get_and_add(1)
         self.context.events.record(

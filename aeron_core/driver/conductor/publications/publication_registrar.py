@@ -92,7 +92,7 @@ class PublicationRegistrar:
         channel_status_id: int,
     ) -> None:
         """Add a client to the users of a publication, and send it the ready response."""
-        # Each add counts, even if one client adds the stream several times: it is removed by the id of each add.
+        # Each add counts, also if one client adds the stream several times: it must remove each add by its id.
         lifecycle.reference_count += 1
         client.publications[command.correlation_id] = lifecycle
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
@@ -153,7 +153,7 @@ class SessionIds:
 
     def __init__(self, start: int, reserved_low: int, reserved_high: int) -> None:
         self._next = _wrap(start)
-        # Applications may choose session ids of this range in their URIs without a clash.
+        # Applications may use session ids of this range in their URIs: no automatic id is taken from it.
         self._low = reserved_low
         self._high = reserved_high
 
@@ -178,7 +178,7 @@ class SessionIds:
         """Return an int32 that is neither reserved nor in `used`; the next call continues after it."""
         session_id = self.peek(used)
         # A released id is not used again before the sequence wraps: receivers may still have an image or
-        # a cool-down of the old stream, and would take the new one for it.
+        # a cool-down of the old stream, and would take the new stream for the old one.
         self._next = _wrap(session_id + 1)
         return session_id
 

@@ -90,7 +90,7 @@ class ResponseChannels:
         )
 
     def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:
-        # Destinations in shared memory have the same registration id, but no endpoint.
+        # Its destinations in shared memory and its spies have the same registration id, but no endpoint.
         for subscription in self._subscriptions.all:
             if subscription.registration_id == registration_id and subscription.endpoint is not None:
                 return subscription
@@ -109,7 +109,7 @@ class ResponseChannels:
 
     def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
         """Return the active response streams, oldest first, by the correlation id of the image they respond to."""
-        # Streams that drain are left out: they bring no new responses.
+        # Streams that drain are left out: nothing new is published on them.
         answers: dict[int, list[NetworkPublicationLifecycle]] = {}
         for lifecycle in self._publications.lifecycles:
             if lifecycle.params.is_response and lifecycle.state == operations.PUBLICATION_ACTIVE:

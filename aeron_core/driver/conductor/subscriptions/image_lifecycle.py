@@ -182,13 +182,13 @@ class ImageLifecycle(StreamLifecycle):
         )
 
     def _has_ended(self, now_ns: int) -> bool:
-        # Acquire: the receiver stores the time of each frame. Heartbeats count, so only a sender that
-        # stopped or cannot be reached is silent.
+        # Acquire: pairs with the release of the receiver. It stores the time of heartbeats too, so only a sender
+        # that stopped or cannot be reached is silent.
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
         if not self.has_readers or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
             return True
         return bool(self.image.is_end_of_stream.get_acquire()) and (
-            # The end alone is not enough: frames below it may still be missing and be retransmitted.
+            # The flag alone is not enough: frames before the end may still be missing and be retransmitted.
             self.image.rebuild_position.get_acquire() >= self.image.hwm_position.get_acquire()
         )
 
@@ -203,7 +203,7 @@ class ImageLifecycle(StreamLifecycle):
             self.context.receiver.send(
                 operations.REMOVE_COOL_DOWN, self.endpoint.dispatcher, None, (self.session_id, self.stream_id)
             )
-        # Clients stop reading, but the log stays for the liveness timeout: one may be in the middle of a
+        # Clients stop reading, but the log stays for the liveness timeout: a client may be in the middle of a
         # poll.
         self.notify_unavailable()
 

@@ -35,7 +35,7 @@ class ImageRegistrar:
         self.lifecycles: list[ImageLifecycle] = []
 
     def on_create_image(self, command: Command) -> None:
-        """Create an image of the stream that a SETUP describes; on error log it, and retry with the next SETUP."""
+        """Create an image of the stream that a SETUP describes; an error is logged, and the next SETUP tries again."""
         endpoint = next(
             (e for e in self.subscriptions.endpoints.values() if e.dispatcher is command.subject), None
         )

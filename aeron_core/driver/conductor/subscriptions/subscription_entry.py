@@ -39,12 +39,12 @@ class SubscriptionEntry:
 
     @property
     def awaits_response(self) -> bool:
-        """Whether its session is not known yet: until then it matches no stream."""
+        """Whether it is for the responses of a session that is not known yet, so that it matches no stream."""
         return self.is_for_responses and self.params.session_id is None
 
     @property
     def counts_as_response(self) -> bool:
-        """Whether other subscriptions to its streams must be for responses too; not once responses set its session."""
+        """Whether other subscriptions to its streams must be for responses too; False once its session is known."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:
@@ -76,7 +76,7 @@ class SubscriptionEntry:
     def matches(self, stream_id: int, session_id: int) -> bool:
         """Return whether a stream, on the medium of this subscription, is one that it subscribes to."""
         return (
-            # A session id of None in a URI means all sessions, but for responses it means not known yet.
+            # A session id of None means all sessions, but for responses it means that the session is not known yet.
             not self.awaits_response
             and self.stream_id == stream_id
             and self.params.session_id in (None, session_id)

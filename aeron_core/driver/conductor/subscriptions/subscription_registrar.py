@@ -115,8 +115,8 @@ class SubscriptionRegistrar:
         # If this fails, there is at least one image: the endpoint has other users and need not be closed.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
         self._register(client, subscription)
-        # The receiver may request new images from now on; the conductor handles its event in a later
-        # turn, after the response.
+        # The receiver may request new images from now on; the conductor handles that event in a later duty cycle,
+        # after the response.
         subscription.join_endpoint()
         # The response precedes all available images: clients ignore images of a subscription that they do
         # not have.
@@ -219,8 +219,8 @@ class SubscriptionRegistrar:
     ) -> None:
         """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
         lifecycles = list(lifecycles)
-        # Destinations end with their subscription; their clients are notified of nothing, as for the
-        # subscription itself.
+        # Destinations end with their subscription. Their images are not reported as unavailable either: the client
+        # closes them itself.
         for each in subscription.local_destinations:
             self.remove(each, lifecycles)
         # From here on no new stream is linked to the subscription; the links that exist are removed below.
@@ -232,7 +232,7 @@ class SubscriptionRegistrar:
             channel=subscription.channel,
         )
         for lifecycle in lifecycles:
-            # A driver has many streams, also drained ones that linger, and a subscription few of them.
+            # Most streams of a driver are not linked to this subscription.
             if subscription not in lifecycle.links:
                 continue
             if notify:
