@@ -71,7 +71,8 @@ class ChannelPeers:
         """
         if self._slots.size == 0:
             return peers.RESULT_NO_PEER
-        # Read the sender's position first: bytes that it has passed are subtracted from the space that is read next.
+        # Read the sender's position before the peer's space: bytes that are sent in between are then counted twice, and
+        # never left out.
         waiting = position - self._sender_position.get_acquire()
         value = self._find(session_id)
         if value == 0:

@@ -85,7 +85,8 @@ class Counter:
 
     def close(self) -> None:
         """Free the counter; a static one stays allocated. Closing twice does nothing."""
-        # A static counter is not a resource of this client, and the program chose its registration id.
+        # A static counter is not a resource of this client: its registration id, which the program chose, may be that
+        # of another resource.
         if not self.is_static:
             self._owner.close_counter(self.registration_id)
         self.mark_closed()

@@ -134,7 +134,7 @@ class DriverListener:
         if subscription is None:
             return
         try:
-            # Find the counter first: once a log is acquired, nothing may fail before its user exists.
+            # Look up the counter first: if that failed after the log was acquired, no image would release it.
             position = self._counters.counter(response.subscriber_position_id)
             log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
         except (AeronError, OSError, IndexError) as error:

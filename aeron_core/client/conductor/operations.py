@@ -244,7 +244,7 @@ class ClientOperations:
         return publication
 
     def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
-        # Find the counter first: once a log is acquired, nothing may fail before its user exists.
+        # Look up the counter first: if that failed after the log was acquired, no publication would release it.
         limit = self._conductor.counters.values.view(
             response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
         )

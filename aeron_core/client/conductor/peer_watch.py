@@ -94,7 +94,7 @@ class PeerWatch:
 
     def _count_refused(self) -> dict[str, int]:
         if self.resource.is_closed:
-            # The driver may have reused its counters.
+            # The driver may have reused the counters of the closed resource: keep the last counts.
             return self._refused
         return {reason: counter.get_acquire() for reason, counter in self._counters.items()}
 

@@ -23,8 +23,8 @@ class MessageBatch:
 
     data: npt.NDArray[np.uint8]  # bytes of all messages, without gaps
     offsets: npt.NDArray[np.int64]  # n + 1: message i is data[offsets[i] : offsets[i + 1]]
-    positions: npt.NDArray[np.int64]  # n: of the stream after each message
-    session_ids: npt.NDArray[np.int32]  # n: of the publication that sent it
+    positions: npt.NDArray[np.int64]  # n: stream position after each message
+    session_ids: npt.NDArray[np.int32]  # n: session of the publication that sent each message
     reserved_values: npt.NDArray[np.int64]  # n: of the first fragment of each message
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ cdef class Subscription:
     cdef readonly str channel
     cdef readonly int32_t stream_id
     cdef readonly int64_t registration_id
-    cdef readonly int32_t channel_status_id   # a counter, or -1 for IPC and spies
+    cdef readonly int32_t channel_status_id   # counter id, or -1 for IPC and spies
     cdef readonly bint is_closed
     cdef readonly object on_available_image
     cdef readonly object on_unavailable_image
