@@ -24,8 +24,8 @@ from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.recording import Recording
 
 _S: Final = 1_000_000_000
-#: First and last delay between retries; it doubles in between. Invented numbers: short outages end soon, and one
-#: attempt per minute costs nothing.
+#: First and longest delay between retries; each delay is twice the one before. Invented numbers: an upload continues
+#: soon after a short outage, and in a long one an attempt per minute is no load.
 FIRST_RETRY_NS: Final = _S
 LAST_RETRY_NS: Final = 60 * _S
 #: How long the tail of a stopped recording stays in the spool, so that it can continue. An invented number: a recorder

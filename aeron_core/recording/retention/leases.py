@@ -15,7 +15,7 @@ from aeron_core.errors import ConfigurationError, CorruptRecordingError, Recordi
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import FileStore
 
-#: An invented number: long enough to repair a reader that fails on a Friday, and bounded, so that an abandoned
+#: An invented number: long enough to repair a reader that failed at a weekend, and bounded, so that an abandoned
 #: reader does not fill the disk.
 DEFAULT_LEASE_TIMEOUT_NS: Final = 7 * 86400 * 1_000_000_000
 

@@ -21,7 +21,7 @@ from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.index import ENTRY, entries_of
 from aeron_core.recording.storage.recording import Recording
 
-#: Interval of checks. An invented number: a disk does not fill up in that time.
+#: Interval of checks. An invented number: between two checks, what is recorded in five seconds may exceed a limit.
 _CHECK_INTERVAL_NS: Final = 5_000_000_000
 
 

@@ -16,7 +16,7 @@ from aeron_core.recording.storage import names
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_folder, write_failure
 
-#: Bytes of the reserve. An invented number: a few blocks of any filesystem.
+#: Length of the file that reserves disk space for descriptors. An invented number: a few blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
 
 

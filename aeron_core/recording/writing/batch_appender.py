@@ -31,7 +31,7 @@ from aeron_core.recording.writing.recovery import cut_back
 from aeron_core.recording.writing.staging_log import StagingLog
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
-#: An invented number: allows messages of up to 2 MiB, and parts that tasks can process in parallel.
+#: An invented number: allows messages of up to 2 MiB, an eighth of a term.
 DEFAULT_TERM_LENGTH: Final = 16 * 1024 * 1024
 
 

@@ -218,7 +218,7 @@ class Recorder:
         try:
             writer = self._open(subscription, image, now_ns)
         except AeronError as error:
-            # The image is not read until the retry, so its stream waits.
+            # The image is not read until the retry, so flow control holds back its sender.
             self._refused[key] = subscription, image
             if stable_text(error) not in self._reported:
                 self._reported.add(stable_text(error))
