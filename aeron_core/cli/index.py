@@ -108,7 +108,7 @@ PLUGINS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "spark": {},
 }
 
-#: What each hook provides, for people.
+#: What each hook provides, as shown to users.
 HOOKS: Final[Mapping[str, str]] = {
     "aeron_media_transports": "medium",
     "aeron_flow_controls": "flow control",

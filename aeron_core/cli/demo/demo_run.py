@@ -42,7 +42,7 @@ _CONNECT_TIMEOUT_S: Final = 10.0
 # Short, so that the latency is that of the network and not of megabytes queued before it.
 _TERM_LENGTH: Final = "256k"
 _PAUSE_S: Final = 0.00005
-# Interval of the driver's loss report: shorter than the default, so that a short demo has a report.
+# Interval at which the driver writes its loss report: shorter than the default, so that a short demo has a report.
 _TIMER_INTERVAL_NS: Final = 50_000_000
 _NS_PER_S: Final = 1_000_000_000
 _RETRIED: Final = (wire.RESULT_BACK_PRESSURED, wire.RESULT_NOT_CONNECTED, wire.RESULT_ADMIN_ACTION)

@@ -13,7 +13,7 @@ from typing import Final
 PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9, 99.99)
 _LOWEST_NS: Final = 1
 _HIGHEST_NS: Final = 60 * 1_000_000_000
-_BUCKETS: Final = 1024  # of each power of two
+_BUCKETS: Final = 1024  # buckets for each power of two
 _EXACT_BITS: Final = 11  # values of fewer bits have a bucket of their own
 _US: Final = 1000
 

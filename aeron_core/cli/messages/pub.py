@@ -21,8 +21,8 @@ from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.errors import ConfigurationError
 
-#: Behind schedule by more than this, pacing starts again from now, without a burst. Invented: longer than the pauses
-#: of a scheduler, shorter than a burst that fills a term.
+#: If a message is later than this, the schedule starts again from now. Invented: longer than usual delays by the
+#: operating system, and short, so that the burst of the messages that are late by less stays small.
 _MAX_LATENESS_S: Final = 0.1
 #: Longest pause between two messages: 31 years, which every system call that waits accepts.
 _MAX_INTERVAL_S: Final = 1e9
