@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from aeron_core.settings.variables import Variable
 
 
-#: Fields that a message lists; it refers to a command for models with more, which is the driver's.
+#: Maximum number of fields that a message lists. For a model with more, which is only the driver's, the message names
+#: the command that lists them.
 _MAX_LISTED: Final = 20
 
 

@@ -49,8 +49,8 @@ class LoadedSettings(Generic[S]):
     warnings: tuple[
         str, ...
     ]  # about values that were clamped, not parsed, or have no effect, and unknown names
-    #: Those of `warnings` that a driver prints when it starts. As in the reference, it accepts silently what it clamps
-    #: or has no use for, and variables that it does not know.
+    #: Those of `warnings` that a driver prints when it starts. As in the reference, values that are clamped or have no
+    #: effect, and unknown variables, are accepted without a warning.
     printed: tuple[str, ...] = ()
 
 
