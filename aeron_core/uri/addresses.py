@@ -30,7 +30,7 @@ _INTERFACE: Final = re.compile(
     rf"(?:\{{(?P<name>[^{{}}\s]+)\}}|{_HOST})(?:{_PORT})?(?:/(?P<prefix>[0-9]{{1,3}}))?"
 )
 _HOST_START: Final = re.compile(_HOST)
-# int() takes quadratic time, and Python itself rejects more than 4300 digits.
+# Digits of 65535. Longer texts are refused before int(), which takes quadratic time, converts them.
 _MAX_PORT_DIGITS: Final = 5
 _NEGATIVE: Final = re.compile(r"-[0-9]+")
 #: Bytes of an interface's name, with the NUL at its end. Source: net/if.h.

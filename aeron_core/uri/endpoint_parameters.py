@@ -53,12 +53,12 @@ class EndpointParameters:
     socket_rcvbuf_length: int = 0  # 0 for the driver's default
     receiver_window_length: int = 0  # 0 for the driver's default
     media_rcv_timestamp_offset: int | None = (
-        None  # in the payload, or RESERVED_VALUE_OFFSET, or None if disabled
+        None  # offset in the payload, or RESERVED_VALUE_OFFSET; None if disabled
     )
     channel_rcv_timestamp_offset: int | None = None
     channel_snd_timestamp_offset: int | None = None
 
-    # A command asks several times for the parameters of its channel, and clients add many streams to few channels.
+    # Cached: a command needs the parameters of its channel several times, and clients add many streams to few channels.
     @classmethod
     @lru_cache(maxsize=64)
     def parse(cls, uri: ChannelUri) -> EndpointParameters:
