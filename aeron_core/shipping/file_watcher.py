@@ -48,7 +48,7 @@ class FileWatcher:
         self._max_line_length = max_line_length
         self._on_error = on_error
         self._reported: set[str] = set()
-        self._rewritten: list[tuple[int, Progress]] = []  # with the time of truncation
+        self._rewritten: list[tuple[int, Progress]] = []  # with the time of truncation in ns
         self._is_first = True
 
     def scan(self, now_ns: int) -> int:

@@ -15,7 +15,7 @@ class WhenFull(Enum):
 
     DROP_NEWEST = "drop-newest"
     DROP_OLDEST = "drop-oldest"
-    BLOCK = "block"  # wait a little, then drop the newest
+    BLOCK = "block"  # wait up to the block timeout, then drop the newest
 
 
 class RecordQueue:

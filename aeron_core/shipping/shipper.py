@@ -54,7 +54,7 @@ class ShipperParams:
     max_line_length: int = (
         64 * 1024
     )  # an invented number; longer lines, such as stack traces in one line, are split
-    window_length: int = 1024 * 1024  # an invented number: some thousand lines can be shipped twice
+    window_length: int = 1024 * 1024  # an invented number: after a crash, at most so much is shipped twice
     read_length: int = 64 * 1024  # of one file, before the next file is read
     scan_interval_ns: int = 1000 * _NS_PER_MS  # between scans for new files
     read_interval_ns: int = 100 * _NS_PER_MS  # between reads of files without new data
