@@ -35,7 +35,7 @@ from aeron_core.shipping.record_queue import RecordQueue, WhenFull
 
 _PAUSE_S: Final = 0.01
 _handlers: weakref.WeakSet[PublishingHandler] = weakref.WeakSet()
-# Publishers of the parent of a forked process: kept, because closing them here would close the parent's links.
+# Publishers that a forked process has from its parent: kept, because deleting them here would close the parent's links.
 _inherited: list[object] = []
 
 
@@ -200,7 +200,7 @@ def _report_error(error: Exception) -> None:
 
 
 def _print_stderr(text: str) -> None:
-    # `logging` reports its own errors in the same format.
+    # As `logging` does with its own errors: only if `raiseExceptions` is set.
     if logging.raiseExceptions and sys.stderr is not None:
         print(f"{__name__}: {' '.join(text.split())}", file=sys.stderr)
 

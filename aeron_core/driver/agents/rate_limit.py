@@ -7,8 +7,8 @@ receivers. Further requests are counted as invalid packets; a real peer measures
 
 from __future__ import annotations
 
-# Our choice: 6400 replies per second are enough for one receiver that measures every 400 µs, the shortest default interval
-# of the reference's cubic, or for a hundred receivers with a round-trip time of 4 ms, which cubic measures every four
+# Our choice: 6400 replies per second are enough for one receiver that measures every 400 µs, the default minimum of the
+# reference's cubic, or for a hundred receivers with a round-trip time of 4 ms, which cubic measures every four
 # round trips. The replies take 2 Mbit/s.
 REPLIES = 64
 REPLY_INTERVAL_NS = 10_000_000
