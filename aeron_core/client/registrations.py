@@ -150,7 +150,7 @@ class Registrations:
                     ),
                     RegistrationState.TIMED_OUT,
                 )
-                registration.deadline_ns += timeout_ns  # a result that arrives until then is removed from the driver
+                registration.deadline_ns += timeout_ns  # a late result is removed from the driver
                 count += 1
             else:
                 del self._pending[registration.registration_id]

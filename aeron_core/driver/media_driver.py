@@ -144,8 +144,9 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for this process.
 
-        Unless `settings` has a directory, the driver gets a private one, keeps its log buffers in POSIX shared
-        memory, and deletes both when it is closed. It also deletes what killed drivers of this kind left behind.
+        If `settings` is a mapping without `aeron_dir`, the driver gets a private directory, keeps its log buffers in
+        POSIX shared memory, and deletes both when it is closed. It also deletes what killed drivers of this kind left
+        behind.
         """
         if isinstance(settings, DriverFields):
             return cls.launch(settings, registry=registry, sections=sections)

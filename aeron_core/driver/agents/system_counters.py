@@ -45,12 +45,13 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "heartbeats_sent", "Heartbeats sent"
     yield "heartbeats_received", "Heartbeats received"
     yield "retransmits_sent", "Retransmits sent"
-    # Packets before the consumed position (duplicates, or slower paths), and packets beyond the window.
+    # Packets that begin before the position of the last status message (duplicates, or a slower path), and packets that
+    # end more than half a term after it.
     yield "flow_control_under_runs", "Flow control under runs"
     yield "flow_control_over_runs", "Flow control over runs"
     yield "invalid_packets", "Invalid packets"
     yield "errors", f"Errors: {version}"
-    # Send calls of which the socket accepted only a part.
+    # Send calls of which the socket accepted only a part, or nothing.
     yield "short_sends", "Short sends"
     yield "free_fails", "Failed attempts to free log buffers"
     # Stops of senders at the limit of their receivers.

@@ -253,8 +253,8 @@ class PublicationImage:
             or lowest > self._next_sm_position + (window >> 2)
             or window != self.window_length
         ):
-            # A quarter of the window was consumed: extend the window before the sender has used it up. Consumed data is
-            # zeroed a term later, because the next frames in this buffer are found by their zero lengths.
+            # Extend the window before the sender has used it up: when a quarter was consumed, or if the strategy wants
+            # it. Data that was consumed a term ago is zeroed: a frame length of zero means "not received yet".
             self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
             self._next_sm_position = lowest
             self.window_length = window

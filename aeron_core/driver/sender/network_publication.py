@@ -66,7 +66,7 @@ class NetworkPublication(SendingPublication):
         self._longest_padding = positions.fragmented_length(
             params.log.max_message_length, params.log.max_payload_length
         )
-        # SETUP and heartbeat are both due at once: nothing was sent yet.
+        # Nothing was sent yet: a SETUP is due at once, a heartbeat with the first status message.
         self._time_of_last_setup_ns = params.now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = params.now_ns - wire.HEARTBEAT_INTERVAL_NS - 1
         self._frames = ControlFrames(params)

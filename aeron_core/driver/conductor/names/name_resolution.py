@@ -46,7 +46,7 @@ def literal_address(address: HostPort) -> SocketAddress | None:
 
 
 class NameResolution:
-    """Resolves channels on helper threads. Used by the conductor only."""
+    """Resolves channels, on helper threads if needed. Used by the conductor only."""
 
     def __init__(  # noqa: PLR0913 - what names are resolved with
         self,

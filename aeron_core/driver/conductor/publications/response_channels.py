@@ -90,7 +90,7 @@ class ResponseChannels:
         )
 
     def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:
-        # Its destinations in shared memory and its spies have the same registration id, but no endpoint.
+        # Entries for destinations in shared memory and for spies have the same registration id, but no endpoint.
         for subscription in self._subscriptions.all:
             if subscription.registration_id == registration_id and subscription.endpoint is not None:
                 return subscription
@@ -126,7 +126,7 @@ class ResponseChannels:
             image.image.announce_responses(answers[-1].session_id)
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
-        """Set the session of the subscription to responses to a request publication."""
+        """Set the session of the subscription for the responses to a publication; if it is set, request its SETUP."""
         lifecycle = next((s for s in self._publications.lifecycles if s.publication is publication), None)
         # The publication may have ended while the event was in the ring.
         if lifecycle is None:

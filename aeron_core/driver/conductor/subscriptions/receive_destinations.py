@@ -98,7 +98,8 @@ class ReceiveDestinations:
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
         """Remove a destination; an unknown address is ignored. Returns as `add` does.
 
-        Raises CommandRefusedError if the subscription, the spy or the destination in shared memory is unknown.
+        Raises CommandRefusedError if the subscription is unknown or not manual, or has no such spy or destination in
+        shared memory.
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
