@@ -150,7 +150,7 @@ class Registrations:
                     ),
                     RegistrationState.TIMED_OUT,
                 )
-                registration.deadline_ns += timeout_ns  # a late result is removed from the driver
+                registration.deadline_ns += timeout_ns  # kept, so that a late result can still be removed
                 count += 1
             else:
                 del self._pending[registration.registration_id]

@@ -32,7 +32,10 @@ class ControlAddress:
         return self.channel.uri.params["control"]
 
     def is_silent(self, now_ns: int) -> bool:
-        """Return whether nothing was received, and no lookup started, for five seconds; False if that is unknown."""
+        """Return whether nothing was received, and no lookup started, for five seconds.
+
+        False if the endpoint does not record when it received something.
+        """
         received_ns = self.native.last_received_ns()
         # At most one lookup per timeout while nothing arrives.
         return received_ns is not None and now_ns > max(received_ns, self._lookup_ns) + CONNECTION_TIMEOUT_NS
