@@ -45,7 +45,7 @@ class ControlAddress:
         self._lookup_ns = now_ns
 
     def change(self, address: SocketAddress) -> bool:
-        """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""
+        """Change the address; return whether it was another one and accepted. Raises OSError if it is unreachable."""
         if address == self.address or not self.native.change_control(address):
             return False
         self.address = address

@@ -100,7 +100,7 @@ class SendEndpointEntry(EndpointEntry):
         )
 
     def change_remote(self, address: SocketAddress) -> bool:
-        """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""
+        """Change the address; return whether it was another one and accepted. Raises OSError if it is unreachable."""
         # The address is recorded only if the endpoint has accepted it; otherwise the next lookup tries
         # again.
         if address == self.remote or not self.native.change_remote(address):
@@ -112,7 +112,10 @@ class SendEndpointEntry(EndpointEntry):
         return True
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Change a destination's address; return False if it is the same. Raises OSError if it cannot be reached."""
+        """Change the address of a destination; return whether it was another one and accepted.
+
+        Returns False also if the destination is unknown. Raises OSError if the address cannot be reached.
+        """
         destination = self.destinations.get(registration_id)
         if (
             destination is None

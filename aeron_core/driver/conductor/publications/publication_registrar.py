@@ -61,7 +61,7 @@ class PublicationRegistrar:
         return params.session_id
 
     def next_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
-        """Return a session id that is not in use for the stream id; it is not returned again."""
+        """Return a session id that is not in use for the stream id; the next call continues after it."""
         return self._session_ids.take({s.session_id for s in lifecycles if s.stream_id == stream_id})
 
     @staticmethod

@@ -44,7 +44,7 @@ class SubscriptionEntry:
 
     @property
     def counts_as_response(self) -> bool:
-        """Whether other subscriptions to its streams must be for responses too; False once its session is known."""
+        """Whether subscriptions to the same streams must be for responses too; False once responses set its session."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:
