@@ -56,7 +56,10 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
         fields = fields.replaced(**changes)
     if error_handler is not None:
         if handlers is not None:
-            raise ValueError("error_handler and handlers: pass one of them; handlers has on_error")
+            raise ValueError(
+                "error_handler and handlers are both given: pass only one; set on_error of handlers instead of "
+                "error_handler"
+            )
         handlers = ClientHandlers(on_error=error_handler)
     clock = clock or Clock()
     cnc = connect_cnc(fields, clock, pause=driver_invoker)

@@ -106,8 +106,8 @@ class ChannelUriBuilder:
             )
         if term_length <= 0 or term_length & (term_length - 1):
             raise ConfigurationError(
-                f"term length {term_length}: must be a power of two in bytes, for a driver from "
-                f"{wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH}"
+                f"term length {term_length}: must be a power of two; drivers accept {wire.TERM_MIN_LENGTH} to "
+                f"{wire.TERM_MAX_LENGTH} bytes"
             )
         terms, offset = divmod(position, term_length)
         # Term ids are int32 and wrap around.
@@ -164,7 +164,7 @@ class ChannelUriBuilder:
     # Subscriptions
 
     def reliable(self, enabled: bool | None) -> ChannelUriBuilder:
-        """Set whether losses are retransmitted (true) or filled with padding."""
+        """Set whether lost frames are retransmitted (true) or replaced with padding (false)."""
         return self.put("reliable", enabled)
 
     def tether(self, enabled: bool | None) -> ChannelUriBuilder:
@@ -218,7 +218,12 @@ class ChannelUriBuilder:
         return self.put("ats", enabled)
 
     def response_correlation_id(self, correlation_id: int | str | None) -> ChannelUriBuilder:
-        """Set the correlation id of the other direction of a response channel, or `prototype`."""
+        """Set the id that connects requests with their responses.
+
+        Of a request publication: the registration id of the subscription for its responses. Of a response
+        publication: the correlation id of the request's image, or `prototype` to hold the socket before the first
+        request arrives.
+        """
         return self.put("response-correlation-id", correlation_id)
 
     def untethered_window_limit_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:

@@ -12,7 +12,7 @@ from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
 
 @frozen(slots=True)
 class UntetheredTimeouts:
-    """Durations of an untethered subscriber: at the window limit, lingering, and resting."""
+    """Timeouts of an untethered subscriber: while at the window limit, while lingering, and while resting."""
 
     window_limit_timeout_ns: int
     linger_timeout_ns: int

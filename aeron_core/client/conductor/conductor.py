@@ -143,10 +143,9 @@ class ClientConductor:
     def check_open(self) -> None:
         """Raise ClosedError if the client is closed, from the error that closed it."""
         if self.is_closed:
-            reason = "" if self.cause is None else f": {self.cause}"
-            raise ClosedError(
-                f"the client of {self.settings.aeron_dir} is closed{reason}: connect again"
-            ) from self.cause
+            # Every cause names its remedy.
+            reason = "connect again" if self.cause is None else str(self.cause)
+            raise ClosedError(f"the client of {self.settings.aeron_dir} is closed: {reason}") from self.cause
 
     def check_may_wait(self) -> None:
         """Raise ClientError within a handler: the response cannot be processed before the handler returns."""

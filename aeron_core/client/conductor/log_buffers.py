@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
 
 if TYPE_CHECKING:
@@ -54,7 +55,10 @@ class LogBuffers:
             if self._pre_touch:
                 # Reading one byte of each page maps it.
                 bytes(memoryview(buffer)[::_SMALLEST_PAGE])
-            entry = self._entries[registration_id] = _Entry(LogBuffer(buffer))
+            try:
+                entry = self._entries[registration_id] = _Entry(LogBuffer(buffer))
+            except ProtocolError as error:
+                raise ProtocolError(f"{path}: {error}", error.code) from error
         entry.users += 1
         self._unused_since_ns.pop(registration_id, None)
         return entry.log

@@ -22,7 +22,8 @@ def boundaries_of(offsets: Buffer) -> AtomicBuffer:
     kind = (view.format or "B").lstrip("@=<")
     if not (kind in _RAW_FORMATS or (kind in _I64_FORMATS and view.itemsize == _I64_LENGTH)):
         raise TypeError(
-            f"offsets with items of format {view.format!r}, {view.itemsize} bytes: must be 64-bit integers"
+            f"offsets with items of format {view.format!r}, {view.itemsize} bytes: must be 64-bit integers, or their "
+            "raw bytes"
         )
     return AtomicBuffer(offsets)
 
@@ -34,7 +35,8 @@ def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
     """
     if count is not None:
         if not INT64_MIN <= count <= INT64_MAX:
-            raise ValueError(f"count={count}: must be from 0 to {boundaries.capacity // _I64_LENGTH - 1}")
+            left = max(boundaries.capacity // _I64_LENGTH - 1 - first, 0)
+            raise ValueError(f"count={count}: must be from 0 to {left}, the messages from first={first} on")
         return count
     return max(boundaries.capacity // _I64_LENGTH - 1 - first, 0)
 

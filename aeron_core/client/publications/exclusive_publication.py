@@ -49,7 +49,8 @@ class ExclusivePublication(PublicationBase):
         if result == wire.RESULT_ERROR:
             raise ValueError(
                 f"block of {source.capacity} bytes: must be whole frames of session {self.session_id} and "
-                f"stream {self.stream_id} that begin in term {self.term_id} at offset {self.term_offset}"
+                f"stream {self.stream_id} from term {self.term_id}, offset {self.term_offset} on, the first a data "
+                "frame, that fit into the rest of the term"
             )
         return self._result(result)
 

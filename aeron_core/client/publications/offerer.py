@@ -55,7 +55,7 @@ class Offerer:
                 )
             if result == wire.RESULT_MAX_POSITION_EXCEEDED:
                 raise MaxPositionExceededError(
-                    f"{self._publication!r}: the stream has no positions left: add a new publication"
+                    f"{self._publication!r}: the stream has reached its maximum position: add a new publication"
                 )
             if result == wire.RESULT_NOT_CONNECTED:
                 deadline_s = self._check_connected(deadline_s)

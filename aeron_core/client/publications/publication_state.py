@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PublicationState:
-    """State and destinations of a publication; any thread may read them, change them, and close the publication."""
+    """State and destinations of a publication; any thread may read the state, change destinations, and close it."""
 
     def __init__(self, params: PublicationArguments) -> None:
         self.channel = params.channel

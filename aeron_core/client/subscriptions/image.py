@@ -275,8 +275,8 @@ class Image:
             or not -term_length <= position - current <= term_length
         ):
             raise ConfigurationError(
-                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT}, at most a term "
-                f"({term_length} bytes) before or after the position {current}"
+                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} from "
+                f"{max(current - term_length, 0)} to {current + term_length}, one term before and after the position"
             )
         frame = self._log.frame_offset(position)
         if self.is_closed:

@@ -151,7 +151,7 @@ class Subscription:
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def resolved_endpoint(self) -> str | None:
-        """Return the first of `local_addresses`, with the bound port if the channel has port 0; None without one."""
+        """Return the first of `local_addresses`, with the bound port instead of port 0; None while none is bound."""
         return next(iter(self.local_addresses()), None)
 
     def resolved_channel(self) -> str | None:
