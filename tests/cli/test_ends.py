@@ -46,7 +46,7 @@ def test_the_shutdown_of_the_driver_is_reported_without_a_traceback(running_driv
 
     received, published = subscriber.ended(timeout=30), publisher.ended(timeout=30)
     assert (received.code, published.code) == (1, 1)
-    assert "error: the media driver shut down" in received.err
+    assert "error: disconnected from the media driver" in received.err
     for outcome in (received, published):
         assert all(line.startswith("aeron-core: ") for line in outcome.err.splitlines())
 

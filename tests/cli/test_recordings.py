@@ -154,7 +154,7 @@ def test_data_that_no_lease_needs_is_purged(aeron, ended):
         (
             ("export", "{}", 0, "--begin", 64, "--end", 32),
             2,
-            "from position 64 to 32: the end must not be before the beginning",
+            "range from position 64 to 32: must end at or after its beginning",
         ),
         (
             ("export", "{}", 0, "--begin", 64, "--since", "1h"),
@@ -164,7 +164,7 @@ def test_data_that_no_lease_needs_is_purged(aeron, ended):
         (("export", "{}", 0, "--since", "soon"), 2, "--since='soon': must be a time such as"),
         (("export", "{}", 0, "--end", 2**40), 1, "was not recorded"),
         (("purge", "{}", 0), 2, "exactly one of --before, --before-time and --all"),
-        (("purge", "{}", "--before", 0), 2, "--before: exactly one recording id"),
+        (("purge", "{}", "--before", 0), 2, "--before with 0 recording ids: must be exactly one"),
     ],
 )
 def test_a_failure_is_reported_in_one_line(aeron, ended, arguments, code, message):

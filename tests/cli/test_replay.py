@@ -72,7 +72,7 @@ def test_a_missing_subscriber_is_reported(running_driver, start, written):
     ("options", "message"),
     [
         (("--rate", "0"), "--rate=0: must be more than 0"),
-        (("--begin", 128, "--end", 64), "the end must not be before the beginning"),
+        (("--begin", 128, "--end", 64), "must end at or after its beginning"),
         (("--begin", 33), "initial position 33"),
     ],
 )

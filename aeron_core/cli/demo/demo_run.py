@@ -141,7 +141,7 @@ class DemoRun:
             channel = subscription.resolved_channel()
             if channel is None:
                 raise ClientError(
-                    f"the driver has bound no port for {subscription.channel}: choose another with --port"
+                    f"the driver has bound no port for {subscription.channel}: choose a port with --port"
                 )
             self._result.channel = channel
             with closing(aeron.add_publication(channel, _STREAM_ID)) as publication:

@@ -31,7 +31,7 @@ class MetricsServer:
             raise StorageError(
                 error.errno,
                 f"cannot serve metrics at {address.host}:{address.port}: {error.strerror}; "
-                "choose another with --metrics",
+                "choose another address with --metrics",
             ) from error
         self._server.set_app(_only_at(METRICS_PATH, make_wsgi_app(registry)))
 

@@ -133,7 +133,10 @@ def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Er
     idle_polls = 0
     while not interrupt:
         if joined.is_closed:
-            raise ClosedError("the media driver has shut down: start it, then run the device again")
+            raise ClosedError(
+                "disconnected from the media driver: a warning names the cause; start the driver if it has shut "
+                "down, then run the device again"
+            )
         if joined.do_work():
             idle_polls = 0
             _show(joined, display)

@@ -99,7 +99,9 @@ def ping(  # noqa: PLR0913 - the options of the command
     positive("--messages", messages)
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
-        raise ConfigurationError(f"--size={size}: must be in bytes, at least {_TIMESTAMP_LENGTH}")
+        raise ConfigurationError(
+            f"--size={size}: must be at least {_TIMESTAMP_LENGTH} bytes, the length of a timestamp"
+        )
     latencies = Latencies()
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
@@ -110,8 +112,8 @@ def ping(  # noqa: PLR0913 - the options of the command
             )
         if size > publication.max_payload_length:
             raise ConfigurationError(
-                f"--size={size}: must be in bytes, at most {publication.max_payload_length}: one frame of mtu= without "
-                "its header"
+                f"--size={size}: must be from {_TIMESTAMP_LENGTH} to {publication.max_payload_length} bytes, what one "
+                "frame of mtu= can hold"
             )
         await_other_side(publication, timeout)
         await_other_side(subscription, timeout)

@@ -77,8 +77,8 @@ def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, 
     while not interrupt:
         if subscription.is_closed:
             raise ClosedError(
-                f"the media driver has shut down after {counted(offerer.messages, 'message')}: start it, then run pong "
-                "again"
+                f"disconnected from the media driver after {counted(offerer.messages, 'message')}: a warning names "
+                "the cause; start the driver if it has shut down, then run pong again"
             )
         if subscription.poll(on_fragment, _LIMIT):
             idle_polls = 0

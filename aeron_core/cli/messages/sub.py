@@ -63,7 +63,7 @@ def sub(  # noqa: PLR0913 - the options of the command
     if not in_time and display.messages < (count or 1):
         expected = "no message" if count is None else f"{display.messages:,} of {counted(count, 'message')}"
         raise failed(
-            f"{expected} received from {channel} stream {stream_id}, and none for {timeout:g} s: check that its "
+            f"{expected} received from {channel} stream {stream_id}, none in the last {timeout:g} s: check that its "
             "publisher runs, or raise --timeout"
         )
 
@@ -83,8 +83,8 @@ class _Receiver:
                 last_received_s = time.monotonic()
             elif self.subscription.is_closed:
                 raise ClosedError(
-                    f"the media driver shut down after {counted(self.display.messages, 'message')}: start it, then "
-                    "subscribe again"
+                    f"disconnected from the media driver after {counted(self.display.messages, 'message')}: a "
+                    "warning names the cause; start the driver if it has shut down, then subscribe again"
                 )
             elif timeout is not None and time.monotonic() - last_received_s >= timeout:
                 return False

@@ -96,7 +96,10 @@ def range_of(
     first = recording.start_position if begin is None else begin
     last = recording.position if end is None else end
     if first > last:
-        raise ConfigurationError(f"from position {first} to {last}: the end must not be before the beginning")
+        raise ConfigurationError(
+            f"range from position {first} to {last}: must end at or after its beginning; change --begin, --since, "
+            "--end or --until"
+        )
     return first, last
 
 

@@ -49,7 +49,8 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
         raise ConfigurationError("exactly one of --before, --before-time and --all is required")
     if before is not None and len(recording_ids or []) != 1:
         raise ConfigurationError(
-            "--before: exactly one recording id is required, since positions differ between recordings"
+            f"--before with {len(recording_ids or [])} recording ids: must be exactly one, since positions differ "
+            "between recordings"
         )
     archive = Archive.open(place)
     now_ns = time.time_ns()

@@ -68,8 +68,8 @@ class RecordingRun:
         while (end := self._record(aeron, releases=releases)) is _End.DRIVER_CLOSED:
             if ends_with_driver:
                 raise ClosedError(
-                    f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is "
-                    "recorded; start the driver, then record again"
+                    f"disconnected from the media driver of {self.wanted.aeron_dir}: a warning names the cause; all "
+                    "that it delivered is recorded; start the driver if it has shut down, then record again"
                 )
             print_stderr(
                 f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is recorded; "

@@ -127,8 +127,8 @@ class _Player:
                 self.advance(result)
             elif result == wire.RESULT_CLOSED:
                 raise ClosedError(
-                    f"the publication was closed at position {self.replay.position}: the media driver has shut down; "
-                    f"start it again, and continue with --begin={self.replay.position}"
+                    f"disconnected from the media driver at position {self.replay.position}: a warning names the "
+                    f"cause; start the driver if it has shut down, then continue with --begin={self.replay.position}"
                 )
             elif result == wire.RESULT_MAX_POSITION_EXCEEDED:
                 raise ClientError(

@@ -31,7 +31,7 @@ def clean(
     directory = directory_of(aeron_dir)
     if not (directory / CNC_FILE).exists():
         raise CncNotReadyError(
-            f"no files of a media driver in {directory}; choose another directory with --aeron-dir"
+            f"no {CNC_FILE} of a media driver in {directory}; choose another directory with --aeron-dir or AERON_DIR"
         )
     length = _length(directory)
     delete_dead_directory(directory, load_driver_settings().settings.driver_timeout_ms, dry_run=dry_run)

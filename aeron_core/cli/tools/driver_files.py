@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,8 @@ def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
     try:
         return open_mapped_file(aeron_dir / LOSS_REPORT_FILE, read_only=True)
     except StorageError as error:
+        if error.errno != errno.ENOENT:
+            raise
         raise StorageError(
             error.errno, f"{error.strerror}; name the directory of a driver with --aeron-dir or AERON_DIR"
         ) from error

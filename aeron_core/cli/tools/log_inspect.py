@@ -19,6 +19,7 @@ from aeron_core._native import positions, wire
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.quantities import size_in_bytes
 from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import NO_END_OF_STREAM
 
@@ -99,7 +100,10 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
     json: Json = False,
 ) -> None:
     """Show the metadata and the frames of a log buffer."""
-    inspected = LogBuffer(open_mapped_file(log, read_only=True))
+    try:
+        inspected = LogBuffer(open_mapped_file(log, read_only=True))
+    except ProtocolError as error:
+        raise ProtocolError(f"{log}: {error}", error.code) from error
     terms = range(wire.PARTITION_COUNT) if term is None else [term]
     if json:
         print_json(
