@@ -23,15 +23,15 @@ def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list
 
     Raises ConfigurationError if there is none.
     """
-    group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
+    own = group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
     while True:
         try:
-            return parse_cpus((group / _CPUS_FILE).read_text(encoding="ascii"))
+            return _cpus_of(group / _CPUS_FILE)
         except OSError:
             if group == root or root not in group.parents:
                 raise ConfigurationError(
-                    f"no {_CPUS_FILE} in {root} or below it: cpuset_affinity needs version 2 of control groups with "
-                    f"the cpuset controller; enable it, or set cpuset_affinity=false"
+                    f"no readable {_CPUS_FILE} from {own} up to {root}: cpuset_affinity needs version 2 of control "
+                    f"groups with the cpuset controller; enable this controller, or set cpuset_affinity=false"
                 ) from None
             group = group.parent
 
@@ -41,16 +41,24 @@ def _group_of(proc_cgroup: Path) -> Path:
         lines = proc_cgroup.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise ConfigurationError(
-            f"cannot read the control group of this process: {error}; cpuset_affinity needs it, set it to false"
+            f"cannot read the control group of this process: {error}; set cpuset_affinity=false, or make this file "
+            "readable"
         ) from error
     for line in lines:
         # Each line is `id:controllers:path`; in version 2 of control groups the id is 0 and there are no controllers.
         if line.startswith("0::/"):
             return Path(line.removeprefix("0::"))
     raise ConfigurationError(
-        f"no control group of version 2 in {proc_cgroup}: cpuset_affinity needs one, as 0::/path; set it to false, or "
-        f"boot with version 2 of control groups"
+        f"no control group of version 2 in {proc_cgroup}: must have a line such as 0::/path; set "
+        f"cpuset_affinity=false, or boot with version 2 of control groups"
     )
+
+
+def _cpus_of(path: Path) -> list[int]:
+    try:
+        return parse_cpus(path.read_text(encoding="ascii"))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}; set cpuset_affinity=false") from None
 
 
 def parse_cpus(text: str) -> list[int]:
@@ -105,6 +113,6 @@ def _spread(cpus: Sequence[int], root: Path) -> list[str]:
 
 def _peers(path: Path) -> set[int]:
     try:
-        return set(parse_cpus(path.read_text(encoding="ascii")))
+        return set(_cpus_of(path))
     except OSError:
         return set()

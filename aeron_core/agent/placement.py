@@ -73,14 +73,14 @@ def _within_cpuset(affinities: dict[str, int], *, is_strict: bool) -> dict[str, 
     faults = cpuset.faults_of(cpus)
     if faults and is_strict:
         raise ConfigurationError(
-            f"{'; '.join(faults)}; refused because of cpuset_warnings_as_errors, change the cpuset or set it to false"
+            f"{'; '.join(faults)}; change the cpuset, or set cpuset_warnings_as_errors=false"
         )
     for fault in faults:
         warnings.warn(fault, stacklevel=2)
     for name, index in affinities.items():
         if index >= len(cpus):
             raise ConfigurationError(
-                f"{name}={index}: must be less than {len(cpus)}, the number of processors of the control group: with "
-                f"cpuset_affinity it is an index into {cpus}, or -1 for any"
+                f"{name}={index}: must be from 0 to {len(cpus) - 1}, an index into the processors {cpus} of the "
+                f"control group because of cpuset_affinity, or -1 for any"
             )
     return {name: cpus[index] if index >= 0 else index for name, index in affinities.items()}

@@ -121,6 +121,7 @@ def _bind(thread_id: int | None, name: str, cpu: int) -> None:
         known = ", ".join(map(str, sorted(allowed)))
         raise ConfigurationError(
             f"failed to set thread affinity name={name}, cpu_affinity_no={cpu}: WARNING: unable to apply affinity: "
-            f"must be one of {known}; change the setting, or the processors that the process may use"
+            f"must be one of {known}; change conductor_cpu_affinity, sender_cpu_affinity or receiver_cpu_affinity, "
+            f"or the processors that the process may use"
         )
     os.sched_setaffinity(thread_id or 0, {cpu})

@@ -186,5 +186,6 @@ def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False)
     if path.exists():
         raise StorageError(
             errno.EACCES,
-            f"cannot delete {path}: this user may not delete all of it; delete it as the user that ran the driver",
+            f"cannot delete all of {path}: delete it as the user that ran the driver, after unmounting it if it is a "
+            f"mount point",
         )

@@ -46,7 +46,8 @@ class PluginSections(Mapping[str, "SettingsModel"]):
         for name in given:
             if name not in self._names:
                 raise ConfigurationError(
-                    f"section {name!r}: must be one of the installed plugins: {', '.join(self._names) or 'none'}"
+                    f"section {name!r}: must be a section of an installed plugin: "
+                    f"{', '.join(self._names) or 'none exists'}"
                 )
         for name in self._names:
             # A wrong value must stop the start, so whatever a source sets is loaded now. All other

@@ -84,7 +84,7 @@ def test_without_the_setting_affinities_are_processors():
 def test_an_affinity_beyond_the_group_is_rejected(groups):
     groups("/a", "a", "3,5")
 
-    with pytest.raises(ConfigurationError, match=r"sender_cpu_affinity=2: must be less than 2"):
+    with pytest.raises(ConfigurationError, match=r"sender_cpu_affinity=2: must be from 0 to 1"):
         placement.processors_of(DriverSettings(cpuset_affinity=True, sender_cpu_affinity=2))
 
 

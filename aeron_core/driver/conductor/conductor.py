@@ -161,8 +161,8 @@ class Conductor:
         self._context.errors.record(
             ErrorCode.GENERIC_ERROR,
             f"more than {operations.MAX_TRACKED_RECEIVERS} receivers, session id={publication.session_id} "
-            f"stream id={publication.stream_id}: status messages of others are ignored until a receiver times out; "
-            f"divide a larger group among several streams",
+            f"stream id={publication.stream_id}: status messages of further receivers are ignored until a tracked one "
+            f"times out; divide a larger group among several streams",
         )
 
     def _on_timer(self, now_ns: int) -> None:

@@ -129,8 +129,8 @@ class ErrorSink:
         if self._used_lengths[cause] + length > self._log.capacity // cause:
             code = ErrorCode.UNUSED
             text = (
-                f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log; to record more of them, raise "
-                f"AERON_ERROR_BUFFER_LENGTH"
+                f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log; raise "
+                f"AERON_ERROR_BUFFER_LENGTH to record more texts"
             )
         else:
             self._used_lengths[cause] += length

@@ -110,7 +110,8 @@ class LogStorage:
         free = free_space(path.parent)
         if free < length:
             hint = (
-                f"; enlarge it: mount -o remount,size={_megabytes_of(path.parent, length)}m {SHARED_MEMORY_ROOT}"
+                f", or enlarge {SHARED_MEMORY_ROOT}: mount -o "
+                f"remount,size={_megabytes_of(path.parent, length)}m {SHARED_MEMORY_ROOT}"
                 if path.is_relative_to(SHARED_MEMORY_ROOT)
                 else ""
             )

@@ -87,7 +87,8 @@ class ClientResources:
         if lifecycle is None:
             raise CommandRefusedError(
                 f"unknown publication client_id={command.client_id} registration_id={command.registration_id}: must "
-                f"be the id of an add by this client that was not removed; after its timeout, a client must reconnect",
+                f"be the registration id of a publication that this client added and did not remove; a client that "
+                f"timed out must connect again",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
         # The response does not wait for the end of the stream, which still has to drain and to linger.
@@ -138,7 +139,8 @@ class ClientResources:
         if subscription is None:
             raise CommandRefusedError(
                 f"unknown subscription client_id={command.client_id} registration_id={command.registration_id}: must "
-                f"be the id of an add by this client that was not removed; after its timeout, a client must reconnect",
+                f"be the registration id of a subscription that this client added and did not remove; a client that "
+                f"timed out must connect again",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
         self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
@@ -190,7 +192,8 @@ class ClientResources:
         if counter_id is None:
             raise CommandRefusedError(
                 f"unknown counter client_id={command.client_id} registration_id={command.registration_id}: must "
-                f"be the id of an add by this client that was not removed; after its timeout, a client must reconnect",
+                f"be the registration id of a counter that this client added and did not remove; a client that "
+                f"timed out must connect again",
                 ErrorCode.UNKNOWN_COUNTER,
             )
         self.context.clients.on_success(command.correlation_id)

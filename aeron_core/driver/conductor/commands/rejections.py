@@ -114,7 +114,8 @@ class Rejections:
         except AeronError as error:
             self._context.errors.record_exception(
                 error,
-                f"cannot link subscriptions again to rejected stream {lifecycle.registration_id}, add them again",
+                f"cannot link subscriptions to stream {lifecycle.stream_id}, session {lifecycle.session_id}, after its "
+                f"rejection (add them again once the cause is removed)",
             )
             return
         for link in links:

@@ -82,7 +82,8 @@ class ResponseChannels:
                     return lifecycle
                 raise CommandRefusedError(
                     f"image.correlationId={correlation_id} did not request a response channel: {channel.uri}: the "
-                    f"publication of the image must set response-correlation-id to a response subscription"
+                    f"publication of the image must set response-correlation-id to the registration id of a response "
+                    "subscription"
                 )
         raise CommandRefusedError(
             f"image.correlationId={correlation_id} not found: {channel.uri}: response-correlation-id must be the "

@@ -154,7 +154,7 @@ def _check_window(request: ImageRequest, congestion_control: CongestionControl) 
     window = initial_window_length_of(congestion_control)
     if request.setup.mtu > window:
         raise AeronError(
-            f"mtuLength={request.setup.mtu} > initialWindowLength={window}: raise rcv-wnd to at least the sender's mtu"
+            f"mtuLength={request.setup.mtu} > initialWindowLength={window}: lower mtu of the sender, or raise rcv-wnd"
         )
 
 
