@@ -130,7 +130,9 @@ def __getattr__(name: str) -> object:
         return import_module("aeron_core.aio")
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}"
+        )
     value: object = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value

@@ -79,7 +79,10 @@ class _Methods:
         )
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"cannot delete field {name!r}: a {type(self).__name__} is immutable")
+        raise FrozenInstanceError(
+            f"cannot delete field {name!r}: a {type(self).__name__} is immutable, use dataclasses.replace to change "
+            "a copy"
+        )
 
     def __getstate__(self) -> list[object]:
         return [getattr(self, each.name) for each in fields(self)]
@@ -107,7 +110,9 @@ def _compiled_init(cls: Any) -> Callable[..., None]:
     for each in fields(cls):
         name = each.name
         if not each.init:
-            raise TypeError(f"field {name!r} of {cls.__qualname__}: init=False needs @dataclass")
+            raise TypeError(
+                f"field {name!r} of {cls.__qualname__}: init=False is not supported by @frozen, use @dataclass"
+            )
         (keywords if each.kw_only else parameters).append(name + _default_of(each, names))
         is_created = each.default_factory is not MISSING
         value = f"_factory_{name}() if {name} is _CREATED else {name}" if is_created else name

@@ -119,8 +119,8 @@ class Registry:
             self._manager.check_pending()
         except (ValueError, pluggy.PluginValidationError) as error:
             raise PluginError(
-                f"{installed} does not fit the hooks of aeron_core.spi.hookspecs: {error}; it was written "
-                "for another version: update or uninstall it"
+                f"{installed} does not fit the hooks of aeron_core.spi.hookspecs: {error}; correct its "
+                "hooks, or install a version of it for this aeron-core"
             ) from error
         self._installed[installed.distribution, installed.name] = installed
         for hook in TABLES:
@@ -301,7 +301,7 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
     if built_for != wire.SPI_VERSION:
         raise PluginError(
             f"{installed} was built for SPI version {built_for}, this is {wire.SPI_VERSION}: rebuild it "
-            "against this aeron-core, or install a version of it that was"
+            "against this aeron-core, or install a version that was"
         )
 
 

@@ -18,7 +18,7 @@ cdef enum:
 cdef int raise_out_of_bounds(int64_t offset, int64_t length, int64_t capacity) except -1 nogil:
     with gil:
         # A write to a read-only buffer passes the capacity 0.
-        hint = "" if capacity else "; the buffer is empty, or the write needs one that is not read-only"
+        hint = "" if capacity else "; the buffer is empty, or it is read-only and cannot be written"
         raise IndexError(
             f"{length} bytes at offset {offset}: must lie within the {capacity} bytes that may be accessed{hint}"
         )
@@ -77,7 +77,7 @@ cdef class AtomicBuffer:
     def allocate(int64_t length):
         """Return `length` zeroed bytes of process memory, aligned to a cache line."""
         if length < 0:
-            raise ValueError(f"length={length}: must not be negative")
+            raise ValueError(f"length={length}: must be at least 0 bytes")
         cdef _Memory memory = _Memory(length)
         return AtomicBuffer.wrap(<uint8_t *>memory._address, length, memory, False)
 

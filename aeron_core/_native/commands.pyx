@@ -68,7 +68,7 @@ cdef class CommandRing:
 
     def __cinit__(self, int32_t capacity=1024):
         if capacity < 2 or capacity & (capacity - 1):
-            raise ValueError(f"capacity={capacity}: must be a power of two, at least 2")
+            raise ValueError(f"capacity={capacity}: must be a power of two from 2 to {2**30}")
         self._slots = <RingSlot *>calloc(capacity, sizeof(RingSlot))
         if self._slots == NULL:
             raise MemoryError(f"cannot allocate a ring of {capacity} commands: free memory, or use a lower capacity")

@@ -15,7 +15,8 @@ from aeron_core._native cimport wire
 cdef int raise_read_only(int32_t counter_id) except -1 nogil:
     with gil:
         raise IndexError(
-            f"counter {counter_id} cannot be written: its file is mapped read-only, map it with read_only=False"
+            f"counter {counter_id} cannot be written: the buffer of the counters is read-only; map cnc.dat with "
+            f"read_only=False"
         )
 
 

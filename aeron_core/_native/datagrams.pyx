@@ -24,7 +24,7 @@ cdef int raise_os_error(int code, str what) except -1 nogil:
 
 cdef int raise_full() except -1 nogil:
     with gil:
-        raise IndexError(f"the batch is full: it has {AC_BATCH_CAPACITY} entries; send or clear it first")
+        raise IndexError(f"the batch is full: it has {AC_BATCH_CAPACITY} entries; send it before adding more")
 
 
 @cython.final

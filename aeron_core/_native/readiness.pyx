@@ -33,7 +33,7 @@ cdef class ReadinessSet:
             raise OSError(
                 -descriptor,
                 f"cannot create an epoll descriptor: {strerror(-descriptor).decode()}; raise the limit of open files, "
-                f"ulimit -n",
+                f"ulimit -n or fs.file-max, or free memory",
             )
         self._descriptor = descriptor
 

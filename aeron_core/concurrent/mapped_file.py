@@ -101,10 +101,10 @@ def free_space(path: Path | str) -> int:
 
 _REMEDIES: Final = {
     errno.EEXIST: "delete it if no process uses it",
-    errno.ENOENT: "check the path, and whether the process that creates it has started",
-    errno.ENOTDIR: "all parts of the path before the last must be directories",
-    errno.EACCES: "run as its owner, or change the permissions",
-    errno.EPERM: "run as its owner, or change the permissions",
+    errno.ENOENT: "check that its folder exists, and that the process that creates the file has started",
+    errno.ENOTDIR: "every part of the path before the last must be a directory",
+    errno.EACCES: "run as the owner of that path, or change its permissions",
+    errno.EPERM: "run as the owner of that path, or change its permissions",
     errno.EROFS: "choose a path on a writable file system",
     errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
     errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
@@ -129,5 +129,5 @@ def _space_error_text(path: Path, length: int, error: OSError) -> str:
     )
     if path.is_relative_to("/dev/shm"):
         size = -(-(total - free + length) // _MEBIBYTE)
-        return f"{message}, or enlarge it: mount -o remount,size={size}m /dev/shm"
+        return f"{message}, or enlarge /dev/shm: mount -o remount,size={size}m /dev/shm"
     return f"{message}, or free some space"

@@ -39,8 +39,8 @@ def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
     # Positions count bytes since the start and never wrap; `position & (capacity - 1)` is the index of a record.
     if not is_power_of_two(capacity) or capacity < wire.RECORD_HEADER_LENGTH:
         raise ConfigurationError(
-            f"buffer of {buffer.capacity} bytes: must have a power of two, at least {wire.RECORD_HEADER_LENGTH}, "
-            f"plus {trailer_length} bytes of trailer"
+            f"buffer of {buffer.capacity} bytes: must be a power of two of at least {wire.RECORD_HEADER_LENGTH} "
+            f"bytes for records, plus {trailer_length} bytes for the trailer"
         )
     return capacity
 

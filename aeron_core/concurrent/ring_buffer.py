@@ -148,8 +148,8 @@ class ManyToOneRingBuffer:
                     position = self._give_up(position, end)
                     raise ProtocolError(
                         f"command record of {length} bytes at {index}: must have at least "
-                        f"{wire.RECORD_HEADER_LENGTH} bytes and end before the tail; a client damaged the ring, "
-                        f"the commands after it are lost"
+                        f"{wire.RECORD_HEADER_LENGTH} bytes and end before the tail; a client damaged the ring: "
+                        f"the commands that follow may be lost; clients whose command gets no answer must send it again"
                     )
                 type_id = self.buffer.get_i32(index + wire.RECORD_TYPE_OFFSET)
                 start, position = position, record_end

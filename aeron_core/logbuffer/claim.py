@@ -101,7 +101,9 @@ class BufferClaim:
 
     def _bind(self, buffer: AtomicBuffer) -> int:
         if self.frame_offset >= 0:
-            raise ValueError(f"claim at {self.frame_offset} is open: commit or abort it before the next one")
+            raise ValueError(
+                f"the claim at offset {self.frame_offset} of the log is open: commit or abort it before the next claim"
+            )
         self.log_buffer = buffer
         return 0
 

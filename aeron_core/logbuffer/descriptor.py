@@ -166,7 +166,7 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
     shortest = positions.compute_log_length(wire.TERM_MIN_LENGTH, wire.PAGE_MIN_SIZE)
     if buffer.capacity < shortest:
         raise ProtocolError(
-            f"log length={buffer.capacity}: must be at least {shortest} bytes; the file is damaged or no log buffer"
+            f"log length={buffer.capacity}: must be at least {shortest} bytes; the file is damaged or not a log buffer"
         )
     offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
     term_length = buffer.get_i32(offset + wire.LOG_TERM_LENGTH_OFFSET)
@@ -177,7 +177,7 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
         check_page_size(page_size)
         check_mtu_length(buffer.get_i32(offset + wire.LOG_MTU_LENGTH_OFFSET))
     except ConfigurationError as error:
-        raise ProtocolError(f"metadata of a log: {error}; the file is damaged or no log buffer") from error
+        raise ProtocolError(f"metadata of a log: {error}; the file is damaged or not a log buffer") from error
     if positions.compute_log_length(term_length, page_size) != buffer.capacity:
         raise ProtocolError(
             f"log length={buffer.capacity}: must be "
@@ -187,8 +187,8 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
     header_length = buffer.get_i32(offset + wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET)
     if header_length != wire.DATA_HEADER_LENGTH:
         raise ProtocolError(
-            f"default header length={header_length}: must be {wire.DATA_HEADER_LENGTH} bytes; the file is damaged or "
-            f"its driver has another version"
+            f"default header length={header_length}: must be {wire.DATA_HEADER_LENGTH} bytes; the file is damaged, or "
+            f"a driver of an incompatible version wrote it: use compatible versions"
         )
 
 

@@ -315,6 +315,6 @@ class TermReader:
     def _refuse(self, offset: int, frame_length: int, left: int) -> int:
         raise ProtocolError(
             f"frame length={frame_length} at offset {offset} of the log: must be at least "
-            f"{wire.DATA_HEADER_LENGTH} and within the {left} bytes left in the term; frames before it are valid, "
-            f"the rest of the term cannot be read"
+            f"{wire.DATA_HEADER_LENGTH} and within the {left} bytes left in the term; the log is damaged, "
+            f"the rest of the term cannot be read: restart the publishers of the stream"
         )

@@ -80,7 +80,7 @@ class _FixedBytes(Kind[bytes]):
 
     def packed(self, value: bytes) -> bytes:
         if len(value) != self._length:
-            raise ValueError(f"field of {len(value)} bytes: must have exactly {self._length}")
+            raise ValueError(f"field of {len(value)} bytes: must have exactly {self._length} bytes")
         return value
 
 

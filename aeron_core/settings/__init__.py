@@ -47,7 +47,9 @@ __all__ = [*_HOMES]  # noqa: PLE0604 - all strings
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}"
+        )
     value: object = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value

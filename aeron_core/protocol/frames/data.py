@@ -23,7 +23,7 @@ class DataHeader(Frame):
     reserved_value: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return (
             "frame_length",
             "flags",

@@ -29,7 +29,7 @@ class ErrorFrame(Frame):
         self._text = AtomicBuffer.allocate(wire.ERR_MAX_TEXT_LENGTH)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return (
             "frame_length",
             "flags",

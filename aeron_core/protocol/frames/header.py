@@ -30,7 +30,7 @@ class Frame:
             )
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """Return the names of the fields in wire order."""
         return ("frame_length", "flags")
 
     def fields(self) -> dict[str, int]:
@@ -49,7 +49,7 @@ class FrameHeader(Frame):
     frame_type: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return ("frame_length", "version", "flags", "frame_type")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:

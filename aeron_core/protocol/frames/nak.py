@@ -18,7 +18,7 @@ class Nak(Frame):
     length: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return ("frame_length", "flags", "session_id", "stream_id", "term_id", "term_offset", "length")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:

@@ -16,7 +16,7 @@ class ResponseSetup(Frame):
     response_session_id: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return ("frame_length", "flags", "session_id", "stream_id", "response_session_id")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:

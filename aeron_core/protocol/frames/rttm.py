@@ -18,7 +18,7 @@ class Rttm(Frame):
     receiver_id: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return (
             "frame_length",
             "flags",

@@ -21,7 +21,7 @@ class Setup(Frame):
     ttl: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return (
             "frame_length",
             "flags",

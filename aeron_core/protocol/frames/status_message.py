@@ -28,7 +28,7 @@ class StatusMessage(Frame):
     group_tag: int
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in the order of the wire."""
+        """See `Frame.names`."""
         return (
             "frame_length",
             "flags",
