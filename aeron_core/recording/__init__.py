@@ -18,5 +18,7 @@ _MODULES = {"Archive": "archive", "Recording": "recording", "RecordingDescriptor
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}: must be one of {', '.join(__all__)}"
+        )
     return getattr(importlib.import_module(f"{__name__}.storage.{_MODULES[name]}"), name)

@@ -34,8 +34,8 @@ def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
     payload = line.payload.strip(_BLANK)
     if not (payload.startswith(b"{") and payload.endswith(b"}")):
         raise ConfigurationError(
-            f"the line at {line.offset} of {path} is not a JSON object, and the channel accepts only JSON objects; "
-            "add wrap=true to the channel to send any line"
+            f"the line at byte {line.offset} of {path} is not a JSON object, and the channel accepts only JSON "
+            "objects; add wrap=true to the channel to send any line"
         )
     return line.payload
 

@@ -266,7 +266,8 @@ class Shipper:
             raise ClosedError(f"{self._publication!r} was closed: {_REOPEN}")
         if result == wire.RESULT_MAX_POSITION_EXCEEDED:
             raise ClientError(
-                f"{self._publication!r}: the stream has no positions left; restart to continue on a new one"
+                f"{self._publication!r}: the stream has reached its maximum position; restart the shipper to "
+                "continue on a new stream"
             )
         return False
 

@@ -86,7 +86,7 @@ def test_a_full_disk_stops_the_stream_until_space_is_free(
         error = recorder.popen.stderr.readline()
         assert "cannot write" in error
         assert "No space left on device" in error
-        assert "The stream waits: free disk space, or purge recordings" in error
+        assert "are free on its filesystem: free disk space, or purge recordings" in error
         until(lambda: publisher.publication.offer(b"") < 0 and publisher.sent < COUNT)
         held = publisher.sent
         ballast.unlink()

@@ -196,7 +196,7 @@ def test_raw_lines_that_a_channel_refuses_are_reported(aeron, driver, reader, lo
     outcome = aeron(*arguments, "--to", reader.channel)
 
     assert outcome.code == 2
-    assert f"the line at 0 of {log} is not a JSON object" in outcome.err
+    assert f"the line at byte 0 of {log} is not a JSON object" in outcome.err
     assert "wrap=true" in outcome.err
 
 

@@ -52,7 +52,8 @@ class Uploader:
         """Raise ConfigurationError if the remote archive was not created from this spool."""
         if spool.uuid != remote.uuid:
             raise ConfigurationError(
-                f"{remote.uri}: belongs to another spool than {spool.uri}; use that spool, or another archive"
+                f"archive {remote.uri}: was not created from spool {spool.uri}; use the spool that it was created "
+                f"from, or a new archive"
             )
         assert isinstance(spool.store, LocalStore)
         self._spool = spool

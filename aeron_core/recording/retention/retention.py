@@ -92,7 +92,8 @@ class Retention:
             self._queue.clear()
             self._report_once(
                 RecordingError(
-                    f"{self._archive.uri}: cannot delete old segments: {error}; let user {os.geteuid()} write there"
+                    f"{self._archive.uri}: cannot delete old segments: {error}; check that user {os.geteuid()} may "
+                    "delete files there, and the disk"
                 )
             )
             return 0
@@ -171,8 +172,8 @@ class Retention:
         holders = ", ".join(sorted(held - {""})) or "live recordings"
         self._report_once(
             RecordingError(
-                f"{self._archive.uri}: cannot keep to {self._policy.max_bytes} bytes; {excess} more are needed by "
-                f"{holders}; raise the limit, or remove consumers that have stopped reading"
+                f"{self._archive.uri}: cannot keep to {self._policy.max_bytes} bytes; {excess} more bytes are needed "
+                f"by {holders}; raise the limit, or remove consumers that have stopped reading"
             )
         )
 

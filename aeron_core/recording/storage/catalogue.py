@@ -93,7 +93,7 @@ def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool =
             fcntl.flock(fd, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ArchiveInUseError(
-                f"{store.uri}: another recorder writes into this archive; stop it, or choose another folder"
+                f"{store.uri}: another recorder writes into this archive; stop that recorder, or choose another folder"
             ) from None
         yield
     finally:

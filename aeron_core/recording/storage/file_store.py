@@ -180,12 +180,12 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
     if error.errno in _NOT_ALLOWED:
         return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")
     if error.errno not in _DISK_FULL:
-        return RecordingError(f"{failure}; fix that, or choose another folder")
+        return RecordingError(f"{failure}; remove the cause, or choose another folder")
     place = next(parent for parent in path.parents if parent.exists())
     status = os.statvfs(place)
     free = status.f_bavail * status.f_frsize
     return RecordingError(
-        f"{failure}; {free} bytes are free on its filesystem. The stream waits: free disk space, or purge recordings"
+        f"{failure}; {free} bytes are free on its filesystem: free disk space, or purge recordings"
     )
 
 

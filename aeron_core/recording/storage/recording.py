@@ -103,7 +103,8 @@ class Recording:
         """Yield chunks (position, bytes) of the recording from `begin` up to `end`.
 
         A chunk ends at `chunk_length` or at the end of a segment, possibly within a frame. Raises DataLossError if
-        `begin` was purged or `end` was not recorded, CorruptRecordingError if a file is missing or too short.
+        `begin` was purged or never recorded, or `end` was not recorded; CorruptRecordingError if a file is missing or
+        too short.
         """
         self._check_range(begin, end)
         segment_length = self.descriptor.segment_length
@@ -213,11 +214,11 @@ class Recording:
         start, position = self.start_position, self.position
         if begin < start:
             raise DataLossError(
-                f"recording {self.recording_id} position {begin}: was purged, the first available position is {start}; "
-                "begin there or later"
+                f"recording {self.recording_id} position {begin}: was purged or never recorded, the first available "
+                f"position is {start}; begin there or later"
             )
         if end > position:
             raise DataLossError(
                 f"recording {self.recording_id} position {end}: was not recorded, the last position is {position}; "
-                "end there, or wait"
+                "end there, or wait if the recording continues"
             )

@@ -97,7 +97,7 @@ class RecordingWriter:
         if length != len(block):
             raise ProtocolError(
                 f"recording {self.descriptor.recording_id} position {self.written_position + length}: "
-                f"{self._scanner.fault_text()}; check the sender of the stream, whose recording ends before it"
+                f"{self._scanner.fault_text()}; the recording ends before this frame; check the sender of the stream"
             )
         if self.written_position >= self._base + self.descriptor.segment_length:
             self._next_segment(now_ns)

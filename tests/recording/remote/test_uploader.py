@@ -228,7 +228,7 @@ def test_remotely_purged_data_stays_purged(upload):
 
 
 def test_an_archive_of_another_spool_raises(upload, tmp_path):
-    with pytest.raises(ConfigurationError, match="belongs to another spool than"):
+    with pytest.raises(ConfigurationError, match="was not created from spool"):
         Uploader(Archive.create(tmp_path / "other"), upload.remote, print)
 
 

@@ -54,7 +54,8 @@ def test_a_purge_deletes_whole_segments_before_a_position(three):
     )
     assert names_in(three) == ["0-131072.idx", "0-131072.rec", "0-262144.idx", "0-262144.rec"]
     with pytest.raises(
-        DataLossError, match=f"position 0: was purged, the first available position is {SEGMENT}"
+        DataLossError,
+        match=f"position 0: was purged or never recorded, the first available position is {SEGMENT}",
     ):
         list(recording.read(0, SEGMENT))
 
@@ -142,7 +143,7 @@ def test_bytes_that_cannot_be_deleted_are_reported_once(three):
 
     assert three.archive.recording(0).start_position == 2 * SEGMENT
     assert len(errors) == 1
-    assert "cannot keep to 1 bytes; 65535 more are needed by their recorder" in errors[0]
+    assert "cannot keep to 1 bytes; 65535 more bytes are needed by their recorder" in errors[0]
 
 
 def test_segments_are_deleted_when_their_last_frame_is_too_old(three):
@@ -264,7 +265,8 @@ def test_a_reader_that_is_overtaken_by_a_purge_gets_a_data_loss_error(three):
     purge_before(three.store, 0, 2 * SEGMENT)
 
     with pytest.raises(
-        DataLossError, match=f"position {TERM_LENGTH}: was purged, the first available position is"
+        DataLossError,
+        match=f"position {TERM_LENGTH}: was purged or never recorded, the first available position is",
     ):
         next(pieces)
 

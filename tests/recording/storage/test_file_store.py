@@ -80,7 +80,7 @@ def folder():
             errno.ENOSPC,
             r"No space left on device; \d+ bytes are free .* free disk space, or purge recordings",
         ),
-        (errno.EIO, r"Input/output error; fix that, or choose another folder"),
+        (errno.EIO, r"Input/output error; remove the cause, or choose another folder"),
     ],
 )
 def test_a_write_failure_names_a_remedy(tmp_path, number, advice):
