@@ -52,7 +52,7 @@ class ConnectionProbe:
     def _check(self, result: int) -> None:
         if result < 0:
             code = self.connection.error_code
-            raise OSError(code, f"the connection failed: {os.strerror(code)}: open another")
+            raise OSError(code, f"the connection failed: {os.strerror(code)}: open another connection")
 
 
 def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:
@@ -62,6 +62,7 @@ def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress
     result = listener.accept(stream, peer)
     if result < 0:
         raise OSError(
-            listener.error_code, f"the listener failed: {os.strerror(listener.error_code)}: open another"
+            listener.error_code,
+            f"the listener failed: {os.strerror(listener.error_code)}: open another listener",
         )
     return (ConnectionProbe(stream), peer) if result else None

@@ -92,7 +92,10 @@ class ConnectionPeer:
     def _check(self) -> None:
         if self.failure:
             code, self.failure = self.failure, 0
-            raise OSError(code, f"the simulated connection with {self.address} failed: {os.strerror(code)}")
+            raise OSError(
+                code,
+                f"the simulated connection with {self.address} failed: {os.strerror(code)}: connect again",
+            )
 
     def _peer(self) -> ConnectionPeer:
         if self._other is None:
@@ -158,7 +161,8 @@ class SimulatedConnections(ConnectionNetwork):
         bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
         if str(bound) in self._listeners:
             raise OSError(
-                errno.EADDRINUSE, f"cannot listen at {bound}: in use by another simulated listener: close it"
+                errno.EADDRINUSE,
+                f"cannot listen at {bound}: in use by another simulated listener: close that one, or use port 0",
             )
         listener = self._listeners[str(bound)] = SimulatedListener(self, bound.copy())
         return listener

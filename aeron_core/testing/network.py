@@ -119,7 +119,7 @@ class SimulatedNetwork:
             if (name, port) in self._sockets:
                 raise OSError(
                     errno.EADDRINUSE,
-                    f"cannot bind {options.bind}: in use by another simulated socket: close it, or use port 0",
+                    f"cannot bind {options.bind}: in use by another simulated socket: close that one, or use port 0",
                 )
             is_wildcard = not any(options.bind.packed) and options.bind.port == 0
             made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length, is_wildcard)

@@ -82,7 +82,7 @@ class FlowControlConformance(ABC):
         assert probe.on_idle(limit, _FAR, False, _MS) > 0
 
     def test_setup_frames_do_not_lower_the_limit(self) -> None:
-        """Setup frames are sent until the first receiver answers, and again on request."""
+        """A receiver that joins late requests a SETUP when the limit has already advanced."""
         probe = self._probe()
         assert probe.on_setup(Setup(), 4096, 0) >= 4096
         probe.on_setup_elicited(self.status_message(), 0)
