@@ -57,7 +57,9 @@ class CsvTableNameResolver:
         for row in self._rows:
             self._toggles.append(context.new_counter(ROW_TYPE_ID, row.label, row.key))
         for text in self._wrong_rows:
-            context.report(f"csv_table row {text!r} ignored: must be name,initial host,other host")
+            context.report(
+                f"csv_table row {text!r} of name_resolver_init_args ignored: must be name,initial host,other host"
+            )
 
     def do_work(self, now_ns: int) -> int:
         """See `WorkingNameResolver`."""

@@ -282,7 +282,7 @@ class DriverNameResolver:
         if gossip.has_namesake:
             self._context.report(
                 f"another driver uses the name {self._params.driver_name!r}, and is ignored: "
-                "set a unique resolver_name in one of them"
+                "set a unique resolver_name in each driver"
             )
             gossip.has_namesake = False
 

@@ -62,7 +62,9 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
         code = sock.connect_ex(peer.as_tuple())
         if code not in (0, errno.EINPROGRESS):
             raise OSError(
-                code, f"cannot connect to {peer}: {os.strerror(code)}: check the routes of this machine"
+                code,
+                f"cannot connect to {peer}: {os.strerror(code)}: check that the peer listens there, and the routes of "
+                "this machine",
             )
     except OSError:
         sock.close()

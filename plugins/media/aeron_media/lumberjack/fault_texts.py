@@ -10,8 +10,8 @@ _TEXTS: Final = {
     faults.NO_FAULT: "no fault",
     faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2'): the peer must use Lumberjack, and "
     "TLS if this end does",
-    faults.WRONG_TYPE: "frame type {value:#04x}: this side never receives it: readers accept W, J, D and C frames, "
-    "writers A frames",
+    faults.WRONG_TYPE: "frame type {value:#04x}: this side never receives it: a writer must send W, J, D or C frames, "
+    "a reader A frames",
     faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value: check the writer",
     faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit} bytes; max-event=, an eighth of "
     "term-length= and half of rcv-wnd= limit it",
@@ -36,26 +36,28 @@ _TEXTS: Final = {
     faults.SINK_FAILED: "event {value}: its processing failed, so the connection is closed: see the other errors in "
     "this log",
     end_reasons.UNFINISHED: "{value} of {limit} events of a window, or the rest of a frame, have not arrived within "
-    "window-timeout=: check the writer, or increase that",
+    "window-timeout=: check the writer, or increase window-timeout=",
     end_reasons.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=: check the "
-    "writer, or increase that",
+    "writer, or increase write-timeout=",
     end_reasons.NO_IMAGE: "no image: it could not be created, or no subscription accepts the session: see the other "
     "errors in this log, and session-id= of the subscriptions",
-    end_reasons.ABANDONED: "all subscriptions to it are closed: add one, to which the writer will send unacknowledged "
-    "events again",
+    end_reasons.ABANDONED: "all subscriptions to the stream are closed: add one, to which the writer will send "
+    "unacknowledged events again",
     end_reasons.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at "
     "the subscriber",
     end_reasons.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} "
-    "windows unacknowledged: check the reader, or increase that",
+    "windows unacknowledged: check the reader, or increase timeout=",
     end_reasons.WRONG_ACK: "acknowledgement of event {value} in a window of {limit} events, or with version 1: the "
     "reader must acknowledge events of the window, with version 2",
     end_reasons.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are "
     "sent again; the log of the reader may have the reason",
     end_reasons.NO_PROGRESS: "the reader has sent keep-alives and acknowledged nothing for longer than "
-    "progress-timeout=, with {value} windows unacknowledged: check the outputs of the reader, or increase that",
+    "progress-timeout=, with {value} windows unacknowledged: check the outputs of the reader, or increase "
+    "progress-timeout=",
     end_reasons.STALLED: "the reader has sent keep-alives and acknowledged nothing for 5 minutes, with {value} windows "
     "unacknowledged; the connection stays open unless progress-timeout= limits it",
-    end_reasons.NOT_CONNECTED: "not connected within timeout=: check that the reader can be reached, or increase that",
+    end_reasons.NOT_CONNECTED: "not connected within timeout=: check that the reader can be reached, or increase "
+    "timeout=",
     end_reasons.TOO_LARGE: "a frame of {value} bytes or more, but all connections may use {limit} bytes; "
     "max-memory= sets it",
     end_reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",

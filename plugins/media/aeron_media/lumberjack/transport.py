@@ -116,7 +116,10 @@ class LumberjackTransport(MediaTransport):
         try:
             params.frame_limits()
         except ValueError as error:
-            raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
+            # Name the parameter of the URI: max-event for max_event_length.
+            name, _, rest = str(error).partition("=")
+            key = name.removesuffix("_length").replace("_", "-")
+            raise ChannelUriError(f"{key}={rest}, in {str(uri)!r}") from error
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault(
                 "endpoint",

@@ -20,9 +20,9 @@ _TEXTS: Final = {
     phases.NOT_SP: "the first bytes are not a greeting of SP version 0: the peer must be a PAIR socket with the same "
     "transport=",
     phases.SILENT: "no complete greeting within handshake-timeout=: check that the peer is a PAIR socket, or increase "
-    "that",
+    "handshake-timeout=",
     phases.NOT_CONNECTED: "not connected within handshake-timeout=: check that the peer can be reached, or increase "
-    "that; the connection is tried again",
+    "handshake-timeout=; the connection is tried again",
     phases.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true accepts several",
     phases.REFUSED_BY_PEER: "the peer closed right after the greeting: it has another peer, or refuses this one; with "
     "poly=true it would accept several",
@@ -37,15 +37,15 @@ _TEXTS: Final = {
     phases.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "
     f"{phases.EVICTION_NS // S} s",
     phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value} bytes: "
-    "check the peer, or increase that",
+    "check the peer, or increase message-timeout=",
     phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped; send to connected peers "
     "only",
     phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it: "
-    "dropped; increase that, or send more slowly",
+    "dropped; increase peer-queue=, or send more slowly",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit} bytes; max-message= sets it",
     phases.UNSENT: "disconnected: {value} bytes that were queued for it are lost: send these messages again",
-    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=: increase that, or "
-    "check that the peer reads",
+    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=: increase linger=, "
+    "or check that the peer reads",
 }
 _NAMES: Final = {wire.PROTOCOL_PAIR0: "PAIR0", wire.PROTOCOL_PAIR1: "PAIR1"}
 

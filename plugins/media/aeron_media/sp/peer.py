@@ -94,7 +94,7 @@ class Peer:
     # Work of one turn
 
     def work(self, now_ns: int) -> int:
-        """Do the work of the current phase; return the bytes read."""
+        """Connect, exchange greetings, read or drain, by phase; return the number of bytes read after the greeting."""
         received = 0
         if self.phase == phases.PHASE_CONNECTING:
             self._connect(now_ns)

@@ -192,7 +192,7 @@ def _connect(sock: socket.socket, address: SocketAddress) -> None:
         remedy = (
             "the addresses of both ends must be IPv4, or both IPv6"
             if code == errno.EAFNOSUPPORT
-            else "check the routes of this machine"
+            else "check this address, and the routes of this machine"
         )
         raise OSError(code, f"failed to connect to address: {address}: {os.strerror(code)}: {remedy}")
 

@@ -12,6 +12,8 @@ from aeron_media.lumberjack._native import faults, inflater
 from aeron_media.lumberjack._native.inflater import Inflater
 from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
+_HEADER_SLACK = 16  # bytes; a frame header has 10
+
 
 class Envelope:
     """Inflates one C frame at a time; `left` is -1 between frames."""

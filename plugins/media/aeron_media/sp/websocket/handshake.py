@@ -84,7 +84,11 @@ class WsServerHandshake(WsHandshake):
         return not begin or begin[:1].isalpha()
 
     def _on_long_head(self) -> NoReturn:
-        self._refuse(431, f"the request of the peer is longer than {HEAD_LIMIT} bytes")
+        self._refuse(
+            431,
+            f"the request of the peer is longer than {HEAD_LIMIT} bytes",
+            "the peer must send fewer or shorter headers",
+        )
 
     def _accept_head(self, head: bytes) -> None:
         self._check_line(head[: head.index(b"\r\n")])
@@ -92,45 +96,74 @@ class WsServerHandshake(WsHandshake):
         wanted = self._params.subprotocol
         if wanted not in request.subprotocols:
             offered = ", ".join(request.subprotocols)
-            self._refuse(400, f"the peer offers the subprotocol {_quoted(offered)}, not {wanted}")
+            self._refuse(
+                400,
+                f"the peer offers the subprotocol {_quoted(offered)}, not {wanted}",
+                "use the same protocol= at both ends",
+            )
         self.outgoing = self._http.send(AcceptConnection(subprotocol=wanted))
 
     def _check_line(self, line: bytes) -> None:
         match = re.fullmatch(rb"(\S+) (\S+) (HTTP/\d\.\d)", line)
         if match is None:
-            self._refuse(400, f"the peer sent a malformed request line: {_quoted(line)}")
+            self._refuse(
+                400,
+                f"the peer sent a malformed request line: {_quoted(line)}",
+                f"it must be GET {self._params.path} HTTP/1.1",
+            )
         method, target, version = match.groups()
         if version != b"HTTP/1.1":
-            self._refuse(505, f"the peer speaks {version.decode()}, not HTTP/1.1")
+            self._refuse(
+                505, f"the peer speaks {version.decode()}, not HTTP/1.1", "connect with a WebSocket client"
+            )
         if target.partition(b"?")[0] != self._params.path.encode():
-            self._refuse(404, f"the peer asks for {_quoted(target)}, not {self._params.path}")
+            self._refuse(
+                404,
+                f"the peer asks for {_quoted(target)}, not {self._params.path}",
+                "use the same path= at both ends",
+            )
         if method != b"GET":
-            self._refuse(405, f"the peer sent {_quoted(method)}, not GET", (b"Allow", b"GET"))
+            self._refuse(
+                405,
+                f"the peer sent {_quoted(method)}, not GET",
+                "connect with a WebSocket client",
+                (b"Allow", b"GET"),
+            )
 
     def _parse_request(self, head: bytes) -> Request:
         try:
             self._http.receive_data(head)
             (request,) = self._http.events()
         except ValueError:
-            self._refuse(400, "the request of the peer is not a WebSocket request: a header is not text")
+            self._refuse(
+                400,
+                "the request of the peer is not a WebSocket request: a header is not text",
+                "connect with a WebSocket client",
+            )
         except ProtocolError as error:
             extra = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
             self._refuse(
-                400, f"the request of the peer is not a WebSocket request: {_error_text(error)}", extra
+                400,
+                f"the request of the peer is not a WebSocket request: {_error_text(error)}",
+                "connect with a WebSocket client",
+                extra,
             )
         assert isinstance(request, Request)
         keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
         if len(keys) != 1 or not _is_key(keys[0]):
-            self._refuse(400, "the Sec-WebSocket-Key of the peer does not encode 16 bytes")
+            self._refuse(
+                400,
+                "the Sec-WebSocket-Key of the peer does not encode 16 bytes",
+                "it must be 16 bytes in base64",
+            )
         return request
 
-    def _refuse(self, status: int, text: str, extra: tuple[bytes, bytes] | None = None) -> NoReturn:
+    def _refuse(
+        self, status: int, text: str, remedy: str, extra: tuple[bytes, bytes] | None = None
+    ) -> NoReturn:
         headers = [(b"Connection", b"close")] + ([extra] if extra else [])
         self.outgoing = self._http.send(RejectConnection(status_code=status, headers=headers))
-        raise SessionError(
-            f"{text}: answered with {status}; a peer must send a WebSocket request for {self._params.path} with the "
-            f"subprotocol {self._params.subprotocol}"
-        )
+        raise SessionError(f"{text}: answered with {status}; {remedy}")
 
 
 class WsClientHandshake(WsHandshake):
@@ -147,7 +180,9 @@ class WsClientHandshake(WsHandshake):
         return b"HTTP/".startswith(begin)
 
     def _on_long_head(self) -> NoReturn:
-        raise SessionError(f"the response of the peer is longer than {HEAD_LIMIT} bytes: {_CHECK_SERVER}")
+        raise SessionError(
+            f"the response of the peer is longer than {HEAD_LIMIT} bytes, the maximum: {_CHECK_SERVER}"
+        )
 
     def _accept_head(self, head: bytes) -> None:
         try:

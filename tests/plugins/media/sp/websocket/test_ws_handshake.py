@@ -111,9 +111,7 @@ def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text
     assert headers["connection"] == "close"
     assert headers["content-length"] == "0"
     assert text in refused
-    assert refused.endswith(
-        f": answered with {status}; a peer must send a WebSocket request for / with the subprotocol {PAIR1}"
-    )
+    assert f": answered with {status}; " in refused
 
 
 @pytest.mark.parametrize(
