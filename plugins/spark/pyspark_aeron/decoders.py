@@ -33,7 +33,9 @@ def find_decoder(name: str) -> Decoder:
         return BUILT_IN[name]
     if name not in found:
         known = ", ".join(sorted(BUILT_IN.keys() | found.keys()))
-        raise PluginError(f"no decoder {name!r}; installed: {known}")
+        raise PluginError(
+            f"no decoder {name!r}; installed: {known}; use one of these, or install the plugin that has it"
+        )
     try:
         decoder: Decoder = found[name].load()
     except Exception as error:

@@ -65,7 +65,7 @@ def _check_java(home: Path, named: str) -> None:
     match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release)
     if match is not None and int(match[1]) < _LEAST_VERSION:
         raise ConfigurationError(
-            f"{named}: is Java {match[1]}: Spark needs {_LEAST_VERSION} or later; set JAVA_HOME to one"
+            f"{named}: is Java {match[1]}: Spark needs {_LEAST_VERSION} or later; set JAVA_HOME to such a version"
         )
 
 

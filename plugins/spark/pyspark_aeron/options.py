@@ -88,7 +88,7 @@ def _given(text: str) -> dict[int, int]:
     for recording_id, position in given.items():
         if not isinstance(position, int) or position < EARLIEST_POSITION or (position > 0 and position % 32):
             raise ConfigurationError(
-                f"position {position!r} of recording {recording_id}: must be a multiple of 32 bytes, "
+                f"position {position!r} of recording {recording_id}: must be a multiple of 32 bytes from 0, "
                 "-2 (earliest) or -1 (latest)"
             )
     return given

@@ -74,8 +74,7 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
         ) from error
     except (PySparkException, Py4JError, OSError) as error:
         raise ConfigurationError(
-            f"{failure}: its Java process has ended; stderr shows the cause, such as a port in use "
-            f"(spark.ui.port) or an invalid master ({error})"
+            f"{failure}: {error}; stderr shows the cause, such as a port in use (spark.ui.port) or an invalid master"
         ) from error
 
 

@@ -99,7 +99,7 @@ def test_an_archive_that_cannot_be_created_is_reported(run, written, tmp_path):
 
     message = failure(lambda: run("aeron", "file/archive"))
 
-    assert "file/archive/archive.lock: Not a directory; fix that, or choose another folder" in message
+    assert "file/archive/archive.lock: Not a directory; remove the cause, or choose another folder" in message
 
 
 def test_a_read_only_folder_is_reported_before_a_row_is_read(run, written):

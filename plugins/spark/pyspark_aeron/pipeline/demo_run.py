@@ -114,9 +114,7 @@ def _recorder(aeron: Aeron, archive: Archive) -> Iterator[str]:
     with aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", _STREAM_ID) as subscription:
         channel = subscription.resolved_channel()
         if channel is None:
-            raise AeronError(
-                f"the driver has bound no port for {subscription.channel}: see its errors with `aeron-core errors`"
-            )
+            raise AeronError(f"the driver has bound no port for {subscription.channel}: run the demo again")
         recorder = Recorder(aeron, archive, [subscription], RecorderParams(on_error=errors.append))
         is_over = threading.Event()
 

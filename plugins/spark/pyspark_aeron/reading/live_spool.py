@@ -99,8 +99,8 @@ class LiveSpool:
         while not self._is_closing.wait(pause_s):
             if self._subscription.is_closed:
                 raise ClosedError(
-                    "the media driver of the live stream is gone: start it, then the query again; everything that it "
-                    f"had delivered of {self._subscription.channel} is recorded"
+                    f"the live stream {self._subscription.channel} is disconnected from the media driver: start the "
+                    "driver if it has shut down, then start the query again; all that was delivered is recorded"
                 )
             work = 0 if self._is_full() else self._recorder.do_work()
             self._purge()

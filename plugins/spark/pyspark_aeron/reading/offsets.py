@@ -53,5 +53,5 @@ class Offset:
             if end < begin:
                 raise DataLossError(
                     f"recording {recording_id} ends at {end}, before the position {begin} that the checkpoint has "
-                    "already read: the archive was restored from an older copy; use another checkpointLocation"
+                    "already read: the archive is an older copy or lost data in a crash; use another checkpointLocation"
                 )

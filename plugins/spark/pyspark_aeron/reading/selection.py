@@ -94,7 +94,7 @@ class Selection:
                 held = self.recording(recording_id).start_position
             except RecordingNotFoundError:
                 self._lose(
-                    f"recording {recording_id} position {begin or 0}: was purged with all of the recording"
+                    f"recording {recording_id} position {begin or 0}: was purged with the whole recording"
                 )
                 continue
             if begin is None:
@@ -111,7 +111,7 @@ class Selection:
     def _lose(self, message: str) -> None:
         if self.options.fail_on_data_loss:
             raise DataLossError(
-                f"{message}; set failOnDataLoss=false to continue after it, and consumerName to prevent the loss"
+                f"{message}; set failOnDataLoss=false to skip what was lost, and consumerName to prevent such losses"
             )
         print(f"warning: data loss: {message}", flush=True)
 

@@ -351,7 +351,7 @@ def test_options_added_by_spark_are_ignored():
 
 
 def test_neither_archive_nor_channel_is_refused():
-    with pytest.raises(ConfigurationError, match="option archive or channel: must be given"):
+    with pytest.raises(ConfigurationError, match="options archive and channel: one must be given"):
         SinkOptions.parse({})
 
 
