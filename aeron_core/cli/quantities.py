@@ -35,7 +35,7 @@ def duration_ns_of(option: str, text: str) -> int:
         return parse_duration_ns(text)
     except ConfigurationError:
         raise ConfigurationError(
-            f"{option}={text!r}: must be a number with a unit {DURATION_UNITS}"
+            f"{option}={text!r}: must be a whole number with a unit {DURATION_UNITS}"
         ) from None
 
 

@@ -30,7 +30,7 @@ _SCHEME: Final = "aeron:"
 _MEDIA: Final = re.compile(r"[a-z][a-z0-9+.-]*")
 _DECIMAL_START: Final = re.compile(r"[0-9]+")
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]+")
-_TAG_ALLOWED: Final = f"must be a decimal number of at most {values.INT64_MAX}"
+_TAG_ALLOWED: Final = f"must be a whole decimal number of at most {values.INT64_MAX}"
 _RESERVED: Final = "?|="
 
 # Of a duplicate key, the last value counts for these, because the reference stores them in named fields; for any other

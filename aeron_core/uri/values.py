@@ -22,11 +22,12 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 SIZE_ALLOWED: Final = (
-    f"must be a decimal number of bytes, with an optional suffix k, m or g, of at most {INT64_MAX} bytes"
+    "must be a whole decimal number of bytes, with an optional suffix k, m or g, of at most "
+    f"{INT64_MAX} bytes"
 )
 DURATION_UNITS: Final = "ns, us, ms, s, min, h or d"
 DURATION_ALLOWED: Final = (
-    f"must be a decimal number with a unit {DURATION_UNITS}, or without one in nanoseconds"
+    f"must be a whole decimal number with a unit {DURATION_UNITS}, or without one in nanoseconds"
 )
 BOOL_ALLOWED: Final = "must be true or false"
 ENVIRONMENT_BOOL_ALLOWED: Final = "must start with true, on or 1, or with false, off or 0"

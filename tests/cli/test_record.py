@@ -353,7 +353,7 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--segment-length", "1x"), "--segment-length='1x': must be a decimal number of bytes"),
+        (("--segment-length", "1x"), "--segment-length='1x': must be a whole decimal number of bytes"),
         (("--segment-length", "5"), "--segment-length=5: must be a power of two from 64k to 1g"),
         (("--segment-length", "96k"), "--segment-length=96k: must be a power of two from 64k to 1g"),
         (("--segment-length", "2g"), "--segment-length=2g: must be a power of two from 64k to 1g"),

@@ -195,7 +195,7 @@ def test_a_duration_without_a_unit_is_refused():
 @pytest.mark.parametrize("text", ["2m", "2 min", "1.5h", "-1s"])
 def test_the_message_for_a_wrong_duration_names_the_units(text):
     with pytest.raises(
-        ConfigurationError, match=f"--x='{text}': must be a number with a unit ns, .* min, h or d"
+        ConfigurationError, match=f"--x='{text}': must be a whole number with a unit ns, .* min, h or d"
     ):
         duration_ns_of("--x", text)
 

@@ -316,7 +316,7 @@ def test_all_wrong_values_are_reported_at_once():
         ),
         (
             {"shared_idle_strategy": "sleep-ns", "shared_idle_strategy_init_args": "1x"},
-            "shared_idle_strategy_init_args='1x': must be a decimal number",
+            "shared_idle_strategy_init_args='1x': must be a whole decimal number",
         ),
         ({"error_buffer_length": "2047m"}, "must be at most 2147483647 bytes"),
     ],

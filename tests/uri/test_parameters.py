@@ -86,7 +86,7 @@ def test_publication_takes_its_parameters_from_the_uri(param, field, value):
         ("session-id=x", "must be a decimal"),
         ("session-id=2147483648", "must be a decimal"),
         ("session-id=tag:x", "after tag:"),
-        ("tags=1,x", "Entity tag invalid: x: must be a decimal number"),
+        ("tags=1,x", "Entity tag invalid: x: must be a whole decimal number"),
         ("linger=5x", "unit ns, us, ms, s, min, h or d"),
         ("term-length=64kb", "suffix k, m or g"),
         ("term-length=32k", "must be a power of two from 65536 to 1073741824"),

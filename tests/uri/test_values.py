@@ -53,7 +53,7 @@ def test_size_counts_in_powers_of_1024(text, length):
     ],
 )
 def test_a_text_that_is_not_completely_a_size_is_rejected(text):
-    with pytest.raises(ConfigurationError, match="must be a decimal number of bytes"):
+    with pytest.raises(ConfigurationError, match="must be a whole decimal number of bytes"):
         values.parse_size(text)
 
 
@@ -93,7 +93,7 @@ def test_a_duration_beyond_int64_becomes_its_maximum(text):
 )
 def test_a_text_that_is_not_completely_a_duration_is_rejected(text):
     with pytest.raises(
-        ConfigurationError, match="must be a decimal number with a unit ns, us, ms, s, min, h or d"
+        ConfigurationError, match="must be a whole decimal number with a unit ns, us, ms, s, min, h or d"
     ):
         values.parse_duration_ns(text)
 

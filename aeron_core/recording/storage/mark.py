@@ -36,7 +36,7 @@ class RecordingMark:
             or buffer.get_i32(_VERSION_OFFSET) != _VERSION
         ):
             raise CorruptRecordingError(
-                f"{path}, {buffer.capacity} bytes: must be {LENGTH} bytes that begin with MARK and version "
+                f"{path}, {buffer.capacity} bytes: must be at least {LENGTH} bytes that begin with MARK and version "
                 f"{_VERSION}; delete it while no recorder is running: the next one finds the end of the recording "
                 "without it"
             )

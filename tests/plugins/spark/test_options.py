@@ -93,12 +93,12 @@ def test_a_position_is_symbolic_a_time_or_json(text, positions):
         (
             "maxBytesPerTrigger",
             "lots",
-            "option maxBytesPerTrigger=lots: 'lots': must be a decimal number of bytes",
+            "option maxBytesPerTrigger=lots: 'lots': must be a whole decimal number of bytes",
         ),
         (
             "maxTriggerDelay",
             "soon",
-            "option maxTriggerDelay=soon: 'soon': must be a decimal number with a unit",
+            "option maxTriggerDelay=soon: 'soon': must be a whole decimal number with a unit",
         ),
         ("minPartitions", "0", "option minPartitions=0: Input should be greater than 0"),
         ("failOnDataLoss", "perhaps", "option failOnDataLoss=perhaps: Input should be a valid boolean"),

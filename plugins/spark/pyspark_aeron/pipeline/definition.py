@@ -69,7 +69,7 @@ def _interval(value: str) -> str:
     match = _INTERVAL.fullmatch(value)
     if match is None:
         raise ConfigurationError(
-            f"{value!r}: must be a number and a unit, such as 500 ms, 10 seconds or 2 minutes"
+            f"{value!r}: must be a whole number and a unit, such as 500 ms, 10 seconds or 2 minutes"
         )
     return f"{match[1]} {_UNITS.get(match[2], match[2])}"
 
