@@ -35,7 +35,7 @@ class StartPosition:
         if initial_term_id is None or term_id is None or missing:
             raise uri.error(
                 f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set",
-                f"missing {' '.join(missing)}",
+                f"missing {' '.join(missing)}: set all of them, or none",
             )
         term_offset = _term_offset(uri)
         # Term ids are int32 and wrap: the difference must not be negative as an int32.
@@ -53,7 +53,7 @@ class StartPosition:
         if term_offset % wire.FRAME_ALIGNMENT:
             raise uri.error(
                 f"Param term-offset={term_offset} must be multiple of FRAME_ALIGNMENT",
-                f"must be a multiple of {wire.FRAME_ALIGNMENT}",
+                f"must be a multiple of {wire.FRAME_ALIGNMENT} from 0 to the term-length={term_length}",
             )
         return cls(initial_term_id, term_id, term_offset)
 

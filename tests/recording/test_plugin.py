@@ -122,7 +122,7 @@ def test_errors_of_the_recorder_are_in_the_error_log_of_the_driver(tmp_path):
 
 def test_an_unknown_section_raises(tmp_path):
     with pytest.raises(
-        ConfigurationError, match="section 'colours': must be one of the installed plugins: recording"
+        ConfigurationError, match="section 'colours': must be a section of an installed plugin: recording"
     ):
         aeron_core.MediaDriver({"aeron_dir": tmp_path / "driver", **SMALL}, sections={"colours": {}})
 

@@ -229,7 +229,7 @@ class PairParameters(ConnectionParameters):
         if longest < self.max_message_length:
             raise uri.fault(
                 "rcv-wnd",
-                f"has space for messages of {longest} bytes only, but max-message is {self.max_message_length} bytes: "
+                f"images hold messages of at most {longest} bytes, but max-message is {self.max_message_length} bytes: "
                 "reduce max-message=, or increase rcv-wnd= and term-length=",
             )
 

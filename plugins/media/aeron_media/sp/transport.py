@@ -196,7 +196,7 @@ def _check_images(channel: PairChannel, max_message_length: int) -> None:
     if max_message_length > longest:
         raise channel.uri.fault(
             "term-length",
-            f"has space for messages of {longest} bytes, but max-message is {max_message_length} "
+            f"terms hold messages of at most {longest} bytes, but max-message is {max_message_length} "
             "bytes for the channels that share this socket already: increase term-length",
         )
 

@@ -57,7 +57,7 @@ def test_publications_have_no_images(channel):
 
 def test_a_window_without_space_for_the_longest_message_is_refused():
     with pytest.raises(
-        ChannelUriError, match=r"rcv-wnd=64k in .*: has space for messages of 32736 bytes only"
+        ChannelUriError, match=r"rcv-wnd=64k in .*: images hold messages of at most 32736 bytes"
     ):
         PairTransport().resolve_channel(
             ChannelUri.parse("aeron:sp?endpoint=127.0.0.1:5044|mode=listen|max-message=40k|rcv-wnd=64k"),

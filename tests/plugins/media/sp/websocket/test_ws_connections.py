@@ -244,7 +244,7 @@ def test_a_refused_connection_fails_with_the_reason(any_endpoints):
     assert receive(caller, 8) == GREETING
     assert failure(caller.receive) == errno.ECONNRESET
     reason = fault(network).reason
-    assert reason.startswith(f"the peer closed the connection with 1008: '{REFUSAL}'; see RFC 6455")
+    assert reason.startswith(f"the peer closed the connection with code 1008: '{REFUSAL}'; see RFC 6455")
 
 
 def test_a_half_close_reaches_the_other_end(any_endpoints):

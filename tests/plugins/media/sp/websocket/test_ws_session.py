@@ -338,7 +338,7 @@ def test_a_close_without_a_code_is_an_end(end):
 @pytest.mark.parametrize("code", [1002, 1003, 1007, 1008, 1009, 1011, 3000, 4999])
 def test_a_close_with_another_code_is_a_fault_that_quotes_the_reason(end, code):
     text = end.fault(close(code, "é nonsense", mask=end.mask))
-    assert text.startswith(f"the peer closed the connection with {code}: '\\xe9 nonsense'; see RFC 6455")
+    assert text.startswith(f"the peer closed the connection with code {code}: '\\xe9 nonsense'; see RFC 6455")
     assert end.sent()[0].code == code
 
 
