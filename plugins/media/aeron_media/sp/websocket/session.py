@@ -191,8 +191,8 @@ class WsSession(Session):
         if event.code not in _NORMAL_CODES:
             reason = f": {event.reason!a}" if event.reason else ""
             self._fault = (
-                f"the peer closed the connection with code {int(event.code)}{reason}; see RFC 6455, section 7.4.1, and the "
-                "log of the peer"
+                f"the peer closed the connection with code {int(event.code)}{reason}; see RFC 6455, section 7.4.1, "
+                "and the log of the peer"
             )
 
     def _on_violation(self, event: CloseConnection) -> None:
