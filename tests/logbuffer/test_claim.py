@@ -84,7 +84,7 @@ def test_open_claim_cannot_be_lost_by_claiming_again(appender):
     claim = BufferClaim()
     appender.claim(claim, 1)
 
-    with pytest.raises(ValueError, match="claim at 0 is open"):
+    with pytest.raises(ValueError, match="claim at offset 0 of the log is open"):
         appender.claim(claim, 1)
 
     assert appender.position() == 64
