@@ -10,7 +10,7 @@ from aeron_core.testing.pair import MS
 TERM = 64 * 1024
 LOG_LENGTH = 4 * 1024 * 1024
 FURTHER = "further errors, whose texts exceed"
-REMEDY = "of this log; to record more of them, raise AERON_ERROR_BUFFER_LENGTH"
+REMEDY = "of this log; raise AERON_ERROR_BUFFER_LENGTH to record more texts"
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 # The error of an image contains its channel, so a few hundred long ones exceed the limit.
 LONG_CHANNEL = f"aeron:udp?endpoint=10.0.0.2:20300|alias={'x' * 3900}"

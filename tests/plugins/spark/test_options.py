@@ -82,7 +82,7 @@ def test_a_position_is_symbolic_a_time_or_json(text, positions):
         (
             "startingPosition",
             '{"1": 5}',
-            "position 5 of recording 1: must be a multiple of 32 bytes, -2 (earliest) or -1 (latest)",
+            "position 5 of recording 1: must be a multiple of 32 bytes from 0, -2 (earliest) or -1 (latest)",
         ),
         ("startingPosition", '{"x": 32}', "must be JSON with positions by recording id"),
         ("startingPosition", "{", "must be JSON"),
