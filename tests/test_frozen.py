@@ -130,7 +130,9 @@ def test_a_field_that_is_no_argument_is_refused():
     class Derived:
         number: int = dataclasses.field(default=0, init=False)
 
-    with pytest.raises(TypeError, match=r"field 'number' of .*Derived: init=False is not supported by @frozen"):
+    with pytest.raises(
+        TypeError, match=r"field 'number' of .*Derived: init=False is not supported by @frozen"
+    ):
         Derived()
 
 

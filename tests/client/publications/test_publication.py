@@ -218,7 +218,9 @@ def test_offsets_outside_of_the_data_raise(stream, offsets):
 
 @pytest.mark.parametrize("count", [2**63, -(2**63) - 1])
 def test_a_batch_count_outside_of_int64_raises(stream, count):
-    with pytest.raises(ValueError, match=f"^count={count}: must be from 0 to 1, the messages from first=0 on$"):
+    with pytest.raises(
+        ValueError, match=f"^count={count}: must be from 0 to 1, the messages from first=0 on$"
+    ):
         stream.publication.offer_batch(b"abcd", np.array([0, 4]), count=count)
 
 
