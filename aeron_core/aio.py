@@ -156,10 +156,9 @@ async def peer_events(
     *,
     max_sleep_s: float = _MAX_SLEEP_S,
 ) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
-    """Yield peers that connect, disconnect or are refused until the resource is closed.
+    """Yield an event for each peer that connects, disconnects or is refused; end when the resource is closed.
 
-    Connected peers are yielded first, as `Aeron.watch_peers` reports them. The watch is active while the generator
-    runs.
+    Peers that are already connected are yielded first. The watch is closed with the generator.
     """
     # The conductor's thread appends and the loop removes: both operations of a deque are atomic.
     events: deque[PeerAdded | PeerRemoved | PeerRefusal] = deque()

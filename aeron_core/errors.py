@@ -91,7 +91,7 @@ class PluginError(AeronError):
 
 
 class ProtocolError(AeronError, ValueError):
-    """A decoder rejected bytes; `code` is the error code of the response. Never raised past a duty cycle."""
+    """A decoder rejected bytes; `code` is the error code of the response. Never raised past a driver's duty cycle."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.MALFORMED_COMMAND) -> None:
         super().__init__(message)
@@ -119,7 +119,7 @@ class ActiveDriverError(DriverError):
 
 
 class StorageError(DriverError, OSError):
-    """A file could not be created or mapped."""
+    """A file could not be created or mapped, or another resource of the system is not available."""
 
 
 class RecordingError(AeronError):
@@ -159,11 +159,11 @@ class ClientTimeoutError(ClientError, TimeoutError):
 
 
 class NotConnectedError(ClientError, TimeoutError):
-    """A publication or subscription was not connected in time."""
+    """A publication or subscription was not connected in time, or the peer of a message is not connected."""
 
 
 class SendTimeoutError(ClientError, TimeoutError):
-    """A message was not accepted in time: its subscribers, or the queue of its peer, stayed full."""
+    """A message was not accepted in time: subscribers did not read fast enough, or its peer's queue stayed full."""
 
 
 class MaxPositionExceededError(ClientError):

@@ -42,8 +42,8 @@ _inherited: list[object] = []
 class PublishingHandler(logging.Handler):
     """Publishes each record as a JSON event, or with `raw` as the text of its formatter.
 
-    Without a driver or a subscriber, records wait in the queue; `dropped` counts the records lost to a full queue,
-    and an event reports them as soon as possible.
+    Without a driver or a subscriber, records wait in the queue; `dropped` counts the records that a full queue
+    refused or that are too long for a message, and an event reports them as soon as possible.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments of `dictConfig`
@@ -66,7 +66,7 @@ class PublishingHandler(logging.Handler):
         Errors of an embedded driver, such as readers that refuse connections, are printed to stderr, as `logging`
         prints its own. `capacity`: maximum number of queued records. `when_full`: "drop-newest", "drop-oldest", or
         "block" for `block_timeout` seconds. `close_timeout`: seconds that program exit waits for queued records.
-        `fields`: added to each event. Raises ConfigurationError.
+        `fields`: added to each event. Raises ConfigurationError for a value that is not allowed.
         """
         super().__init__(level)
         if capacity < 1:
@@ -95,7 +95,7 @@ class PublishingHandler(logging.Handler):
 
     @property
     def dropped(self) -> int:
-        """Number of dropped records."""
+        """Number of records dropped so far, because the queue was full or they were too long for a message."""
         return self._queue.dropped
 
     def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:

@@ -9,7 +9,7 @@ VERSION: Final = "0.1.0"
 
 
 def _read_commit() -> str:
-    """Return the commit that the build recorded: ten digits, followed by `+guilty` if files were changed."""
+    """Return the commit that the build recorded: ten digits, followed by `+guilty` if files were changed; else `unknown`."""
     try:
         return Path(__file__).with_name("commit.txt").read_text(encoding="ascii").strip()
     except OSError:

@@ -24,7 +24,7 @@ class AgentLike(Protocol):
 
 
 class Agent:
-    """Base of compiled agents. All methods run on the thread that executes the agent."""
+    """Base of compiled agents. All methods run on the agent's thread, except `on_close` if it never started."""
 
     def __init__(self, role_name: str) -> None:
         self.role_name = role_name
@@ -34,10 +34,10 @@ class Agent:
         return 0
 
     def on_start(self) -> None:
-        """Start; called once before the first duty cycle."""
+        """Acquire resources; called once before the first duty cycle."""
 
     def on_close(self) -> None:
-        """Release resources; called once after the last duty cycle."""
+        """Release resources; called once at the end, even if `on_start` raised or was not called."""
 
 
 class PythonAgent(Agent):

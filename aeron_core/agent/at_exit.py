@@ -1,7 +1,7 @@
 """Closes open clients and drivers when the interpreter exits: clients first, then the drivers that serve them.
 
-A client that exits without closing delays its streams until the driver times it out, by default ten seconds
-later. Not covered: a process that is killed, and `os._exit`.
+The streams of a client that exits without closing stay open until the driver times the client out, by default ten
+seconds later. Not covered: a process that is killed, and `os._exit`.
 Invariant: a process closes only what it opened itself, so that a forked child leaves its parent's clients alone.
 """
 

@@ -19,9 +19,9 @@ _CPUS_FILE: Final = "cpuset.cpus.effective"
 
 
 def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list[int]:
-    """Return the processors of the control group, or of the nearest parent that sets any, in ascending order.
+    """Return the processors of the control group, or of its nearest parent with a cpuset, in ascending order.
 
-    Raises ConfigurationError if there is none.
+    Raises ConfigurationError if none of them has a cpuset, or if the list is not valid.
     """
     own = group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
     while True:
@@ -74,7 +74,10 @@ def parse_cpus(text: str) -> list[int]:
 
 
 def faults_of(cpus: Sequence[int], root: Path = CPU_ROOT) -> list[str]:
-    """Return why the processors are a poor choice; information that the system does not provide is skipped."""
+    """Return reasons why the processors are a poor choice: partial cores, several dies or several level 3 caches.
+
+    Information that the system does not provide is skipped.
+    """
     return [*_partial_cores(cpus, root), *_spread(cpus, root)]
 
 

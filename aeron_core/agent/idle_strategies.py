@@ -11,7 +11,7 @@ from aeron_core.spi.idle_strategy import IdleStrategy
 
 
 class NoOpIdleStrategy(IdleStrategy):
-    """Does nothing: the lowest latency, a whole core."""
+    """Does nothing: the lowest latency, at the cost of a whole core."""
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
@@ -39,7 +39,7 @@ class YieldIdleStrategy(IdleStrategy):
 
 
 class SleepIdleStrategy(IdleStrategy):
-    """Sleeps for a fixed time, in nanoseconds."""
+    """Sleeps for `duration_ns` after each duty cycle without work."""
 
     def __init__(self, duration_ns: int) -> None:
         self._duration_ns = duration_ns
@@ -80,9 +80,9 @@ class BackoffIdleStrategy(IdleStrategy):
 
 
 class SignalIdleStrategy(IdleStrategy):
-    """Waits until a named semaphore is posted or a timeout has passed: almost no CPU while idle.
+    """Waits until a named semaphore is posted or `bound_ns` has passed: almost no CPU while idle.
 
-    Events from sources that cannot post (a foreign client, the network) are handled after the timeout, in nanoseconds.
+    Events from sources that cannot post (a client of another library, the network) are handled after `bound_ns`.
     Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond.
     """
 

@@ -87,7 +87,10 @@ class AgentRunner:
         return 0
 
     def close(self) -> None:
-        """Stop after the current duty cycle and at most one idle period, and wait for the thread."""
+        """Stop after the current duty cycle and at most one idle period, and wait for the thread.
+
+        Called on the agent's own thread, it does not wait.
+        """
         self._is_running.set_release(0)
         self._idle_strategy.wake()
         if self._thread.ident is None:

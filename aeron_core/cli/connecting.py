@@ -32,9 +32,9 @@ _CHECK_INTERVAL_S: Final = 0.02
 
 
 def connect_to_driver(aeron_dir: Path | None) -> Aeron:
-    """Return a client of the driver; wait a few seconds if the driver is starting.
+    """Return a client of the driver; raise DriverTimeoutError if no driver runs within 3 s.
 
-    The wait is not a short driver timeout, because that setting also limits heartbeat gaps later on.
+    The wait is not implemented as a short driver timeout, because that setting also limits heartbeat gaps later on.
     """
     directory = directory_of(aeron_dir)
     deadline_s = time.monotonic() + _DRIVER_WAIT_S

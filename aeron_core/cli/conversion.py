@@ -26,7 +26,7 @@ _SHOWN_LENGTH: Final = 100
 
 
 def replace_conversions(params: list[Any]) -> list[Any]:
-    """Make typer's parameters convert here if their types are ours; leave others to typer."""
+    """Replace the conversion of each parameter whose type this module supports; return `params`."""
     for param in params:
         # Private to typer: if a later version has no such attribute, typer converts by itself.
         if getattr(param, "_runtime_param", False) is not None:
@@ -41,7 +41,7 @@ def replace_conversions(params: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Conversion:
-    """Stands in for typer's own `RuntimeParam`."""
+    """Converts the value of one parameter, in place of typer's own `RuntimeParam`."""
 
     convert: Callable[[str], object]
 

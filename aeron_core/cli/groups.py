@@ -134,7 +134,7 @@ class ProgramGroup(LazyGroup):
 def make_lazy_group(
     entries: Mapping[str, IndexEntry], help_: str, callback: Callable[..., None], kind: type[LazyGroup]
 ) -> LazyGroup:
-    """Return a group with the options of `callback`."""
+    """Return a group of class `kind` with the commands of `entries` and the options of `callback`."""
     app = typer.Typer(
         cls=kind,
         help=help_,
@@ -182,9 +182,9 @@ def is_bundled(plugin: EntryPoint) -> bool:
 
 
 def distribution_of(plugin: EntryPoint) -> str:
-    """Return the name of a plugin's distribution."""
+    """Return the name of a plugin's distribution, `unknown` if the entry point has none."""
     return plugin.dist.name if plugin.dist else "unknown"
 
 
 def _no_options() -> None:
-    """Take no options."""
+    """Do nothing: callback of a group that has no options."""

@@ -103,7 +103,7 @@ def _is_plain_driver(arguments: Sequence[str]) -> bool:
 
 
 def _run_driver(defines: Sequence[str]) -> int:
-    """Run the driver without typer, which takes a third of the time until a driver is ready."""
+    """Run the driver without typer, whose import takes a third of the time until a driver is ready."""
     from aeron_core.cli.driver.process import DriverArguments, run_driver  # noqa: PLC0415 - lazy: for this command only
 
     try:

@@ -20,7 +20,7 @@ CYAN: Final = "36"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, in the plural unless it is one; by default the plural has an s."""
+    """Return a number with its noun; `plural`, by default the noun with an s, is used unless the number is 1."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
@@ -65,7 +65,7 @@ def table_lines(
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = (), title: str = ""
 ) -> None:
-    """Print a table; on a terminal, cells wrap within its width. An empty row separates groups of rows."""
+    """Print a table; on a terminal, cells wrap within its width. A row of empty cells separates groups of rows."""
     rows = list(rows)
     if not sys.stdout.isatty():
         print("\n".join([*title.splitlines(), *table_lines(header, rows, right)]))

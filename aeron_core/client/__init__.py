@@ -1,1 +1,1 @@
-"""Client of any media driver of the current protocol: shares the file cnc.dat with it, and no code."""
+"""Client of any media driver of the current protocol: communicates with it through cnc.dat and log buffers only."""

@@ -72,7 +72,7 @@ class Aeron:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed: by the program, or because the driver stopped or timed it out."""
+        """Whether the client is closed: by the program, or by an error such as a timeout of the driver."""
         return self._conductor.is_closed
 
     @property
@@ -189,7 +189,7 @@ class Aeron:
         return self._conductor.driver.next_correlation_id()
 
     def reject_image(self, image_correlation_id: int, position: int, reason: str) -> None:
-        """Reject an image of any client from a position on; wait for the driver."""
+        """Reject an image of any client and wait for the driver; aeron-core's driver does not use `position`."""
         correlation_id = int64_of(image_correlation_id, "image_correlation_id")
         self._operations.command(
             f"reject image {correlation_id}",
@@ -206,7 +206,7 @@ class Aeron:
 
     @property
     def driver_identity(self) -> str:
-        """Unique id of the driver process: client ids are valid for one process only."""
+        """Unique id of the driver process; client ids of different processes may be equal."""
         return self._conductor.driver_identity
 
     def retire_client(self, client_id: int) -> None:
@@ -218,7 +218,7 @@ class Aeron:
         self._conductor.driver.close_client(client_id)
 
     def add_available_counter_handler(self, handler: CounterHandler) -> None:
-        """Add a handler of allocated counters."""
+        """Add a handler that is called when a client of the driver, this or another, allocates a counter."""
         with self._conductor.lock:
             self._conductor.callbacks.available_counter_handlers.append(handler)
 
@@ -228,7 +228,7 @@ class Aeron:
             self._conductor.callbacks.available_counter_handlers.remove(handler)
 
     def add_unavailable_counter_handler(self, handler: CounterHandler) -> None:
-        """Add a handler of freed counters."""
+        """Add a handler that is called when a counter of a client of the driver, this or another, is freed."""
         with self._conductor.lock:
             self._conductor.callbacks.unavailable_counter_handlers.append(handler)
 

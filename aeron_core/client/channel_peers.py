@@ -140,7 +140,7 @@ class ChannelPeers:
 
 
 def addressed(peer: int, hops: int) -> int:
-    """Return the reserved value of a message to a peer that has passed `hops` devices."""
+    """Return the reserved value of a message that is addressed to `peer` and has passed `hops` devices."""
     if not 0 <= hops <= peers.RESERVED_HOPS_MASK:
         raise ValueError(
             f"reserved_value={hops}: must be a number of hops from 0 to {peers.RESERVED_HOPS_MASK} with peer="

@@ -48,7 +48,7 @@ def bytes_of(value: object, name: str) -> bytes:
 
 
 def key_of(key: object) -> bytes:
-    """Return the key of a counter."""
+    """Return the key of a counter, at most 112 bytes."""
     data = bytes_of(key, "key")
     if len(data) > wire.COUNTER_KEY_MAX_LENGTH:
         raise ValueError(f"key of {len(data)} bytes: must be at most {wire.COUNTER_KEY_MAX_LENGTH} bytes")
@@ -56,7 +56,7 @@ def key_of(key: object) -> bytes:
 
 
 def label_of(label: object) -> str:
-    """Return the label of a counter."""
+    """Return the label of a counter, at most 380 bytes of UTF-8."""
     text = text_of(label, "label")
     length = len(text.encode())
     if length > wire.COUNTER_LABEL_MAX_LENGTH:

@@ -85,7 +85,7 @@ class Registration(Generic[T]):
         return value
 
     def cancel(self) -> bool:
-        """Cancel: a late result is closed at once. Return False if the result has arrived already."""
+        """Cancel: a late result is closed at once. Return False if the registration is done already."""
         if self.is_done:
             return False
         self.state = RegistrationState.CANCELLED

@@ -128,7 +128,7 @@ class CountersReader:
         return self.metadata.get_bytes(at + wire.COUNTER_LABEL_OFFSET, length).decode(errors="replace")
 
     def value(self, counter_id: int) -> int:
-        """Return the value."""
+        """Return the value of a counter."""
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET)
 
     def set_value(self, counter_id: int, value: int) -> None:
@@ -136,7 +136,7 @@ class CountersReader:
         self.values.put_i64_release(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET, value)
 
     def registration_id(self, counter_id: int) -> int:
-        """Return the id of the command that created the counter; a driver written in C shows 0 at first."""
+        """Return the registration id; the reference's driver stores it after the state, so it is 0 for a moment."""
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_REGISTRATION_ID_OFFSET)
 
     def owner_id(self, counter_id: int) -> int:
@@ -144,7 +144,7 @@ class CountersReader:
         return self.values.get_i64(self._value_at(counter_id) + wire.COUNTER_OWNER_ID_OFFSET)
 
     def reference_id(self, counter_id: int) -> int:
-        """Return the registration id of the image or publication that a subscriber position follows, otherwise 0."""
+        """Return the registration id of the image or publication that a subscriber position follows; 0 for others."""
         return self.values.get_i64(self._value_at(counter_id) + wire.COUNTER_REFERENCE_ID_OFFSET)
 
     def _allocated(self) -> Iterator[int]:

@@ -43,7 +43,7 @@ class LossReport:
         return StreamLosses(self, entry, positions.align(entry.capacity, wire.LOSS_ENTRY_ALIGNMENT))
 
     def append(self, entry: AtomicBuffer, reserved_length: int) -> int:
-        """Copy an entry into the report; return its offset, or FULL."""
+        """Copy an entry into the report, where it takes `reserved_length` bytes; return its offset, or FULL."""
         offset = self._next_offset
         if entry.capacity > self._buffer.capacity - offset:
             return _FULL

@@ -31,7 +31,7 @@ def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
 
 
 def _fnv1a(text: bytes) -> int:
-    """Return the 64-bit FNV-1a hash of a text. Not from hashlib, which loads OpenSSL: 4 MiB for a name."""
+    """Return the 64-bit FNV-1a hash of a text; hashlib is not used because it loads OpenSSL, 4 MiB of memory."""
     # Offset basis and prime of the algorithm.
     digest = 0xCBF29CE484222325
     for byte in text:

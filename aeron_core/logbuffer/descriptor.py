@@ -83,7 +83,7 @@ class LogBuffer:
         )
 
     def rotate(self, current_term_count: int, current_term_id: int) -> bool:
-        """Make the next term active; return whether this call did so, and not another publisher's.
+        """Make the next term active; return False if another publisher did so first.
 
         Any thread of any process may call it, with the term that it found full.
         """

@@ -7,13 +7,13 @@ from aeron_core.errors import ConfigurationError
 
 
 def check_term_length(term_length: int) -> int:
-    """Return `term_length`, in bytes; raise ConfigurationError unless it is allowed."""
+    """Return `term_length`; raise ConfigurationError unless it is a power of two from 64k to 1g bytes."""
     # A power of two, because positions are split into term count and term offset by shift and mask.
     return _check_power_of_two("term length", term_length, wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
 def check_page_size(page_size: int) -> int:
-    """Return `page_size`, in bytes; raise ConfigurationError unless it is allowed."""
+    """Return `page_size`; raise ConfigurationError unless it is a power of two from 4k to 1g bytes."""
     return _check_power_of_two("page size", page_size, wire.PAGE_MIN_SIZE, wire.PAGE_MAX_SIZE)
 
 

@@ -54,7 +54,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
 
 
 def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
-    """Pad from a gap to the tail of its term after the last publisher has gone; return whether that was done."""
+    """Pad from a gap to the tail of its term, once no publisher is left; return whether that was done."""
     bits = log.position_bits_to_shift
     index = positions.index_by_position(blocked_position, bits)
     raw_tail = log.raw_tail_acquire(index)
@@ -75,7 +75,7 @@ def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
 
 
 def first_gap(log: LogBuffer, position: int, end: int) -> int:
-    """Return the position of the first incomplete frame between `position`, a frame boundary, and `end`."""
+    """Return the position of the first incomplete frame from `position` on, or of the first frame from `end` on."""
     while position < end:
         length = log.buffer.get_i32_acquire(log.frame_offset(position))
         if length <= 0:
@@ -87,7 +87,7 @@ def first_gap(log: LogBuffer, position: int, end: int) -> int:
 def unblock_term(
     log: LogBuffer, partition_offset: int, blocked_offset: int, tail_offset: int, term_id: int
 ) -> int:
-    """Return how many bytes of padding were put at `blocked_offset`, 0 if it must wait."""
+    """Put padding at `blocked_offset` and return its bytes; 0 if there is no claim to end, or not yet."""
     left_in_term = log.term_length - blocked_offset
     begin = partition_offset + blocked_offset
     length = log.buffer.get_i32_acquire(begin)

@@ -189,7 +189,7 @@ class TerminateDriver(DriverCommand):
 
 @frozen(slots=True)
 class RejectImage(DriverCommand):
-    """Reject an image from a position on; the response is OnOperationSuccess.
+    """Reject an image; the response is OnOperationSuccess.
 
     Encoded as by the C client, because C drivers demand the length of a padded struct. Decoded as by the Java driver,
     because Java clients end the command after the reason.

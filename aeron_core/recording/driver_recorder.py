@@ -20,7 +20,7 @@ from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 
 class DriverRecorder:
-    """A recorder of an embedded client, active until `close`.
+    """Records the streams of the settings through a client of its own, until `close`.
 
     The constructor raises ConfigurationError, RegistrationError or ArchiveInUseError.
     """
@@ -93,7 +93,7 @@ class DriverRecorder:
     def _is_client_closed(self) -> bool:
         """Return whether the client is closed but not the driver.
 
-        This happens when the process was suspended for longer than the client liveness timeout.
+        This happens, for example, when the process was suspended for longer than the client liveness timeout.
         """
         return not self._is_closing.is_set() and any(
             subscription.is_closed for subscription in self._subscriptions

@@ -112,7 +112,7 @@ class DiagnosticSettings(SettingsFields):
 
     @property
     def incoming_losses(self) -> IncomingLosses:
-        """Loss generators for incoming frames; raises ConfigurationError."""
+        """Loss generators for incoming frames; raises ConfigurationError for wrong names or arguments."""
         return IncomingLosses.parse(
             self.udp_channel_incoming_interceptors,
             {

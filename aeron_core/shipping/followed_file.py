@@ -63,7 +63,7 @@ class FollowedFile:
 
     @property
     def unread_length(self) -> int:
-        """Bytes not yet read, and bytes of an incomplete line."""
+        """Number of bytes that are not read yet or belong to an incomplete line."""
         try:
             size = os.fstat(self._fd).st_size
         except OSError:
@@ -115,7 +115,10 @@ def bytes_before(path: str, offset: int, tail_length: int) -> bytes:
 
 
 def end_of_last_line(path: str) -> Progress:
-    """Return the progress after the last complete line of a file; raises OSError."""
+    """Return the progress after the last complete line of a file; raises OSError.
+
+    If the last 64 KiB of a longer file have no line end, it is the progress after the last byte.
+    """
     size = os.stat(path).st_size
     searched = bytes_before(path, size, min(size, _LAST_LINE_SEARCH))
     offset = size - len(searched) + searched.rfind(b"\n") + 1 if b"\n" in searched else size

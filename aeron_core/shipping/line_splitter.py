@@ -1,6 +1,6 @@
 """Splits the bytes of a file into lines, each with its end offset and the bytes before that.
 
-Invariant: the returned lines followed by the held bytes are exactly the bytes that were fed.
+Invariant: the returned lines with their line ends, followed by the held bytes, are exactly the bytes that were fed.
 """
 
 from __future__ import annotations

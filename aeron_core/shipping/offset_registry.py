@@ -48,7 +48,7 @@ class Entry:
         return cls(key.device, key.inode, progress.path, progress.offset, len(progress.tail), digest, now_ns)
 
     def progress_of(self, path: str) -> Progress | None:
-        """Return the progress if the file at `path` has these bytes before the offset, else None; raises OSError."""
+        """Return the progress if the file at `path` has the bytes of the digest there, else None; raises OSError."""
         tail = bytes_before(path, self.offset, self.tail_length)
         if len(tail) != self.tail_length or hashlib.sha256(tail).hexdigest() != self.tail_sha256:
             return None
@@ -59,7 +59,7 @@ class OffsetRegistry:
     """The entries of a folder, which is created if it does not exist."""
 
     def __init__(self, folder: Path) -> None:
-        """Lock the folder; raises OSError, or ConfigurationError if it is damaged or another process uses it."""
+        """Lock the folder; raises OSError, or ConfigurationError if its file is damaged or another process uses it."""
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -77,7 +77,7 @@ class OffsetRegistry:
             raise
 
     def save(self, entries: dict[FileKey, Entry], now_ns: int) -> None:
-        """Write these entries, and recent ones of other files, and sync them to disk; raises OSError."""
+        """Write these entries, and those of other files seen within 30 days, and sync them to disk; raises OSError."""
         kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
         self.entries = kept | entries
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}

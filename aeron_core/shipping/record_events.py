@@ -17,7 +17,7 @@ _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"
 
 
 class RecordEvents:
-    """Creates events; `fields` are added to each and override its own."""
+    """Creates events; `fields` are added to each event and replace its own fields of the same name."""
 
     def __init__(self, host: str, fields: Mapping[str, object]) -> None:
         """Raise ValueError or TypeError if `fields` cannot be encoded as JSON."""

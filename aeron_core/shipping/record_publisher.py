@@ -61,7 +61,7 @@ class RecordPublisher:
 
     @property
     def is_drained(self) -> bool:
-        """Whether all messages were published, and confirmed if the medium has confirmations."""
+        """Whether all messages were published and, if the link is open and the medium has confirmations, confirmed."""
         if not self.is_idle:
             return False
         if self._link is None or self._link.publication.is_closed:
@@ -69,7 +69,7 @@ class RecordPublisher:
         return self._link.confirmed_position() >= self._link.publication.position
 
     def do_work(self, now_ns: int) -> int:
-        """Publish messages until back pressure; return how many."""
+        """Publish up to 256 messages, or until back pressure; return how many."""
         count = 0
         while count < _LIMIT and self._has_message() and self._is_linked(now_ns) and self._publish(now_ns):
             count += 1

@@ -57,12 +57,12 @@ class RecordQueue:
             return message
 
     def drop(self) -> None:
-        """Count a message that cannot be published."""
+        """Count a message as dropped because it cannot be published."""
         with self._condition:
             self._count_dropped()
 
     def take_unreported(self) -> int:
-        """Return how many were dropped since the last call."""
+        """Return how many messages were dropped since the last call."""
         with self._condition:
             count, self._unreported = self._unreported, 0
             return count

@@ -109,7 +109,7 @@ class CongestionControl:
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes, at most half a term.
 
-        A strategy that sets `state.force_status_message` has a status message sent at once.
+        Set `state.force_status_message` to have a status message sent at once.
         """
         return self.initial_window_length()
 
@@ -267,5 +267,5 @@ def adapt_congestion_control(
 
 
 def initial_window_length_of(strategy: CongestionControl) -> int:
-    """Return the strategy's initial window, for Python: it cannot call compiled methods."""
+    """Return the strategy's initial window in bytes; for plain Python, which cannot call compiled methods."""
     return strategy.initial_window_length()

@@ -116,7 +116,7 @@ class FlowControl:
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit if there is nothing to send; this is when strategies remove silent receivers."""
+        """Return the sender limit after a duty cycle that sent nothing; strategies remove silent receivers here."""
         return limit
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:

@@ -86,8 +86,8 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory | str]:  # type:
 def aeron_settings() -> Mapping[str, type[BaseModel] | str]:  # type: ignore[empty-body]
     """Return models derived from `aeron_core.settings.SettingsModel` by the name of the plugin's own section.
 
-    The name is that of a TOML table; environment variables start with it, such as `AERON_RECORDING_`. A started driver
-    has the loaded models in `sections`.
+    The name is that of a TOML table; environment variables begin with `AERON_` and the name, as in `AERON_RECORDING_`.
+    A started driver has the loaded models in `sections`.
     """
 
 

@@ -247,11 +247,11 @@ class MediaTransport(ABC):
 
     @abstractmethod
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
-        """Open a send endpoint. Raises OSError."""
+        """Open a send endpoint. Raises OSError if a socket cannot be opened."""
 
     @abstractmethod
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
-        """Open a receive endpoint. Raises OSError."""
+        """Open a receive endpoint. Raises OSError if a socket cannot be opened."""
 
     def local_addresses(self, endpoint: ChannelEndpoint) -> list[str]:
         """Return the bound addresses of an endpoint as text."""

@@ -32,7 +32,7 @@ class ConnectionProbe:
         return sent
 
     def connect(self, address: SocketAddress) -> None:
-        """Start to connect."""
+        """Start to connect to `address`; `is_connected` returns the progress."""
         self._check(self.connection.connect(address))
 
     def is_connected(self) -> bool:

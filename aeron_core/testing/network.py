@@ -217,7 +217,7 @@ class SimulatedHost:
         return PythonDatagramChannel(_SocketFace(self, self.network._bind(self, options)))
 
     def address_for(self, bind: SocketAddress) -> str:
-        """Return the address of this host to which binding to `bind` resolves; raise OSError if it has none."""
+        """Return the address that a socket bound to `bind` has on this host; raise OSError if there is none."""
         for address in self.addresses:
             if address.family == bind.family and (not any(bind.packed) or address.packed == bind.packed):
                 return address.host
@@ -228,7 +228,7 @@ class SimulatedHost:
         )
 
     def address_towards(self, peer: SocketAddress) -> str:
-        """Return the local address of a socket connected to `peer`: the address nearest to it."""
+        """Return the local address of a socket connected to `peer`: the one with the longest common prefix."""
         number = int.from_bytes(peer.packed, "big")
         return min(
             (address for address in self.addresses if address.family == peer.family),

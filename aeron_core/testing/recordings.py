@@ -24,7 +24,7 @@ MILLISECOND_NS: Final = 1_000_000
 
 
 def describe(**changes: Any) -> RecordingDescriptor:
-    """Return the descriptor of a recording of the stream above, with some fields changed."""
+    """Return the descriptor of a recording of the stream of this module's constants, with some fields changed."""
     fields: dict[str, Any] = {
         "recording_id": 0,
         "channel": "aeron:ipc",

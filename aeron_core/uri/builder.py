@@ -31,7 +31,7 @@ class ChannelUriBuilder:
         return str(self.build())
 
     def put(self, key: str, value: ParamValue | None) -> ChannelUriBuilder:
-        """Set any `key`; raise ChannelUriError if it or its value is empty or contains `?`, `|` or `=`."""
+        """Set any `key`; raise ChannelUriError if key or value is empty or contains `?`, `|` or `=`."""
         if value is None:
             self._params.pop(key, None)
         else:
@@ -134,7 +134,7 @@ class ChannelUriBuilder:
         return self.put("stream-id", stream_id)
 
     def linger(self, timeout: int | str | None) -> ChannelUriBuilder:
-        """Set how long a drained publication remains for late receivers."""
+        """Set how long a drained publication remains available for retransmits."""
         return self._put_duration("linger", timeout)
 
     def eos(self, enabled: bool | None) -> ChannelUriBuilder:

@@ -76,12 +76,12 @@ class DemoResult:
 
     @property
     def lines_per_s(self) -> float:
-        """Lines per second."""
+        """Received lines per second."""
         return self.lines_received / max(self.seconds, 1e-9)
 
     @property
     def megabytes_per_s(self) -> float:
-        """Megabytes of lines per second."""
+        """Received megabytes per second, without headers of frames."""
         return self.bytes_received / _MEGABYTE / max(self.seconds, 1e-9)
 
     def document(self) -> dict[str, object]:
@@ -95,7 +95,7 @@ class DemoResult:
 
 
 class DemoRun:
-    """Sends the log until enough lines are sent. An object is used once."""
+    """Sends a log repeatedly until enough lines are sent, and compares both ends. An object runs once."""
 
     def __init__(  # noqa: PLR0913 - the options of the command
         self, content: bytes, *, min_lines: int, loss: float, seed: int, port: int, timeout: float
@@ -116,7 +116,7 @@ class DemoRun:
         return len(self._log_lines) * self._times
 
     def run(self, display: RateDisplay) -> DemoResult:
-        """Send, receive and compare; return the result; its `fault` describes a difference."""
+        """Send, receive and compare; return the result, whose `fault` is empty if both ends are equal."""
         with (
             MediaDriver.launch_embedded(self._driver_settings()) as driver,
             connect(driver.aeron_dir) as aeron,

@@ -20,7 +20,7 @@ METRICS_PATH: Final = "/metrics"
 
 
 class MetricsServer:
-    """Serves requests on its own threads inside the `with` block."""
+    """Serves the counters on threads of its own, from its creation until it is closed."""
 
     def __init__(self, address: HostPort, records: Records) -> None:
         """Listen; raise StorageError if the address cannot be bound."""

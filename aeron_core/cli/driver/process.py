@@ -113,7 +113,7 @@ class EndBySignal:
 
 @frozen(slots=True)
 class _Program:
-    """Arguments of the driver."""
+    """Arguments of `MediaDriver`: its settings, its plugins, and the settings of plugins by section."""
 
     settings: DriverFields
     registry: Registry
@@ -157,7 +157,10 @@ def _metrics_address(text: str) -> HostPort:
 
 @contextmanager
 def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
-    """Listen before the driver starts, so that an address in use fails first; yield a setter of the driver."""
+    """Listen before the driver starts, so that an address in use fails first.
+
+    Yield a function that starts to serve the counters of a driver.
+    """
     if metrics is None:
         yield lambda _: None
         return

@@ -104,7 +104,7 @@ class _Errors:
         self._next_s = 0.0
 
     def watch(self, driver: MediaDriver) -> None:
-        """Read the error log of that driver."""
+        """Open the error log of `driver`, for the reports."""
         self._cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
 
     def report_if_due(self) -> None:

@@ -19,7 +19,7 @@ _US: Final = 1000
 
 
 class Latencies:
-    """Nanoseconds from 1 to a minute; values out of range count as the nearest in range."""
+    """Histogram of latencies from 1 ns to a minute; values out of range count as the nearest in range."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -120,10 +120,10 @@ def _random_messages(size: int) -> Iterator[bytes]:
 
 
 def paced(messages: Iterable[bytes], rate: float | None) -> Iterator[bytes]:
-    """Yield `rate` messages per second.
+    """Yield `rate` messages per second, or all at once if `rate` is None.
 
-    Each message has a deadline on a fixed schedule. One that is late is not delayed, so that sleeps that take longer
-    than asked for, 50 µs and more, do not lower the rate.
+    Each message has a due time on a fixed schedule. A message that is late is not delayed, so that sleeps that take
+    longer than asked for, by 50 µs and more, do not lower the rate. After 0.1 s of lateness the schedule starts again.
     """
     if rate is None:
         yield from messages

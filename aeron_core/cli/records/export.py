@@ -60,8 +60,9 @@ def export_recording(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Export the messages of a recording.
 
-    Fragmented messages are reassembled. Tables have the columns recording_id, session_id, stream_id, position (after
-    the message), time (of the recording), reserved_value and payload. --json adds a summary.
+    Fragmented messages are reassembled. Tables (arrow and parquet) have the columns recording_id, session_id,
+    stream_id, position (after the message), time (of the recording), reserved_value and payload. --json adds a
+    summary.
     """
     recording = Archive.open(place).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
@@ -84,7 +85,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
 def range_of(
     recording: Recording, begin: int | None, end: int | None, since: str | None, until: str | None
 ) -> tuple[int, int]:
-    """Return the range of positions, given as positions or times; raise ConfigurationError if it is wrong."""
+    """Return the range of positions, given as positions or times; raise ConfigurationError if its end is too early."""
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:
             raise ConfigurationError(f"{names}: only one of them is allowed")

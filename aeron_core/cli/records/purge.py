@@ -42,8 +42,8 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Delete recordings, or their oldest segments.
 
-    Fails and deletes nothing if the lease of a consumer needs any of the data. Only --all deletes the last segment of
-    a recording.
+    Without --force, fails and deletes nothing if the lease of a consumer needs any of the data. Only --all deletes the
+    last segment of a recording.
     """
     if sum([before is not None, before_time is not None, whole]) != 1:
         raise ConfigurationError("exactly one of --before, --before-time and --all is required")

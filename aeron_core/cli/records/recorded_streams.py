@@ -62,7 +62,7 @@ class RecordedStreams:
         self._live.update(self._table(), refresh=True)
 
     def documents(self, archive: str) -> list[dict[str, object]]:
-        """Return the recordings as a JSON document."""
+        """Return one JSON document per recording."""
         return [
             {
                 "recording_id": descriptor.recording_id,

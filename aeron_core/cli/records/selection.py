@@ -33,7 +33,7 @@ RecordingIds = Annotated[
 
 
 def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recording]:
-    """Return the selected recordings, all by default; raise RecordingNotFoundError."""
+    """Return the selected recordings, all by default; raise RecordingNotFoundError for an unknown id."""
     if not recording_ids:
         return archive.recordings()
     return [archive.recording(recording_id) for recording_id in recording_ids]

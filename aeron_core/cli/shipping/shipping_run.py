@@ -101,7 +101,7 @@ class ShippingRun:
                 self.interrupt.wait(_PAUSE_S)
 
     def _settle(self, shipper: Shipper) -> None:
-        """Wait until messages in flight are confirmed."""
+        """Wait until messages in flight are confirmed, for at most `drain` seconds."""
         deadline_s = time.monotonic() + self.drain
         while not shipper.settle(time.monotonic_ns()) and time.monotonic() < deadline_s:
             time.sleep(_PAUSE_S)

@@ -26,7 +26,7 @@ def clean(
 ) -> None:
     """Delete the directory of a dead driver.
 
-    Refuses to delete that of a driver that is alive.
+    Refuses to delete the directory of a driver that is alive.
     """
     directory = directory_of(aeron_dir)
     if not (directory / CNC_FILE).exists():

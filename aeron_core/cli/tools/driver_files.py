@@ -54,7 +54,7 @@ class DriverFiles:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the last heartbeat is within the default timeout."""
+        """Whether the last heartbeat is at most 10 s old, the default driver timeout."""
         age_ms = self.heartbeat_age_ms
         return age_ms is not None and age_ms <= _DRIVER_TIMEOUT_MS
 

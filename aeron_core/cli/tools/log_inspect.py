@@ -135,7 +135,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
 
 
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
-    """Yield the frames of one term buffer, up to the first gap, or after gaps too.
+    """Yield the frames of one term buffer up to the first gap; with `skip_gaps`, also those after gaps.
 
     After a gap, only bytes that contain their own term offset count as a frame: they may be old payload.
     """
@@ -213,7 +213,7 @@ def _heading(tail: Tail | None) -> str:
 def _is_gap(end: int, tail: Tail | None) -> bool:
     """Return whether there may be frames after `end`, the end of the contiguous frames.
 
-    A term begins with zeros while it is cleaned for its next use; the end of an image is not stored.
+    The end of an image is not stored: only a gap at the beginning of the term is certain.
     """
     if tail is None:
         return end == 0

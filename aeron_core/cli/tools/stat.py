@@ -119,7 +119,7 @@ def _begin(record: CounterRecord) -> str:
 
 
 def _names(record: CounterRecord) -> set[str]:
-    """Return the names of its type that --type accepts."""
+    """Return the names of the counter's type that --type accepts."""
     return {str(record.type_id), _begin(record), record.label.partition(":")[0]}
 
 

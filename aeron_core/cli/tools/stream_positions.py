@@ -61,7 +61,7 @@ class StreamSession:
 
     @property
     def sent_position(self) -> int | None:
-        """Position sent by the only publication of this driver, None if unknown."""
+        """Sender position of the only publication of this driver; None if there are several, or none with a sender."""
         if len(self.publications) != 1:
             return None
         (publication,) = self.publications.values()
@@ -84,7 +84,7 @@ _RECEIVED = {
 
 
 def lag(ahead: int | None, behind: int | None) -> int | None:
-    """Return the bytes between two positions, None if either is unknown."""
+    """Return the bytes between two positions, at least 0; None if either is unknown."""
     return None if ahead is None or behind is None else max(ahead - behind, 0)
 
 

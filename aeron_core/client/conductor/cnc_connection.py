@@ -30,7 +30,7 @@ def connect_cnc(
 ) -> CncFile:
     """Return the cnc file of a live driver.
 
-    Calls `pause` between two attempts, or sleeps without it. Raises DriverTimeoutError if no driver is alive
+    Calls `pause` between two attempts, or sleeps 16 ms if it is None. Raises DriverTimeoutError if no driver is alive
     within the driver timeout, CncIncompatibleError for another version.
     """
     deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS

@@ -169,7 +169,7 @@ class ClientConductor:
                 self._close(None, is_driver_informed=False)
 
     def close_at_exit(self) -> None:
-        """Close when the program exits, unless a handler does not return in time."""
+        """Close when the program exits, unless a handler or another call holds the lock for more than 1 s."""
         if self.lock.acquire(timeout=_EXIT_PATIENCE_S):
             try:
                 self.close()

@@ -24,10 +24,10 @@ _PAUSE_S: Final = 0.001
 
 
 class DriverProxy:
-    """The driver's command ring, for one client. Raises ClientError if the ring stays full."""
+    """The driver's command ring, for one client. Raises ClientError if the ring stays full for 10 ms."""
 
     def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
-        """Signal `wake_up` after each command, if the driver waits on it."""
+        """`wake_up` is signalled after each command; None if the driver does not wait on a semaphore."""
         self._ring = ring
         self._wake_up = wake_up
         self.client_id: Final = ring.next_correlation_id()

@@ -48,7 +48,7 @@ class Liveness:
         self._heartbeat: AtomicCounter | None = None
 
     def check(self, now_ns: int) -> int:
-        """Run the checks that are due; return 1 if any was.
+        """Run the checks that are due; return 1 if the keepalive interval had passed, else 0.
 
         Raises ClientTimeoutError or DriverTimeoutError if the client cannot continue.
         """
@@ -108,7 +108,7 @@ class Liveness:
         )
 
     def _append_to_label(self, counter_id: int) -> None:
-        """Append the client's name and version to the label, which clients write themselves."""
+        """Append the client's name and version to the label of its heartbeat counter; the driver omits them."""
         metadata = self._counters.metadata
         at = counter_id * wire.COUNTER_METADATA_LENGTH
         length = metadata.get_i32(at + wire.COUNTER_LABEL_LENGTH_OFFSET)

@@ -31,7 +31,7 @@ def boundaries_of(offsets: Buffer) -> AtomicBuffer:
 def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
     """Return `count`, or by default the number of messages from `first` on.
 
-    Raises ValueError for a count outside of int64: others are checked with the boundaries.
+    Raises ValueError for a count outside of int64; a count within it is checked later, with the boundaries.
     """
     if count is not None:
         if not INT64_MIN <= count <= INT64_MAX:

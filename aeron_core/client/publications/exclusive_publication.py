@@ -37,7 +37,7 @@ class ExclusivePublication(PublicationBase):
         return self._result(self._check_result(self._exclusive_appender.append_padding(length), length))
 
     def offer_block(self, block: Buffer) -> int:
-        """Append whole frames, headers included, that were built for this position of the stream.
+        """Append whole frames, headers included, that were built for this position; return the same as `offer`.
 
         Raises ValueError unless each frame has the session and stream id of the publication and the term id and
         offset of its position, the first is a data frame, and all fit into the rest of the term.

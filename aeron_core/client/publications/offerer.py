@@ -27,7 +27,10 @@ class Offerer:
         timeout: float | None,
         back_pressure_timeout: float | None = None,
     ) -> None:
-        """Set the seconds until an offer gives up: without a subscriber, and in back pressure; None for no limit."""
+        """Set the limits of an offer in seconds, None for no limit.
+
+        `timeout` limits the time without a subscriber, `back_pressure_timeout` that of back pressure.
+        """
         self._publication = publication
         self._timeout = timeout
         self._back_pressure_timeout = back_pressure_timeout

@@ -102,7 +102,7 @@ class PublicationState:
         return [] if self.is_closed else self.channel_peers().connected()
 
     def channel_peers(self) -> ChannelPeers:
-        """Return the checks of messages to single peers, for callers that send many of them."""
+        """Return the object that checks messages to single peers, for callers that send many of them."""
         if self._peers is None:
             self._peers = ChannelPeers(
                 self._owner.counters, self.channel_status_id, self.original_registration_id
@@ -118,7 +118,7 @@ class PublicationState:
 
     @property
     def channel_status(self) -> channel_status.ChannelStatus:
-        """Whether the driver has the channel's endpoint open; ACTIVE for IPC."""
+        """State of the channel's endpoint in the driver; always ACTIVE for IPC."""
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
@@ -137,7 +137,7 @@ class PublicationState:
         )
 
     def remove_destination(self, channel: str) -> None:
-        """Remove a destination."""
+        """Remove the destination that was added with this channel."""
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:

@@ -29,7 +29,7 @@ class FragmentAssembler:
         self._builders: dict[int, MessageBuilder] = {}
 
     def __call__(self, buffer: memoryview, header: Header) -> None:
-        """Take one fragment."""
+        """Take one fragment; call the handler if it completes a message."""
         self._on_fragment(buffer, header)
 
     def free_session(self, session_id: int) -> bool:

@@ -96,7 +96,7 @@ class Header:
 
     @property
     def type(self) -> int:
-        """The type of the frame."""
+        """The type of the frame: 1 for data."""
         return self._buffer.get_u16(self._offset + wire.FRAME_TYPE_OFFSET)
 
     @property

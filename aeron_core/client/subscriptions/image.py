@@ -151,9 +151,10 @@ class Image:
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `handler` once with whole frames and their headers, up to a length; return the bytes.
+        """Call `handler` once with a block of whole frames and their headers; return the length of the block.
 
-        A block ends before padding; padding at its beginning is a separate block.
+        A block has at most `block_length_limit` bytes and ends before padding. Padding is a separate block, of any
+        length.
         """
         return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
 

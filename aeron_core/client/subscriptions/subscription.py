@@ -143,7 +143,7 @@ class Subscription:
 
     @property
     def channel_status(self) -> channel_status.ChannelStatus:
-        """Whether the driver has the channel's endpoint open; ACTIVE for IPC and spies."""
+        """State of the channel's endpoint in the driver; always ACTIVE for IPC and spies."""
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
@@ -170,7 +170,7 @@ class Subscription:
         )
 
     def remove_destination(self, channel: str) -> None:
-        """Remove a destination."""
+        """Remove the destination that was added with this channel."""
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:

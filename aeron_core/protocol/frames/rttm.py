@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Rttm(Frame):
-    """A request if `flags` has `wire.RTTM_FLAG_REPLY`; the reply echoes its timestamp and receiver id."""
+    """A request if `flags` has `wire.RTTM_FLAG_REPLY`; the reply, without it, echoes timestamp and receiver id."""
 
     session_id: int
     stream_id: int
@@ -55,5 +55,5 @@ class Rttm(Frame):
         return put_header(buffer, offset, wire.RTTM_HEADER_LENGTH, self.flags, wire.TYPE_RTTM)
 
     def is_for(self, receiver_id: int) -> bool:
-        """Return whether the frame is addressed to the receiver with this id."""
+        """Return whether the frame is addressed to the receiver with this id; id 0 addresses all receivers."""
         return self.receiver_id in (receiver_id, 0)

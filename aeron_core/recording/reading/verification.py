@@ -21,7 +21,7 @@ from aeron_core.recording.storage.recording import DAMAGED, Recording
 
 @dataclass(frozen=True, slots=True)
 class RecordingFault:
-    """One fault."""
+    """One fault of a recording, with its file and position."""
 
     recording_id: int
     position: int  # of the first wrong byte or frame
@@ -34,7 +34,7 @@ class RecordingFault:
 
 @dataclass(slots=True)
 class VerifiedRecording:
-    """Result of a verification."""
+    """Result of the verification of one recording: the checked range, counts, and faults."""
 
     recording_id: int
     begin: int
@@ -51,7 +51,7 @@ def verify(
     now_ns: int,
     on_progress: Callable[[int], object],
 ) -> VerifiedRecording:
-    """Verify a recording; `on_progress` is called with the numbers of checked bytes.
+    """Verify a recording; `on_progress` is called with the bytes checked since its last call.
 
     Raises RecordingError if its descriptor cannot be read.
     """
@@ -117,7 +117,7 @@ class _Verification:
                 )
 
     def _verify_tail(self) -> None:
-        """Check the data of the last segment after the end: whole frames of an incomplete message."""
+        """Check that the last segment has only whole frames, of an incomplete message, after the end."""
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):

@@ -33,7 +33,7 @@ class UploadThread:
         self._thread.start()
 
     def wake(self, *_: object) -> None:
-        """Scan the spool at once."""
+        """Make the thread scan the spool at once."""
         self._wake.set()
 
     def close(self) -> bool:

@@ -4,7 +4,7 @@ Not here: the thread that runs it (upload_thread).
 Invariant: a local file is deleted only after the file and a catalogue entry for it were uploaded. Pending work is
 derived from the spool itself, so it survives a crash.
 
-The remote catalogue describes a recording as stopped at the end of its last segment: readers always see a complete
+The remote catalogue describes a recording as stopped at its last upload: readers always see a complete
 recording, which grows with each upload.
 """
 
@@ -141,7 +141,7 @@ class Uploader:
         self._stops[local.recording_id] = piece.end_position, is_end
 
     def _forget_tail(self, recording: Recording, now_ns: int) -> None:
-        """Delete the local tail of a recording that was stopped long ago."""
+        """Delete the local tail of a recording that was stopped more than an hour ago."""
         stop_time_ns = recording.descriptor.stop_time_ns
         if stop_time_ns is not None and now_ns - stop_time_ns > _TAIL_LINGER_NS:
             purge_recording(self._spool.store, recording.recording_id, now_ns)

@@ -46,7 +46,7 @@ def write_lease(store: FileStore, name: str, positions: Mapping[int, int], now_n
 
 
 def read_lease(store: FileStore, name: str) -> Lease | None:
-    """Return the lease of a reader, None if it has none; raises CorruptRecordingError."""
+    """Return the lease of a reader, None if it has none; raises CorruptRecordingError for a damaged file."""
     file = _file(_checked(name))
     try:
         return Lease.model_validate_json(store.read(file))
@@ -58,7 +58,7 @@ def read_lease(store: FileStore, name: str) -> Lease | None:
 
 
 def read_leases(store: FileStore) -> list[Lease]:
-    """Return all leases by name, expired ones too; raises CorruptRecordingError."""
+    """Return all leases, sorted by name, expired ones too; raises CorruptRecordingError for a damaged file."""
     found = (
         read_lease(store, name.removesuffix(_SUFFIX))
         for name in store.names(names.CONSUMERS)

@@ -30,7 +30,7 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
     """Delete all segments that end at or before `position`, except the last; return the bytes of the files.
 
     Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
-    RecordingNotFoundError.
+    RecordingNotFoundError for an unknown id.
     """
     recording = Recording(store, recording_id)
     with lock(store):
@@ -49,7 +49,7 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
 
 
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
-    """Delete a recording and return the bytes of its files; raises RecordingError if it is live."""
+    """Delete a recording and return the bytes of its files; raises RecordingError if it is being recorded."""
     recording = Recording(store, recording_id)
     with lock(store):
         state = state_of(recording, now_ns)

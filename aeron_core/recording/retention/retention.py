@@ -63,7 +63,7 @@ class _Segment:
 
 
 class Retention:
-    """Applies a policy to an archive; the recorder's thread calls it in each duty cycle."""
+    """Applies a policy to an archive; the thread of its recorder or uploader calls `do_work` in each cycle."""
 
     def __init__(
         self, archive: Archive, policy: RetentionPolicy, report: Callable[[AeronError], object]

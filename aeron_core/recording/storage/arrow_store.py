@@ -49,7 +49,7 @@ class ArrowStore(FileStore):
         return -1 if info is None else int(info.size)
 
     def version(self, name: str) -> object:
-        """Return the file's modification time and size, or its content while it is too new for that."""
+        """Return the file's modification time and size, or its content within a minute of a change; None if missing."""
         info = self._info(name)
         if info is None:
             return None

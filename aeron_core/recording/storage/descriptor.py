@@ -77,7 +77,7 @@ class RecordingDescriptor(BaseModel):
 
 
 def check_segment_length(segment_length: int, term_length: int) -> None:
-    """Raise ConfigurationError unless a segment of that length holds whole terms."""
+    """Raise ConfigurationError unless `segment_length` is a power of two from `term_length` to 1g bytes."""
     if (
         segment_length & (segment_length - 1)
         or segment_length < term_length

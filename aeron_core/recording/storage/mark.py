@@ -67,7 +67,7 @@ class RecordingMark:
 
     @classmethod
     def open(cls, path: Path) -> RecordingMark | None:
-        """Return the mark of the current or last recorder, None if there is none.
+        """Return the mark of the current or last recorder, None if the file cannot be opened.
 
         Raises CorruptRecordingError if the file is not a mark.
         """

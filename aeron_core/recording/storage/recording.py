@@ -27,7 +27,7 @@ DAMAGED: Final = (
 
 
 class Recording:
-    """A stream from `start_position` to `position`; one thread uses it at a time."""
+    """A recorded stream from `start_position` to `position`; one thread uses it at a time."""
 
     def __init__(self, store: FileStore, recording_id: int) -> None:
         self.recording_id = recording_id
@@ -55,7 +55,7 @@ class Recording:
 
     @property
     def position(self) -> int:
-        """The position up to which it can be read: after a whole message, unless the recording ended within one."""
+        """The position up to which the recording can be read: after its last whole message."""
         descriptor = self.descriptor
         if descriptor.stop_position is not None:
             return descriptor.stop_position
@@ -64,12 +64,12 @@ class Recording:
 
     @property
     def is_live(self) -> bool:
-        """Whether it was not stopped: a recorder writes it, or has died."""
+        """Whether the recording is not stopped: its recorder is writing it, or has died."""
         return self.descriptor.stop_position is None
 
     @property
     def heartbeat_ms(self) -> int:
-        """Time of its recorder's last heartbeat in milliseconds since the epoch, 0 if it is not live."""
+        """Time of the recorder's last heartbeat in ms since the epoch; 0 without a mark, as in a remote archive."""
         mark = self._open_mark()
         return 0 if mark is None else mark.heartbeat_ms
 
@@ -96,7 +96,7 @@ class Recording:
         )
 
     def size(self) -> int:
-        """Return the bytes from the first position to the last."""
+        """Return the length in bytes from `start_position` to `position`."""
         return self.position - self.start_position
 
     def read(self, begin: int, end: int, chunk_length: int = CHUNK_LENGTH) -> Iterator[tuple[int, bytes]]:
@@ -159,7 +159,7 @@ class Recording:
         return entries[entries["end_position"] <= self.position]
 
     def position_at(self, time_ns: int) -> int:
-        """Return the last known message end that was recorded before `time_ns`, since the epoch."""
+        """Return the last known message end recorded before `time_ns`, since the epoch, or else the start position."""
         position = self.start_position
         for base in self.segments():
             entries = self.index_entries(base)
@@ -174,7 +174,7 @@ class Recording:
     def time_behind(self, position: int) -> int:
         """Return the recording time of the first message after `position`, in nanoseconds since the epoch.
 
-        If the index has no entry for that message yet, return the time of the last message before it.
+        If the index has no entry for that message yet, return the time of its last entry, or of the recording's start.
         """
         entries = self.index_entries(self.segment_base(position))
         behind = entries[entries["end_position"] > position]

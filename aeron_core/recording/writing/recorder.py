@@ -134,11 +134,11 @@ class Recorder:
 
     @property
     def streams(self) -> list[ImageRecorder]:
-        """The images with a recording."""
+        """The recorder of each image that has a recording."""
         return list(self._streams.values())
 
     def do_work(self) -> int:
-        """Record new data and return the bytes."""
+        """Record new data and return its length in bytes."""
         now_ns = self._clock()
         self._follow_images(now_ns)
         copied = 0

@@ -46,8 +46,8 @@ class RecordingWriter:
     ) -> None:
         """Begin a recording, or continue it at `resumption`.
 
-        `on_segment_finished` is called with the base position of each finished segment. Unless `is_shown`, the mark
-        and the catalogue are not written, and the caller publishes the result.
+        `on_segment_finished` is called with the base position of each finished segment. With
+        `is_shown=False` neither the mark nor the catalogue is written: the caller publishes the result.
         """
         self.descriptor = descriptor
         start = descriptor.start_position

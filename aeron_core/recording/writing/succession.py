@@ -51,7 +51,7 @@ class Succession:
         self._write([self._aeron.client_id])
 
     def end(self) -> None:
-        """Remove the id of this client, which stays open; raises RecordingError if the disk fails."""
+        """Remove the id of this client from the archive, before it closes; raises RecordingError if the disk fails."""
         self._write(self._before)
 
     def _write(self, client_ids: list[int]) -> None:

@@ -80,7 +80,7 @@ class Integer(Variable):
 
 @frozen()
 class Size(Integer):
-    """Bytes, as a number or as text such as `64k`; `sensible` is a narrower range for messages."""
+    """Bytes, as a number or as text such as `64k`; `sensible` is the narrower range that error messages name."""
 
     sensible: tuple[int, int] | None = None
 

@@ -37,7 +37,7 @@ class Variable(ABC):
     def read(self, text: str) -> object:
         """Return the value that the reference reads from an environment variable or a property.
 
-        It ignores some errors, which `parse` does not. Raises ConfigurationError where the reference warns.
+        The reference ignores some errors that `parse` refuses. Raises ConfigurationError if the reference warns.
         """
         return self.parse(text)
 

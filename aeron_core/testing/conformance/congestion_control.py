@@ -41,7 +41,7 @@ class CongestionControlConformance(ABC):
         """Return a new strategy."""
 
     def test_the_initial_window_is_open_and_within_the_maximum(self) -> None:
-        """A closed window stops the stream; a larger one exceeds what the driver allocated."""
+        """A closed window stops the stream; one above the maximum exceeds what the driver allocated."""
         probe = self._probe()
         assert 0 < probe.initial_window_length() <= probe.max_window_length()
 
@@ -54,7 +54,7 @@ class CongestionControlConformance(ABC):
         assert max(self._windows(probe, params)) <= 32768
 
     def test_a_window_stays_open_and_within_the_maximum(self) -> None:
-        """Losses and round-trip times of any length do not close it."""
+        """Losses, and round-trip times of any length, do not close the window."""
         probe = self._probe()
         for window in self._windows(probe, self.params):
             assert 0 < window <= probe.max_window_length(), f"window of {window}"
@@ -67,7 +67,7 @@ class CongestionControlConformance(ABC):
         assert (probe.initial_window_length(), probe.max_window_length()) == before
 
     def test_any_round_trip_time_may_be_measured(self) -> None:
-        """The peer sends them: no value may raise an exception or close the window."""
+        """Measurements depend on the peer: no value may raise an exception or close the window."""
         probe = self._probe()
         for now_ns, rtt_ns in enumerate((0, 1, 10**6, 10**9, 2**62)):
             probe.should_measure_rtt(now_ns)

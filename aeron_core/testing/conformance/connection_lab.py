@@ -137,7 +137,7 @@ class ConnectionLab(Simulation):
         return self.result(self.client.add_publication_async(self._suite.connecting, _STREAM_ID))
 
     def serve(self) -> None:
-        """Listen where the publication connects to."""
+        """Listen at the address that the publication connects to."""
         self._listener = self.connections.serve(self._suite.address)
 
     def dial(self) -> WirePeer:
@@ -163,7 +163,7 @@ class ConnectionLab(Simulation):
         return peer
 
     def read(self, peer: WirePeer) -> list[bytes]:
-        """Return all messages of a peer so far, and confirm the new ones."""
+        """Return all messages that a peer has received so far, and confirm the new ones."""
         before = len(peer.messages)
         new = len(peer.receive()) - before
         if self._suite.acknowledges and new > 0:

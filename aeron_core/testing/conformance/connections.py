@@ -125,7 +125,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: peer.is_closed and subscription.image_count == 0)
 
     def test_a_peer_that_aborts_does_not_disturb_the_next(self, tmp_path: Path) -> None:
-        """Its slot and its image are released."""
+        """The slot and the image of the aborted connection are released."""
         with ConnectionLab(tmp_path, self) as lab:
             subscription = lab.subscribe(self.listening)
             peer = lab.dial()

@@ -107,7 +107,7 @@ class MediaTransportConformance(ABC):
         assert kept == {}, f"still open: {kept}"
 
     def test_a_sent_frame_is_dispatched_unchanged(self) -> None:
-        """Without a sender, a poll returns 0."""
+        """Before anything is sent, a poll returns 0."""
         lab = _Lab(self.make())
         if lab.medium.is_shared_memory:
             return
