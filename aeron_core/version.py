@@ -9,7 +9,7 @@ VERSION: Final = "0.1.0"
 
 
 def _read_commit() -> str:
-    """Return the commit that the build recorded: ten digits, followed by `+guilty` if files were changed; else `unknown`."""
+    """Return the commit of the build: ten digits, then `+guilty` if files were changed; `unknown` without a record."""
     try:
         return Path(__file__).with_name("commit.txt").read_text(encoding="ascii").strip()
     except OSError:

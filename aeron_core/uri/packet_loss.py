@@ -56,7 +56,7 @@ class FixedLoss:
 
 @frozen()
 class MultiGapLoss:
-    """Drops `gap_length` bytes at each multiple of `gap_radix` bytes, a power of two, in one term; once per stream."""
+    """Drops `gap_length` bytes at the first `total_gaps` multiples of `gap_radix` in one term, once per stream."""
 
     term_id: int
     gap_radix: int
@@ -65,7 +65,7 @@ class MultiGapLoss:
 
     @classmethod
     def parse(cls, text: str) -> MultiGapLoss:
-        """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`; the radix is rounded up."""
+        """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`; the radix is rounded up to a power of two."""
         args = _Arguments("multi_gap_loss_args", text)
         radix = args.integer("gap-radix", 0, 1 << 30)
         radix = 1 << max(0, radix - 1).bit_length()
