@@ -125,7 +125,7 @@ class CubicCongestionControl(CongestionControl):
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """Publish the round-trip time; schedule the next measurement after a multiple of it. Return 0."""
+        """Publish the round-trip time; schedule the next measurement after at least four times as long. Return 0."""
         self._rtt_ns = min(max(rtt_ns, 1), _LONGEST_RTT_NS)
         self._rtt_counter.set_release(self._rtt_ns)
         self._rtt_timeout_ns = max(self._rtt_ns, self._initial_rtt_ns) * _RTT_TIMEOUT_MULTIPLE

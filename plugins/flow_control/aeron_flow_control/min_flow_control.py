@@ -66,7 +66,10 @@ class MinFlowControl(FlowControl):
         return max(limit, self._receivers.lowest_limit(self._hold(now_ns)))
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Hold the limit if a receiver of the group requested the setup: it will start from here. Return `limit`."""
+        """Hold the limit if a receiver of the group requested the setup: it will start near the present position.
+
+        Return `limit`.
+        """
         if self._is_setup_for_group and self._receivers.count > 0:
             self._hold_limit = limit
             self._hold_deadline_ns = now_ns + self._receiver_timeout_ns

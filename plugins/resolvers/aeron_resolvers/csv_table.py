@@ -75,7 +75,7 @@ class CsvTableNameResolver:
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
         """Return the address of the selected host; the last of several rows with the same name applies.
 
-        Returns None if that host is unknown. Raises ChannelUriError if the counter of a row is -1.
+        Returns None if that host is unknown. Raises ChannelUriError if the counter of a row with this name is -1.
         """
         chosen = host
         for index, row in enumerate(self._rows):

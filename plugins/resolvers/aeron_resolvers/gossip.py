@@ -228,7 +228,7 @@ class Gossip:
 
 
 def name_length(name: str) -> int:
-    """Return the length of a name in a packet."""
+    """Return the length in bytes of a name in a packet."""
     return len(name.encode("utf-8", "surrogateescape"))
 
 

@@ -36,12 +36,12 @@ class QueryLag:
 
     @property
     def bytes(self) -> int:
-        """Sum over all streams."""
+        """Number of unread bytes of all streams."""
         return sum(stream.bytes for stream in self.streams)
 
     @property
     def seconds(self) -> float:
-        """Maximum over all streams."""
+        """Age of the oldest unread message of all streams, in seconds; an unknown age counts as 0."""
         return max((stream.seconds or 0.0 for stream in self.streams), default=0.0)
 
 

@@ -63,7 +63,7 @@ class Positions(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Positions:
-        """Parse the text of an option; raises ConfigurationError."""
+        """Parse the text of an option; raises ConfigurationError for other text."""
         if text in {EARLIEST, LATEST}:
             return cls(at="earliest" if text == EARLIEST else "latest")
         if text.lstrip().startswith("{"):

@@ -80,7 +80,7 @@ class FeedStreams:
         return 0
 
     def work(self, position: int, now_ns: int) -> int:
-        """Send SETUP frames from `position` on, and give up streams that fail to join. Return 0."""
+        """Send SETUP frames for streams that join at `position`, and give up those that fail to join. Return 0."""
         if self.had_stream and self.limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
             self._give_up_joining(now_ns)
         if now_ns > self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:

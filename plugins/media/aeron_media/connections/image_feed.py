@@ -79,7 +79,7 @@ class ImageFeed:
         return self._streams.on_status_message(sm, now_ns)
 
     def has_begun(self) -> bool:
-        """Return whether there has ever been an image."""
+        """Return whether the session has had an image."""
         return self._streams.had_stream
 
     def has_space(self, length: int) -> bool:

@@ -53,11 +53,11 @@ class PairSocket:
         return self.connections.local_addresses()
 
     def take_fault(self) -> Fault | None:
-        """Remove and return the last fault of a connection; None if there is none."""
+        """Remove and return the kept fault of a connection; None if there is none."""
         return self._faults.take()
 
     def take_loss(self) -> Fault | None:
-        """Remove and return the last fault of a message that was not sent; None if there is none."""
+        """Remove and return the kept fault of a message that was not sent; None if there is none."""
         return self._losses.take()
 
     def close(self) -> None:

@@ -288,7 +288,10 @@ class PeerConnections:
         return 1
 
     def reject(self, session_id: int) -> int:
-        """End a connection that a subscriber rejected; return whether it exists. Runs on the receiver."""
+        """Mark the connection that a subscriber rejected, for `work` to end; return whether it exists.
+
+        Runs on the receiver.
+        """
         found = self._sessions.get(session_id)
         if found == cython.NULL:
             return 0

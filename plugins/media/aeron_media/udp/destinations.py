@@ -69,7 +69,7 @@ class Destinations:
         return silent
 
     def start_round(self) -> int:
-        """Return the number of destinations. Each round starts with another one, so that none is always last."""
+        """Return the number of destinations; each round starts with another, so that no destination is always last."""
         self._first += 1
         if self._first >= self._table.count:
             self._first = 0

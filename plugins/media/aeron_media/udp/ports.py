@@ -22,7 +22,10 @@ class WildcardPorts:
         self._next: dict[tuple[int, int], int] = {}
 
     def opener(self, ports: tuple[int, int], open_datagrams: OpenDatagrams) -> OpenDatagrams:
-        """Return a function that opens sockets, and replaces port 0 by a free port of the range."""
+        """Return a function that opens sockets, and replaces port 0 by a free port of the range `ports`.
+
+        With the range `(0, 0)` the operating system chooses the port.
+        """
         if ports == (0, 0):
             return open_datagrams
 

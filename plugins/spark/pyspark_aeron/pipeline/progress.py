@@ -51,7 +51,7 @@ class BatchProgress:
 
     @classmethod
     def parse(cls, line: str) -> BatchProgress:
-        """Parse a line of `to_json`."""
+        """Parse a line of `to_json`; raises ValueError or TypeError if it is malformed."""
         document = dict(json.loads(line))
         streams = tuple(StreamLag(**stream) for stream in document.pop("streams", ()))
         return cls(**document, streams=streams)

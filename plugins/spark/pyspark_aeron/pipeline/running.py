@@ -92,7 +92,7 @@ class PipelineRun:
             is_stopping = wait(_CHECK_INTERVAL_S)
 
     def new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
-        """Yield the new batches of a query."""
+        """Yield the batches of a query that were not yielded before."""
         key = str(query.id)
         for progress in query.recentProgress:
             document = json.loads(progress.json)

@@ -30,7 +30,7 @@ class BatchReader(DataSourceReader):
         return [RangePartition(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one task."""
+        """Yield the rows of one task as Arrow batches."""
         from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
 
         # Spark adds a partition of its own if there are none.

@@ -97,7 +97,10 @@ class _Window:
         self.length = max(self.length - scanned, 0)
 
     def fill(self, scanner: MessageScanner) -> bool:
-        """Read more bytes after the buffered ones; return False at the end of the piece."""
+        """Read more bytes after the buffered ones, or enlarge a full buffer; return False at the end of the piece.
+
+        Raises CorruptRecordingError if the scanner found a fault, or a message extends beyond the piece.
+        """
         if scanner.frames.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
             raise self._corrupt(f"position {self.position}: {scanner.frames.fault_text()}")
         space = self._buffer.capacity - self.length

@@ -58,7 +58,7 @@ class Selection:
         return self._offset(self.options.starting_position)
 
     def end(self) -> Offset:
-        """Return the offset at which a batch ends."""
+        """Return the offset at which a batch query ends."""
         return self._offset(self.options.ending_position)
 
     def latest(self, start: Offset | None = None) -> Offset:

@@ -107,7 +107,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [RangePartition(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one task."""
+        """Yield the rows of one task as Arrow batches."""
         from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
 
         assert isinstance(partition, RangePartition)

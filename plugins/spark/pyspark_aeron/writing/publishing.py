@@ -39,7 +39,8 @@ _publications: dict[tuple[str | None, str, int], Publication] = {}
 def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
     """Offer all rows in order, and wait until the driver has sent them.
 
-    Raises NotConnectedError without a subscriber for `connectTimeout`, ClientError after back pressure for that time.
+    Raises NotConnectedError after `connectTimeout` without a subscriber, or if the driver does not send all in that
+    time; SendTimeoutError after back pressure for that time.
     """
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)

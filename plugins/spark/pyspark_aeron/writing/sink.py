@@ -74,7 +74,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return stage(self._options, iterator, Task.current("query"))
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Record or publish the rows of a batch, unless that was done before."""
+        """Record the rows of a batch, unless that was done before, or publish them."""
         staged = _staged(messages)
         for query in {message.task.writer for message in staged}:  # one, or none if no task ran
             _deliver(self._options, staged, query, batchId)

@@ -96,7 +96,7 @@ def staging_folder(options: SinkOptions, writer: str) -> Path:
 
 
 def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -> Staged:
-    """Write the rows of a task."""
+    """Write the rows of a task to a file; raises RecordingError if that fails."""
     folder = staging_folder(options, task.writer)
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
     try:
@@ -114,7 +114,7 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
 
 
 def _write(path: Path, batches: Iterable[pa.RecordBatch]) -> int:
-    """Return how many rows were written; no file is created without rows."""
+    """Write messages to a file, and flush it; return the number of rows. No file is created without a batch."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
     try:

@@ -44,11 +44,11 @@ class ControlSocket:
         return take_over(self.socket.fileno())
 
     def find(self, inode: int) -> RelayedConnection | None:
-        """Return the connection whose agent's end has an inode; None if it is unknown."""
+        """Return the connection whose agent's end has this inode; None if there is none."""
         return self._by_agent.get(inode)
 
     def add(self, connection: RelayedConnection, inode: int) -> None:
-        """Add a connection, whose agent's end has an inode."""
+        """Add a connection, whose agent's end has this inode."""
         connection.agent.inode = inode
         self._by_agent[inode] = connection
 
@@ -60,7 +60,7 @@ class ControlSocket:
             self.unannounced.append(connection)
 
     def announce_waiting(self) -> None:
-        """Hand over what had to wait."""
+        """Hand over the connections that wait for space in the socket."""
         while self.unannounced and self._hand_over(self.unannounced[0]):
             self.unannounced.popleft()
 

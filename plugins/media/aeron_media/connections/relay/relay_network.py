@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class RelayNetwork(ConnectionNetwork):
     """TCP sockets with a protocol on top; used by the conductor. Each endpoint has its own.
 
-    The parameters must not refer to it: sockets are closed when their last connection is released, and a reference
-    cycle would delay that.
+    The parameters must not refer to the network: sockets are closed when their last connection is released, and a
+    reference cycle would delay that.
     """
 
     def __init__(self, listening: RelayParams, dialing: RelayParams) -> None:

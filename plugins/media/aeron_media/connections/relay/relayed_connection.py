@@ -159,7 +159,7 @@ class RelayedConnection:
         self.phase = Phase.DONE
 
     def on_overdue(self, now: float) -> None:
-        """React to the deadline having passed."""
+        """Log why the connection is overdue, and end it."""
         if self.phase is Phase.RELAYING:
             length, limit = self._session.held_length, self._params.message_limit_s
             text = (

@@ -23,7 +23,7 @@ class WireListener:
         self.paused_until = 0.0
 
     def is_paused(self, now: float) -> bool:
-        """Return whether a pause lasts."""
+        """Return whether the listener must not be polled yet."""
         if self.paused_until and now >= self.paused_until:
             self.paused_until = 0.0
         return self.paused_until > 0

@@ -30,5 +30,5 @@ class TlsConnections(RelayNetwork):
         super().__init__(params, params)
 
     def refused(self, kind: FaultKind) -> int:
-        """Return how many connections failed for a reason."""
+        """Return how many connections failed for the reason `kind`, in total."""
         return self._faults.count(kind)

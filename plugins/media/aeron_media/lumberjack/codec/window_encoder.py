@@ -161,7 +161,7 @@ class WindowEncoder:
         return self.release()
 
     def release(self) -> int:
-        """Free unused memory between windows; return whether none is in use afterwards."""
+        """Free unused memory between windows; return whether all memory is free then."""
         if self.is_open:
             return 0
         if self._is_deflating:

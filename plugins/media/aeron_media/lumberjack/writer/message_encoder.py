@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MessageEncoder:
-    """Encoder of one connection; used on the sender. `host` is the address for reports."""
+    """Encoder of one connection; used on the sender. `host` is the reader that fault messages name."""
 
     def __init__(self, encoder: WindowEncoder, params: WriterParams, host: ReaderHost) -> None:
         self._encoder = encoder

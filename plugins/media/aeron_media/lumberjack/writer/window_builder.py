@@ -41,7 +41,7 @@ class WindowBuilder:
         self.next_ns = 0
 
     def build(self, log: LogBuffer, now_ns: int) -> int:
-        """Encode the next window, up to position `end`; return its number of events."""
+        """Encode the next window and set `end` to its end position; return the number of its events."""
         begin = self._ledger.next_begin()
         limit = self._ledger.next_end()
         position = begin

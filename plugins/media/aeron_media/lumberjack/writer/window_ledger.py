@@ -41,7 +41,7 @@ class WindowLedger:
         return self.drawn if at < 0 else self._begin_of(at)
 
     def next_end(self) -> int:
-        """Return the maximum end position of that part; beyond all positions if it is unlimited."""
+        """Return the maximum end position of the next part; beyond all positions if it is unlimited."""
         at = self._first_lost()
         return 1 << 62 if at < 0 else self._ends.get_i64(at * 8)
 

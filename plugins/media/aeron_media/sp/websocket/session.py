@@ -133,7 +133,7 @@ class WsSession(Session):
                 self._outgoing.append(self._connection.send(message))
 
     def end(self) -> bool:
-        """See `Session.end`; a refused peer gets the reason here."""
+        """See `Session.end`; the close frame for a refused peer has the reason."""
         if self._state is ConnectionState.OPEN:
             if self._has_refused():
                 self._close(CloseReason.POLICY_VIOLATION, REFUSAL)
