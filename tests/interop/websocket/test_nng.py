@@ -166,7 +166,7 @@ def test_a_message_over_the_limit_of_nng_is_reported(meeting):
     pair.send(bytes(996))
     assert pair.receive() == bytes(996)
     pair.send(bytes(997))
-    assert fault(meeting.network).reason.startswith("the peer closed the connection with 1009")
+    assert fault(meeting.network).reason.startswith("the peer closed the connection with code 1009")
 
 
 def test_a_message_over_our_limit_closes_the_connection_of_nng(meeting):

@@ -23,8 +23,8 @@ class Envelope:
         self._max_inflated_length = limits.max_inflated_length
         self._max_ratio = limits.max_ratio
         self._inflater = Inflater(budget)
-        # The queue holds a piece, or one frame if it is longer: the parser needs no more at once. 16 bytes are slack.
-        self.queue = ByteQueue(budget, max(limits.max_frame_length + 16, inflater.PIECE_LENGTH))
+        # The queue holds a piece, or one frame if that is longer: the parser needs no more at once.
+        self.queue = ByteQueue(budget, max(limits.max_frame_length + _HEADER_SLACK, inflater.PIECE_LENGTH))
         self.left = -1
         self.total_in = 0
         self.total_out = 0
