@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ class RelayParams:
 
     The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the session must
     complete within `handshake_limit_s`. If the session has messages, the rest of an incomplete one must continue to
-    arrive within `message_limit_s`.
+    arrive within `message_limit_s`. `now` returns seconds of the monotonic clock.
     """
 
     name: str
@@ -24,3 +25,4 @@ class RelayParams:
     faults: RelayFaults
     handshake_limit_s: float
     message_limit_s: float = 30.0
+    now: Callable[[], float] = time.monotonic

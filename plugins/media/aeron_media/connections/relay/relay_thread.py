@@ -32,6 +32,9 @@ from aeron_media.connections.relay.wire_listener import WireListener
 #: Maximum number of connections that are in their handshake, wait to be handed over, or are closing; others wait in
 #: the kernel's backlog. Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
+#: Time in one turn of the thread for connections with a backlog; those with new bytes come first. Invented: a few turns
+#: of connections.
+BACKLOG_LIMIT_S: Final = 0.004
 
 Connect = Callable[[SocketAddress], socket.socket]
 
@@ -60,9 +63,9 @@ class RelayThread:
         self._in_handshake: set[RelayedConnection] = set()
         # Connections that their agents have closed, while the peer still has to read or to answer.
         self._waiting_for_peer: set[RelayedConnection] = set()
-        # Connections with unread bytes that epoll no longer reports.
-        self._unread: set[RelayedConnection] = set()
-        # Connections that must make progress before their deadline.
+        # Connections with work that epoll does not report, the one that has waited longest first.
+        self._unfinished: dict[RelayedConnection, None] = {}
+        # Connections with a deadline.
         self._timed: set[RelayedConnection] = set()
         # Connections to close at the end of the turn: their descriptors must not be reused while events are pending.
         self._done: list[RelayedConnection] = []
@@ -105,6 +108,7 @@ class RelayThread:
         self._watch_own()
         ready = self._watches.wait(self._timeout())
         now = time.monotonic()
+        unfinished = list(self._unfinished)
         for descriptor, events in ready:
             # An earlier event of this turn may have dropped the connection.
             if descriptor in self._by_descriptor:
@@ -113,9 +117,7 @@ class RelayThread:
                 self._on_control(events, now)
             elif self._listener is not None and descriptor == self._listener.socket.fileno():
                 self._accept(now)
-        for connection in list(self._unread):
-            connection.work(now)
-            self._settle(connection)
+        self._continue(unfinished, now)
         for connection in [each for each in self._timed if _is_overdue(each, now)]:
             connection.on_overdue(now)
             self._settle(connection)
@@ -124,8 +126,19 @@ class RelayThread:
                 self._drop(connection)
         self._close_done()
 
+    def _continue(self, unfinished: list[RelayedConnection], now: float) -> None:
+        """Serve connections with a backlog, as many as there is time for: one with new bytes must not wait for all."""
+        end = time.monotonic() + BACKLOG_LIMIT_S
+        for connection in unfinished:
+            # An event of this turn may have dropped or finished it.
+            if connection in self._unfinished:
+                connection.work(now)
+                self._settle(connection)
+                if time.monotonic() >= end:
+                    return
+
     def _timeout(self) -> float | None:
-        if self._unread:
+        if self._unfinished:
             return 0.0
         deadlines = [each.deadline for each in self._timed if each.deadline is not None]
         if self._is_closing:
@@ -246,10 +259,10 @@ class RelayThread:
             self._on_handshake_complete(connection)
         if connection.phase is Phase.WAITING and connection not in self._waiting_for_peer:
             self._on_waiting_for_peer(connection)
-        if connection.is_unread:
-            self._unread.add(connection)
-        else:
-            self._unread.discard(connection)
+        # Removed first, so that it goes to the end of the line.
+        self._unfinished.pop(connection, None)
+        if connection.needs_turn:
+            self._unfinished[connection] = None
         if connection.deadline is None:
             self._timed.discard(connection)
         else:
@@ -284,7 +297,7 @@ class RelayThread:
         self._connections.discard(connection)
         self._in_handshake.discard(connection)
         self._waiting_for_peer.discard(connection)
-        self._unread.discard(connection)
+        self._unfinished.pop(connection, None)
         self._timed.discard(connection)
         self._done.append(connection)
 

@@ -13,7 +13,8 @@ relayed in its direction: the end of the session on the wire, a shutdown on the 
 
 Not here: the protocol (`session`), the socket pair (`agent_side`), and waiting for the sockets (`relay_thread`).
 Invariant: a socket that has hung up is no longer watched, because epoll would report it endlessly. Its unread bytes are
-read turn by turn (`is_unread`).
+read turn by turn (`needs_turn`). So is a backlog: a peer may pack ten thousand empty fragments into one read, and
+processing them at once would delay all other connections of the thread. A turn ends after TURN_LIMIT_S.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 CHUNK_LENGTH: Final = 1 << 16
 #: Reads from one agent per turn, so that the other connections are served.
 READS_PER_TURN: Final = 16
+#: Time after which a turn of one connection ends, so that the other connections are served. Invented: several times what
+#: an honest peer needs, and short enough for a hundred busy peers.
+TURN_LIMIT_S: Final = 0.002
 #: Time to send the rest after the agent has closed its end. Invented: enough for a slow link, not for a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
 #: SO_LINGER of 0 s: close discards unsent data and sends a reset.
@@ -80,8 +84,9 @@ class RelayedConnection:
         self._faults = params.faults
         self.phase = Phase.HANDSHAKE
         self.wire_hangs = False
-        #: There may be more to read from a wire that has hung up, which epoll does not report again.
-        self.is_unread = False
+        #: There is more to do without an event: a backlog, or unread bytes of a wire that has hung up.
+        self.needs_turn = False
+        self._turn_end = 0.0
         self._to_wire = memoryview(b"")
         self._has_received = False
         # Bytes have arrived since the last check of an incomplete message.
@@ -100,7 +105,7 @@ class RelayedConnection:
         wanted = select.EPOLLOUT if self._to_wire else 0
         # Unread bytes stay in the kernel, which closes the TCP window: the peer is held back.
         is_full = self.phase is Phase.RELAYING and self.agent.unsent
-        if not is_full and not self._peer_has_ended:
+        if not is_full and not self._peer_has_ended and not self.needs_turn:
             wanted |= select.EPOLLIN
         return wanted
 
@@ -109,15 +114,16 @@ class RelayedConnection:
         if self.phase is not Phase.RELAYING:
             return 0
         wanted = select.EPOLLOUT if self.agent.unsent else 0
-        if not self.agent.has_ended and not self._to_wire:
+        if not self.agent.has_ended and not self._to_wire and not self.needs_turn:
             wanted |= select.EPOLLIN
         return wanted
 
     # Work that the relay thread starts
 
     def work(self, now: float) -> None:
-        """Move as many bytes as possible without blocking."""
-        self.is_unread = False
+        """Move as many bytes as possible without blocking, until the turn ends."""
+        self.needs_turn = False
+        self._turn_end = self._params.now() + TURN_LIMIT_S
         try:
             if self.phase is Phase.CONNECTING:
                 self._connect()
@@ -203,10 +209,19 @@ class RelayedConnection:
                 return
             self._has_received = True
             self._session.feed(data)
+            if self._ends_turn():
+                return
         self._send()
         self.deadline = None
         self.phase = Phase.RELAYING
         self.agent.connect()
+
+    def _ends_turn(self) -> bool:
+        """Return whether this turn has lasted long enough; then request another one."""
+        if self._params.now() < self._turn_end:
+            return False
+        self.needs_turn = True
+        return True
 
     def _relay_inbound(self) -> None:
         reads = 0
@@ -220,10 +235,10 @@ class RelayedConnection:
                 # A half close: the agent may still send.
                 self._peer_has_ended = True
                 self.agent.shut_down(socket.SHUT_WR)
-            else:
+            elif not self._session.has_backlog:
                 # Leave the rest to the next turn. While the wire is watched, epoll reports it again.
                 if reads == self._session.reads_per_turn:
-                    self.is_unread = self.wire_hangs
+                    self.needs_turn = self.wire_hangs
                     return
                 reads += 1
                 received = self._receive()
@@ -231,9 +246,11 @@ class RelayedConnection:
                     return
                 self._has_progress = True
                 self._session.feed(received)
+            if self._ends_turn():
+                return
 
     def _update_message_deadline(self, now: float) -> None:
-        if self._session.held_length == 0 or self.agent.unsent:
+        if self._session.held_length == 0 or self.agent.unsent or self._session.has_backlog:
             # There is no incomplete message, or this end holds back the peer.
             self.deadline = None
         elif self._has_progress or self.deadline is None:
@@ -243,27 +260,41 @@ class RelayedConnection:
     def _discard_inbound(self) -> None:
         reads = 0
         while not self._peer_has_ended:
+            if self._discards_plain():
+                if self._ends_turn():
+                    return
+                continue
+            if self._peer_has_ended:
+                return
             if reads == self._session.reads_per_turn:
-                self.is_unread = self.wire_hangs
+                self.needs_turn = self.wire_hangs
                 return
             reads += 1
             received = self._receive()
             if received is None:
                 return
-            self._peer_has_ended = not received or self._is_end(received)
+            self._peer_has_ended = not received
+            self._feed_discarded(received)
 
-    def _is_end(self, received: bytes) -> bool:
-        """Return whether the session reports the end of the peer's data."""
+    def _discards_plain(self) -> bool:
+        """Drop plain bytes of the session, or detect their end; return whether there may be more."""
         if self._has_failed:
             return False
         try:
-            self._session.feed(received)
-            while data := self._session.read(CHUNK_LENGTH):
-                pass
+            data = self._session.read(CHUNK_LENGTH)
         except SessionError:
             self._has_failed = True
             return False
-        return data is not None
+        self._peer_has_ended = data is not None and not data
+        return bool(data) or (data is None and self._session.has_backlog)
+
+    def _feed_discarded(self, received: bytes) -> None:
+        if not received or self._has_failed:
+            return
+        try:
+            self._session.feed(received)
+        except SessionError:
+            self._has_failed = True
 
     def _relay_outbound(self) -> None:
         reads = 0
@@ -282,6 +313,8 @@ class RelayedConnection:
             # A closed agent is not reported again: read everything that is left now.
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
                 return
+            if reads > 0 and self._ends_turn():
+                return
             reads += 1
             data = self.agent.receive(CHUNK_LENGTH)
             if data is None:
@@ -295,12 +328,16 @@ class RelayedConnection:
     # Bytes on the wire, and the end of the connection
 
     def _send(self) -> bool:
-        """Send outgoing bytes; return whether all were sent."""
+        """Send outgoing bytes; return whether all were sent. False at the end of a turn, too."""
+        is_first = True
         while True:
             if not self._to_wire:
                 self._to_wire = memoryview(self._session.take_outgoing())
                 if not self._to_wire:
                     return True
+            if not is_first and self._ends_turn():
+                return False
+            is_first = False
             try:
                 self._to_wire = self._to_wire[self.wire.send(self._to_wire) :]
             except BlockingIOError:
@@ -332,7 +369,7 @@ class RelayedConnection:
     def _wait_for_peer(self) -> None:
         if not self._send():
             return
-        if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
+        if self._peer_has_ended or (self.wire_hangs and not self.needs_turn):
             self.phase = Phase.DONE
         elif self._has_failed:
             # The peer reads the alert and the end, and then closes its side.

@@ -39,6 +39,11 @@ class Session(ABC):
         return False
 
     @property
+    def has_backlog(self) -> bool:
+        """Whether `read` returned None with received bytes left to process: read again before the next `feed`."""
+        return False
+
+    @property
     def held_length(self) -> int:
         """Bytes received of an incomplete message; 0 if there is none."""
         return 0
@@ -53,11 +58,14 @@ class Session(ABC):
 
     @abstractmethod
     def read(self, length: int) -> bytes | None:
-        """Return about `length` plain bytes of the peer, b"" at the end, None until more bytes arrive."""
+        """Return about `length` plain bytes of the peer, b"" at the end, None until more bytes arrive.
+
+        One call does a bounded amount of work, however much the peer packs into few bytes; see `has_backlog`.
+        """
 
     @abstractmethod
     def write(self, data: bytes) -> None:
-        """Accept all of `data`, plain bytes for the peer."""
+        """Accept all of `data`, plain bytes for the peer; `take_outgoing` returns them, possibly in several calls."""
 
     @abstractmethod
     def end(self) -> bool:

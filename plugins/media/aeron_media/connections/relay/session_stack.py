@@ -8,6 +8,8 @@ from aeron_media.connections.relay.session import Session, SessionError
 
 #: Bytes moved at a time from session to session: a few TLS records.
 _LENGTH: Final = 1 << 16
+#: Moves from session to session in one read: a TLS record can contain a single byte. Invented: 256 KiB of long records.
+_MOVES_PER_READ: Final = 16
 
 
 class SessionStack(Session):
@@ -20,6 +22,8 @@ class SessionStack(Session):
         self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
         self._is_lower_ready = False
         self._has_lower_failed = False
+        # The last read ended because of its limit.
+        self._may_move = False
 
     @property
     def protocol(self) -> str:
@@ -30,6 +34,11 @@ class SessionStack(Session):
     def awaits_answer(self) -> bool:
         """See `Session.awaits_answer`."""
         return self._upper.awaits_answer
+
+    @property
+    def has_backlog(self) -> bool:
+        """See `Session.has_backlog`."""
+        return self._may_move or self._upper.has_backlog
 
     @property
     def held_length(self) -> int:
@@ -53,10 +62,13 @@ class SessionStack(Session):
 
     def read(self, length: int) -> bytes | None:
         """See `Session.read`."""
-        while (data := self._upper.read(length)) is None:
-            if not self._move_up():
-                return None
-        return data
+        self._may_move = False
+        for _ in range(_MOVES_PER_READ):
+            data = self._upper.read(length)
+            if data is not None or self._upper.has_backlog or not self._move_up():
+                return data
+        self._may_move = True
+        return None
 
     def write(self, data: bytes) -> None:
         """See `Session.write`."""

@@ -2,7 +2,7 @@
 
     00 53 50 00 | u16 protocol | 00 00, then for each message u64 length | payload; all numbers big-endian
 
-Invariant: at most an incomplete fragment is held.
+Invariant: only what was added and is not yet split is held; without complete fragments, that is an incomplete one.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ class MessageSplitter:
         """Whether a message is incomplete."""
         return self._left is not None or bool(self._held)
 
-    def split(self, data: bytes) -> list[tuple[bytes, bool]]:
-        """Return the fragments in `data`, each with whether it is the last one of its message."""
+    def add(self, data: bytes) -> None:
+        """Hold bytes of the agent for `split`."""
+        self._held += data
+
+    def split(self, limit: int) -> list[tuple[bytes, bool]]:
+        """Remove and return up to `limit` fragments, each with whether it is the last one of its message."""
         held = self._held
-        held += data
-        fragments = []
+        fragments: list[tuple[bytes, bool]] = []
         done = 0
-        while True:
+        while len(fragments) < limit:
             if self._left is None:
                 if len(held) - done < LENGTH.size:
                     break

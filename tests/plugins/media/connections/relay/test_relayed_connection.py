@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import select
 import socket
 
 import pytest
 from aeron_media.connections.relay.faults import RelayFaults
 from aeron_media.connections.relay.params import RelayParams
-from aeron_media.connections.relay.relayed_connection import CHUNK_LENGTH, Phase, RelayedConnection
+from aeron_media.connections.relay.relayed_connection import (
+    CHUNK_LENGTH,
+    TURN_LIMIT_S,
+    Phase,
+    RelayedConnection,
+)
 from aeron_media.connections.relay.session import Session
 from relayed_ends import LOOPBACK
 
 
-def params():
-    return RelayParams("test", None, RelayFaults(), handshake_limit_s=10, message_limit_s=30)
+def params(now=lambda: 0.0):
+    return RelayParams("test", None, RelayFaults(), handshake_limit_s=10, message_limit_s=30, now=now)
 
 
 class PlainSession(Session):
@@ -68,6 +74,30 @@ class HoldingSession(PlainSession):
         return held
 
 
+class SlowSession(PlainSession):
+    """Takes 1 ms to process each byte; reads nothing from them."""
+
+    def __init__(self):
+        super().__init__()
+        self.now = 100.0
+        self._backlog = 0
+
+    @property
+    def has_backlog(self):
+        return self._backlog > 0
+
+    def feed(self, data):
+        super().feed(data)
+        self._backlog = len(data)
+
+    def read(self, length):
+        if not self._backlog:
+            return super().read(length)
+        self._backlog -= 1
+        self.now += 0.001
+        return None
+
+
 class BrokenSession(PlainSession):
     """Raises an unexpected exception."""
 
@@ -98,7 +128,7 @@ def test_the_bytes_of_a_closed_peer_are_read_turn_by_turn(flooded):
     connection.wire_hangs = True
 
     turns = []
-    while connection.phase is not Phase.DONE and (not turns or connection.is_unread):
+    while connection.phase is not Phase.DONE and (not turns or connection.needs_turn):
         before = len(session.fed)
         connection.work(0.0)
         turns.append(len(session.fed) - before)
@@ -114,7 +144,7 @@ def test_after_its_turn_an_open_peer_is_waited_for(flooded):
     connection.work(0.0)
 
     assert len(session.fed) == 2
-    assert not connection.is_unread
+    assert not connection.needs_turn
 
 
 def test_dropped_bytes_are_read_turn_by_turn_too(flooded):
@@ -188,3 +218,56 @@ def test_a_complete_message_has_no_deadline(holding):
     connection.work(120.0)
     assert connection.deadline is None
     assert connection.agent.other_end.recv(100) == b"begun and done."
+
+
+@pytest.fixture
+def slow():
+    """A connection with a slow session, and the socket of its peer."""
+    wire, peer = socket.socketpair()
+    wire.setblocking(False)
+    session = SlowSession()
+    connection = RelayedConnection(wire, None, session, LOOPBACK, params(lambda: session.now))
+    yield connection, session, peer
+    connection.close()
+    peer.close()
+
+
+def test_a_backlog_is_processed_turn_by_turn(slow):
+    connection, session, peer = slow
+    peer.sendall(bytes(100))
+
+    turns = []
+    while not turns or connection.needs_turn:
+        before = session.now
+        connection.work(0.0)
+        turns.append(session.now - before)
+
+    assert not session.has_backlog
+    assert max(turns) <= TURN_LIMIT_S + 0.001
+    assert len(turns) > 30
+
+
+def test_a_peer_with_a_backlog_is_not_read_from(slow):
+    connection, session, peer = slow
+    peer.sendall(bytes(100))
+    connection.work(0.0)
+    peer.sendall(bytes(100))
+    assert not connection.wire_events() & select.EPOLLIN
+
+    connection.work(0.0)
+
+    assert len(session.fed) == 1
+
+
+def test_a_backlog_is_dropped_turn_by_turn_too(slow):
+    connection, session, peer = slow
+    peer.sendall(bytes(100))
+    connection.work(0.0)
+    connection.phase = Phase.WAITING
+
+    before = session.now
+    connection.work(0.0)
+
+    assert session.has_backlog
+    assert session.now - before <= TURN_LIMIT_S + 0.001
+    assert connection.needs_turn

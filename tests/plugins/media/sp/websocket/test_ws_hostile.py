@@ -66,8 +66,8 @@ def fed_in_pieces(session, stream, chance):
         try:
             if not is_shaken:
                 is_shaken = session.do_handshake()
-            while is_shaken and (piece := session.read(65536)):
-                received += piece
+            while is_shaken and ((piece := session.read(65536)) or session.has_backlog):
+                received += piece or b""
         except SessionError as error:
             session.take_outgoing()
             return bytes(received), str(error)

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 from aeron_media.connections.relay.session import SessionError
 from aeron_media.sp.websocket.params import WsParams
-from aeron_media.sp.websocket.session import WsSession
+from aeron_media.sp.websocket.session import EVENTS_PER_STEP, WsSession
 from plain_websocket import (
     BINARY,
     CLOSE,
@@ -439,3 +439,32 @@ def test_frames_of_both_ends_are_understood_by_the_other():
     assert listens.receive(dials.session.take_outgoing()) is None
     assert dials.receive(listens.session.take_outgoing()) is None
     assert frames_of(dials.session.take_outgoing()) == []
+
+
+# Bounded steps
+
+
+def test_one_read_processes_a_bounded_number_of_frames(end):
+    flood = frame(BINARY, fin=False, mask=end.mask) + 999 * frame(CONTINUATION, fin=False, mask=end.mask)
+    end.session.feed(flood + frame(CONTINUATION, b"at last", mask=end.mask))
+
+    reads = 1
+    while (data := end.session.read(LONG)) is None:
+        assert end.session.has_backlog
+        reads += 1
+
+    assert data == plain(b"at last")
+    assert reads == -(-1001 // EVENTS_PER_STEP)
+    assert end.session.read(LONG) is None
+    assert not end.session.has_backlog
+
+
+def test_empty_messages_of_the_agent_are_sent_step_by_step(end):
+    end.session.write(GREETING + plain(*[b""] * 1000))
+
+    steps = [frames_of(piece) for piece in iter(end.session.take_outgoing, b"")]
+
+    assert max(len(step) for step in steps) <= EVENTS_PER_STEP
+    assert sum(len(step) for step in steps) == 1000
+    assert end.session.end()
+    assert end.sent()[-1].code == 1000

@@ -39,17 +39,17 @@ class End:
 
     def read(self):
         pieces = b""
-        while (piece := self.session.read(LONG)) is not None:
-            if not piece:
+        while (piece := self.session.read(LONG)) is not None or self.session.has_backlog:
+            if piece == b"":
                 return pieces or None
-            pieces += piece
+            pieces += piece or b""
         return pieces
 
     def fault(self, data):
         """Feed invalid bytes of the peer; return the fault text."""
         self.session.feed(data)
         try:
-            while self.session.read(LONG):
+            while self.session.read(LONG) or self.session.has_backlog:
                 pass
         except SessionError as error:
             return str(error)
@@ -57,7 +57,7 @@ class End:
 
     def sent(self):
         """Return the outgoing frames."""
-        return frames_of(self.session.take_outgoing())
+        return frames_of(b"".join(iter(self.session.take_outgoing, b"")))
 
 
 def plain(*messages):
