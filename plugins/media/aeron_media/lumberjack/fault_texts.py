@@ -61,6 +61,9 @@ _TEXTS: Final = {
     end_reasons.TOO_LARGE: "a frame of {value} bytes or more, but all connections may use {limit} bytes; "
     "max-memory= sets it",
     end_reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
+    end_reasons.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
+    end_reasons.GAVE_WAY: "no event for longer than give-way-timeout=, and another connection needed its place: all "
+    "{limit} were taken; max-connections= sets their number",
 }
 
 

@@ -65,6 +65,8 @@ _OF_READERS: Final = (
     "max_memory",
     "connection_counters",
     "max_connections",
+    "max_per_source",
+    "give_way_timeout",
     "window_timeout",
     "idle_timeout",
     "write_timeout",
@@ -146,6 +148,20 @@ class LumberjackParameters(ConnectionParameters):
         alias="max-connections",
         description="Maximum number of connections; each takes 10 KiB. Further ones are refused.",
     )
+    # Half of the default of max-connections: one host, or one relay in front of many, leaves places for others.
+    max_per_source: int = Field(
+        128,
+        ge=0,
+        le=65536,
+        alias="max-per-source",
+        description="Maximum number of connections from one IPv4 address or one IPv6 network of 64 bits; 0 for no "
+        "limit. Further ones are refused.",
+    )
+    give_way_timeout: Interval = Field(
+        5 * S,
+        alias="give-way-timeout",
+        description="Time without events after which a connection gives way to a new one if all are taken.",
+    )
     window_timeout: Interval = Field(
         30 * S,
         alias="window-timeout",
@@ -154,7 +170,7 @@ class LumberjackParameters(ConnectionParameters):
     idle_timeout: Interval = Field(
         60 * S,
         alias="idle-timeout",
-        description="Maximum idle time of a writer that waits for no acknowledgement.",
+        description="Maximum time without events of a writer that waits for no acknowledgement.",
     )
     write_timeout: Interval = Field(
         30 * S,

@@ -226,6 +226,8 @@ class LumberjackTransport(MediaTransport):
                 window_timeout_ns=keys.window_timeout,
                 idle_timeout_ns=keys.idle_timeout,
                 write_timeout_ns=keys.write_timeout,
+                max_per_source=keys.max_per_source,
+                give_way_timeout_ns=keys.give_way_timeout,
             )
             return LumberjackReceiveEndpoint(params, listener, keys, reader, tls)
         except BaseException:

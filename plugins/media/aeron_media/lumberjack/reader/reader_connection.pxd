@@ -58,11 +58,12 @@ cdef class ReaderConnection(EventSink):
     cdef uint32_t _last_sequence
     cdef int64_t _last_event_position         # end position of the last event
     cdef int64_t _windows_in_turn
+    cdef bint _has_window_waiting             # a window of this turn waits for the next one
     cdef int64_t _events                      # events not yet added to the counters
     cdef int64_t _lingered_length
     cdef int64_t _now_ns
     cdef int64_t _progress_ns                 # time of the last event or window, or of back pressure by this side
-    cdef int64_t _last_receive_ns             # time of the last received bytes
+    cdef int64_t _last_event_ns               # time of the last event, or of back pressure by this side
     cdef int64_t _read_length                 # length of the next receive call, unless a partial frame is longer
     cdef int64_t _last_ack_ns                 # time of the last acknowledgement put into the output
     cdef int64_t _phase_ns
@@ -87,6 +88,7 @@ cdef class ReaderConnection(EventSink):
     cdef bint _is_keep_alive_due(self, int64_t now_ns) except -1 nogil
     cdef int32_t _check_deadlines(self, int64_t now_ns) except -1 nogil
     cdef bint _is_peer_waiting(self) noexcept nogil
+    cdef int64_t idle_ns(self, int64_t now_ns) noexcept nogil
     cdef int32_t _check_silence(self, int64_t now_ns) except -1 nogil
     cdef bint _is_unfinished(self) except -1 nogil
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil

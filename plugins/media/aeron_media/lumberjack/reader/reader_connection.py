@@ -9,6 +9,8 @@ with `ack=received`). Events beyond their window, as from v1 writers that send W
 same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
 that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
 
+A connection is idle while no event arrives; windows without events, and bytes that complete no event, do not prolong it.
+
 Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unacknowledged, the socket is not read.
 
 Acknowledgements are queued in `_queue_ack` when a window is complete, and sent in `_acknowledge`.
@@ -86,7 +88,7 @@ class ReaderConnection(EventSink):
         self.is_readable = True
         self._now_ns = now_ns
         self._progress_ns = now_ns
-        self._last_receive_ns = now_ns
+        self._last_event_ns = now_ns
         self._read_length = bounds.READ_LENGTH
         self._last_ack_ns = now_ns
         self._phase_ns = now_ns
@@ -109,6 +111,7 @@ class ReaderConnection(EventSink):
             return 0
         self._now_ns = now_ns
         self._windows_in_turn = 0
+        self._has_window_waiting = False
         received = 0
         if self.phase <= phases.PHASE_FED:
             received = self._read(now_ns)
@@ -154,7 +157,6 @@ class ReaderConnection(EventSink):
                 break
             self._input.commit(received)
             total += received
-            self._last_receive_ns = now_ns
             self._counters.bytes_received.get_and_add(received)
             self.bytes_received += received
             if self.phase == phases.PHASE_OPEN:
@@ -218,6 +220,7 @@ class ReaderConnection(EventSink):
         # Two entries must be free: this W frame can also end the window before it. Windows without events have a limit
         # per turn, because they take no space in an image that could hold them back.
         if self._acks.size + 2 > bounds.MAX_QUEUED_ACKS or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
+            self._has_window_waiting = True
             return 0
         self._windows_in_turn += 1
         if self._acks.size == 0:
@@ -247,6 +250,7 @@ class ReaderConnection(EventSink):
         self._events += 1
         self.events += 1
         self._progress_ns = self._now_ns
+        self._last_event_ns = self._now_ns
         self._last_sequence = sequence
         self._last_event_position = self.feed.position
         self._events_since_ack += 1
@@ -333,21 +337,26 @@ class ReaderConnection(EventSink):
         elif self._is_peer_waiting():
             # The writer waits for this side: its own deadlines restart.
             self._progress_ns = now_ns
-            self._last_receive_ns = now_ns
+            self._last_event_ns = now_ns
         elif self.phase != phases.PHASE_ENDING:
             self._check_silence(now_ns)
         return 0
 
     def _is_peer_waiting(self) -> bool:
-        return self._acks.size > 0 or (
-            self._parser.is_blocked and self._windows_in_turn < bounds.WINDOWS_PER_TURN
-        )
+        # A window that waits for the next turn, because there were many in this one, waits for no subscriber.
+        return self._acks.size > 0 or (self._parser.is_blocked and not self._has_window_waiting)
+
+    def idle_ns(self, now_ns: int) -> int:
+        """Return for how long no event has arrived, in nanoseconds; 0 if that is up to this side."""
+        if self.phase not in (phases.PHASE_OPEN, phases.PHASE_FED):
+            return 0
+        return 0 if self._is_peer_waiting() or not self._output.is_empty() else now_ns - self._last_event_ns
 
     def _check_silence(self, now_ns: int) -> int:
         if self._is_unfinished():
             if now_ns - self._progress_ns > self._window_timeout_ns:
                 return self._end(end_reasons.UNFINISHED, self._left, self._window, now_ns)
-        elif now_ns - self._last_receive_ns > self._idle_timeout_ns:
+        elif now_ns - self._last_event_ns > self._idle_timeout_ns:
             return self._end(end_reasons.IDLE, 0, 0, now_ns)
         return 0
 

@@ -30,6 +30,8 @@ class ReaderParams:
     window_timeout_ns: int = 30 * S
     idle_timeout_ns: int = 60 * S
     write_timeout_ns: int = 30 * S
+    max_per_source: int = 128
+    give_way_timeout_ns: int = 5 * S
 
     @property
     def max_input_length(self) -> int:

@@ -6,6 +6,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport MemoryBudget
+from aeron_media._native.source_counts cimport SourceCounts
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
@@ -36,6 +37,9 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef object _tls                    # None for plain connections
     cdef list _slots                    # owns the objects that the pointers refer to
     cdef int32_t _max_connections
+    cdef SourceCounts _sources
+    cdef int64_t _give_way_timeout_ns
+    cdef int64_t _next_search_ns        # after a search for an idle connection in vain
     cdef PointerList _unused
     cdef PointerList _active
     cdef PointerMap _sessions           # session id -> ReaderConnection
@@ -49,6 +53,12 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     @cython.locals(accepted=int32_t)
     cdef int32_t _accept(self, int64_t now_ns) except -1 nogil
+    @cython.locals(
+        best=int32_t, best_ns=int64_t, is_best_new=cython.bint, index=int32_t, idle_ns=int64_t, is_new=cython.bint
+    )
+    cdef int32_t _make_space(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _spare(self, ReaderConnection slot, int64_t now_ns) except -1 nogil
+    cdef int32_t _refuse(self, ReaderConnection slot) except -1 nogil
     cdef int32_t _report_listener(self) except -1 nogil
     @cython.locals(descriptor=int32_t)
     cdef int32_t _begin(self, ReaderConnection slot, int64_t now_ns) except -1 nogil

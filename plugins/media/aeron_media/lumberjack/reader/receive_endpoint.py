@@ -1,5 +1,9 @@
 """Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
+The number of connections is limited, in total and for each source. If all are taken, one without events gives way to a
+new one: first one that has never sent an event, then the one that has been idle for longest. It loses nothing, because
+this side owes it no acknowledgement.
+
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
 Invariant: a connection allocates memory for unparsed input only, from one budget shared by all.
 """
@@ -18,6 +22,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_media._native.source_counts import SourceCounts
 from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases
@@ -82,6 +87,9 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
         self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections)]
         self._max_connections = keys.max_connections
+        self._sources = SourceCounts(reader.max_per_source)
+        self._give_way_timeout_ns = reader.give_way_timeout_ns
+        self._next_search_ns = 0
         self._unused = PointerList()
         self._active = PointerList()
         for slot in self._slots:
@@ -190,6 +198,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _accept(self, now_ns: int) -> int:
         for _ in range(bounds.ACCEPTS_PER_TURN):
             if self._unused.size == 0:
+                self._make_space(now_ns)
+            if self._unused.size == 0:
                 if self._listener.accept(self._surplus, self._peer) != 1:
                     break
                 self._surplus.close(True)
@@ -204,8 +214,49 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                 )
                 if accepted != 1:
                     break
-                self._begin(cython.cast(ReaderConnection, slot), now_ns)
+                if self._sources.has_space(cython.cast(ReaderConnection, slot).peer):
+                    self._begin(cython.cast(ReaderConnection, slot), now_ns)
+                else:
+                    self._refuse(cython.cast(ReaderConnection, slot))
         return self._report_listener()
+
+    def _make_space(self, now_ns: int) -> int:
+        """End the connection that can best be spared, if there is one; return 0."""
+        # Each search looks at all connections: a flood of new ones must not cause one after the other. Releasing a
+        # connection changes the order of the others, which matters if an exception interrupted the last turn.
+        if now_ns < self._next_search_ns or self._next != 0:
+            return 0
+        best = -1
+        best_ns = self._give_way_timeout_ns
+        is_best_new = False
+        for index in range(self._active.size):
+            idle_ns = cython.cast(ReaderConnection, self._active.at(index)).idle_ns(now_ns)
+            is_new = cython.cast(ReaderConnection, self._active.at(index)).events == 0
+            if idle_ns < self._give_way_timeout_ns or (is_best_new and not is_new):
+                continue
+            if (is_new and not is_best_new) or idle_ns > best_ns:
+                best = index
+                best_ns = idle_ns
+                is_best_new = is_new
+        if best < 0:
+            self._next_search_ns = now_ns + bounds.SEARCH_INTERVAL_NS
+            return 0
+        self._spare(cython.cast(ReaderConnection, self._active.at(best)), now_ns)
+        return 0
+
+    def _spare(self, slot: ReaderConnection, now_ns: int) -> int:
+        slot.end_limit = self._max_connections
+        slot.abandon(end_reasons.GAVE_WAY, now_ns)
+        return self._release(slot)
+
+    def _refuse(self, slot: ReaderConnection) -> int:
+        """Close a connection of a source that has too many; return 0."""
+        slot.connection.close(True)
+        self._counters.turned_away.increment_release()
+        self._ends.keep(
+            end_reasons.TOO_MANY_OF_SOURCE, self._sources.limit + 1, self._sources.limit, 0, slot.peer
+        )
+        return 0
 
     def _report_listener(self) -> int:
         if self._listener.error_code != 0:
@@ -218,6 +269,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         pointer = cython.cast(cython.pointer(PyObject), slot)
         self._unused.remove(pointer)
         self._active.append(pointer)
+        self._sources.add(slot.peer)
         while self._sessions.get(self._next_session_id) != cython.NULL:
             self._next_session_id += 1
         slot.begin(self._next_session_id, now_ns)
@@ -235,6 +287,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._count_end(slot)
         self._sessions.remove(slot.session_id)
         self._active.remove(pointer)
+        self._sources.remove(slot.peer)
         self._unused.append(pointer)
         self._counters.connections.set_release(self._active.size)
         return 0
@@ -247,6 +300,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
             return 0
         if reason in (end_reasons.IDLE, end_reasons.UNFINISHED, end_reasons.NOT_READ):
             self._counters.overdue.increment_release()
+        elif reason == end_reasons.GAVE_WAY:
+            self._counters.gave_way.increment_release()
         elif reason in (end_reasons.NO_IMAGE, end_reasons.ABANDONED, end_reasons.REJECTED):
             self._counters.abandoned.increment_release()
         elif _is_over_limit(reason):
