@@ -20,7 +20,7 @@ COUNTERS = {
     "sp-mismatched": "peers with another protocol",
     "sp-malformed": "connections closed because of malformed data",
     "sp-silent": "connections closed by `handshake-timeout` or `message-timeout`",
-    "sp-turned-away": "connections refused because of `max-connections`",
+    "sp-turned-away": "connections refused because of `max-connections` or `max-per-source`",
     "sp-lost": "peers that disconnected",
     "sp-memory": "bytes of incomplete and queued messages of all peers; limited by `max-memory`",
     "sp-messages-received": "messages written to images",

@@ -171,9 +171,9 @@ class SimulatedConnections(ConnectionNetwork):
         """See `ConnectionNetwork.new_connection`."""
         return PythonConnection(self.dial)
 
-    def dial(self, address: SocketAddress) -> ConnectionPeer:
-        """Return a connection to the listener at `address`; if there is none, its first use fails."""
-        source = SocketAddress.of("127.0.0.1", next(self._ports))
+    def dial(self, address: SocketAddress, host: str = "127.0.0.1") -> ConnectionPeer:
+        """Return a connection from `host` to the listener at `address`; if there is none, its first use fails."""
+        source = SocketAddress.of(host, next(self._ports))
         listener = self._listeners.get(str(address))
         if listener is not None:
             return listener.connect(source)

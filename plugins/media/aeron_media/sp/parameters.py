@@ -154,6 +154,14 @@ class PairParameters(ConnectionParameters):
         alias="max-connections",
         description="Connections at a time; further ones are closed.",
     )
+    max_per_source: int = Field(
+        0,
+        ge=0,
+        le=4096,
+        alias="max-per-source",
+        description="Connections at a time from one IPv4 address or one IPv6 network of 64 bits, except Unix sockets; "
+        "0 for no limit. Further ones are closed.",
+    )
     peer_queue: Size = Field(
         1 * MIB, alias="peer-queue", description="Bytes queued for each peer, with poly=true."
     )

@@ -54,6 +54,7 @@ cdef class Peer:
     cdef int32_t _fail_for_fault(self, int64_t now_ns) except -1 nogil
     cdef int32_t _drain(self, int64_t now_ns) except -1 nogil
     cdef bint is_stale(self, int64_t now_ns) noexcept nogil
+    cdef bint is_silent(self, int64_t now_ns) noexcept nogil
     cdef int32_t evict(self, int64_t now_ns) except -1 nogil
     cdef int32_t fail(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
     cdef int32_t refuse(self, int64_t now_ns) except -1 nogil

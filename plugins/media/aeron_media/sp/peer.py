@@ -197,6 +197,14 @@ class Peer:
         """Return whether messages of a disconnected peer were not consumed for EVICTION_NS."""
         return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
 
+    def is_silent(self, now_ns: int) -> bool:
+        """Return whether an accepted connection has sent no greeting for GIVE_WAY_NS."""
+        return (
+            self.phase == phases.PHASE_GREETING
+            and not self.is_dialed
+            and now_ns - self._phase_ns > phases.GIVE_WAY_NS
+        )
+
     def evict(self, now_ns: int) -> int:
         """Drop the remaining messages of a disconnected peer; return 0."""
         self.end_reason = phases.EVICTED

@@ -8,6 +8,7 @@ from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
+from aeron_media._native.source_counts cimport SourceCounts
 from aeron_media._native.spin_lock cimport SpinLock
 from aeron_core._native.connections cimport ByteConnection, ConnectionListener
 from aeron_core.protocol.frames.status_message cimport StatusMessage
@@ -35,6 +36,7 @@ cdef class PeerConnections:
     cdef ConnectionListener _listener   # None if the socket connects
     cdef bint _listens
     cdef bint _is_local                 # the connections are Unix sockets
+    cdef SourceCounts _sources          # of accepted connections
     cdef SocketAddress _remote
     cdef Dialer _dialer
     cdef PyObject *_dialed              # the Peer of the connecting socket, until it is lost
@@ -52,6 +54,9 @@ cdef class PeerConnections:
     @cython.locals(received=int64_t, index=int32_t)
     cdef int64_t _work(self, int64_t now_ns) except -1 nogil
     cdef int32_t _accept(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _turn_away(
+        self, ByteConnection connection, int32_t reason, int64_t limit, SocketAddress address
+    ) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _evict(self, int64_t now_ns) except -1 nogil
     cdef int32_t _report_listener(self) except -1 nogil

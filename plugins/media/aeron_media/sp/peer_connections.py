@@ -18,6 +18,7 @@ from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.readiness import ReadinessSet
+from aeron_media._native.source_counts import SourceCounts
 from aeron_media._native.spin_lock import SpinLock
 from aeron_media.sp._native import phases, tallies
 from aeron_media.sp.dialer import Dialer
@@ -62,6 +63,7 @@ class PeerConnections:
         if listener is not None:
             self._listener = listener
         self._is_local = remote.family == socket.AF_UNIX
+        self._sources = SourceCounts(params.max_per_source)
         self._listens = listener is not None
         self._remote = remote
         self._dialer = Dialer(params)
@@ -171,9 +173,7 @@ class PeerConnections:
             if self._unused.size == 0:
                 if self._listener.accept(self._surplus, self._address) != 1:
                     break
-                self._surplus.close(False)
-                self._tallies.add(tallies.TURNED_AWAY, 1)
-                self._faults.keep(phases.TOO_MANY, self._active.size + 1, self._active.size, 0, self._address)
+                self._turn_away(self._surplus, phases.TOO_MANY, self._active.size, self._address)
                 continue
             slot = self._unused.at(self._unused.size - 1)
             if (
@@ -181,21 +181,47 @@ class PeerConnections:
                 != 1
             ):
                 break
+            if not self._sources.has_space(cython.cast(Peer, slot).address):
+                self._turn_away(
+                    cython.cast(Peer, slot).connection,
+                    phases.TOO_MANY_OF_SOURCE,
+                    self._sources.limit,
+                    cython.cast(Peer, slot).address,
+                )
+                continue
             if self._is_local:
                 # A connecting Unix socket usually has no path of its own: show that of the listener.
                 cython.cast(Peer, slot).address.assign(self._remote)
+            self._sources.add(cython.cast(Peer, slot).address)
             self._tallies.add(tallies.ACCEPTED, 1)
             self._slots.begin(cython.cast(Peer, slot), False, now_ns)
             self._watch(cython.cast(Peer, slot))
         return self._report_listener()
 
+    def _turn_away(
+        self, connection: ByteConnection, reason: int, limit: int, address: SocketAddress
+    ) -> int:
+        """Close a connection beyond a limit; return 0."""
+        connection.close(False)
+        self._tallies.add(tallies.TURNED_AWAY, 1)
+        self._faults.keep(reason, limit + 1, limit, 0, address)
+        return 0
+
     def _evict(self, now_ns: int) -> int:
-        """Free the slot of a disconnected peer whose messages are not consumed; return 0."""
+        """Free a slot: of a disconnected peer whose messages are not consumed, or of a silent one; return 0."""
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_stale(now_ns):
                 cython.cast(Peer, self._active.at(index)).evict(now_ns)
                 self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
-                break
+                return 0
+        # Connections are in the order in which they were made: the first one has been silent for longest.
+        for index in range(self._active.size):
+            if cython.cast(Peer, self._active.at(index)).is_silent(now_ns):
+                cython.cast(Peer, self._active.at(index)).fail(
+                    phases.GAVE_WAY, 0, self._active.size, now_ns
+                )
+                self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
+                return 0
         return 0
 
     def _report_listener(self) -> int:
@@ -250,6 +276,8 @@ class PeerConnections:
             self._dialer.on_lost(now_ns)
         if peer.phase == phases.PHASE_ENDED:
             self._count_end(peer)
+            if not peer.is_dialed:
+                self._sources.remove(peer.address)
             self._slots.release(peer)
             return True
         return False
@@ -272,7 +300,7 @@ class PeerConnections:
             self._tallies.add(tallies.MISMATCHED, 1)
         elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
             self._tallies.add(tallies.MALFORMED, 1)
-        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED):
+        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED, phases.GAVE_WAY):
             self._tallies.add(tallies.SILENT, 1)
         elif reason == phases.REFUSED_BY_PEER:
             self._tallies.add(tallies.REFUSALS, 1)

@@ -168,3 +168,31 @@ def test_silent_connections_block_a_peer_no_longer_than_the_handshake_timeout(pa
     pair.run(2 * S)
     assert [received_by(peer) for peer in silent] == [greeting()] * 2
     pair.join()
+
+
+def test_a_silent_connection_gives_way_to_a_peer(pairing):
+    pair = pairing(keys="|max-connections=2|handshake-timeout=60s")
+    silent = [pair.dial() for _ in range(2)]
+    pair.run(2 * S)
+
+    pair.join()
+
+    assert [received_by(peer) for peer in silent] == [greeting()] * 2
+    assert [is_gone(peer) for peer in silent] == [True, False]
+    assert any("no greeting for a second" in error for error in pair.errors())
+
+
+def test_one_source_does_not_take_the_connections_of_others(pairing):
+    pair = pairing(keys="|poly=true|max-connections=4|max-per-source=2")
+    attackers = [pair.dial("10.0.0.66") for _ in range(4)]
+    assert [peer.is_closed_by_peer for peer in attackers] == [False, False, True, True]
+
+    peer = pair.dial("10.0.0.1")
+    pair.send_from(peer, greeting() + message(b"behaves"))
+
+    assert pair.bodies() == [b"behaves"]
+    assert pair.counted("turned-away") == 2
+    assert any("max-per-source= sets it" in error for error in pair.errors())
+    attackers[0].close()
+    pair.run()
+    assert not pair.dial("10.0.0.66").is_closed_by_peer

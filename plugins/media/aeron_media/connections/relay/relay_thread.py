@@ -19,7 +19,9 @@ from collections.abc import Callable
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
+from aeron_media._native.source_counts import SourceCounts
 from aeron_media.connections.relay.control_socket import ControlSocket
+from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.relay.params import RelayParams
 from aeron_media.connections.relay.relayed_connection import (
     CLOSING_LIMIT_S,
@@ -32,6 +34,9 @@ from aeron_media.connections.relay.wire_listener import WireListener
 #: Maximum number of connections that are in their handshake, wait to be handed over, or are closing; others wait in
 #: the kernel's backlog. Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
+#: Handshakes of one source at a time; further connections are closed. Invented: a quarter, so that one host that never
+#: completes its handshakes cannot keep others out. Honest handshakes take milliseconds.
+MAX_HANDSHAKES_PER_SOURCE: Final = 64
 #: Time in one turn of the thread for connections with a backlog; those with new bytes come first. Invented: a few turns
 #: of connections.
 BACKLOG_LIMIT_S: Final = 0.004
@@ -61,6 +66,7 @@ class RelayThread:
         self.agent_end = self._control.agent_end
         self._connections: set[RelayedConnection] = set()
         self._in_handshake: set[RelayedConnection] = set()
+        self._sources = SourceCounts(MAX_HANDSHAKES_PER_SOURCE)
         # Connections that their agents have closed, while the peer still has to read or to answer.
         self._waiting_for_peer: set[RelayedConnection] = set()
         # Connections with work that epoll does not report, the one that has waited longest first.
@@ -166,7 +172,12 @@ class RelayThread:
         accepted = self._listener.accept(now)
         if accepted is not None:
             wire, peer = accepted
-            self._begin(wire, None, peer, now)
+            if self._sources.has_space(peer):
+                self._begin(wire, None, peer, now)
+            else:
+                wire.close()
+                text = f"more than {MAX_HANDSHAKES_PER_SOURCE} handshakes of one source at a time"
+                self._faults.keep(text, peer, FaultKind.OTHER)
 
     def _on_control(self, events: int, now: float) -> None:
         if events & select.EPOLLOUT:
@@ -220,6 +231,8 @@ class RelayThread:
         connection.deadline = now + self._params.handshake_limit_s
         self._connections.add(connection)
         self._in_handshake.add(connection)
+        if plain is None:
+            self._sources.add(peer)
         self._by_descriptor[wire.fileno()] = connection
         if plain is None:
             connection.work(now)
@@ -272,15 +285,21 @@ class RelayThread:
         if connection.agent.socket is not None and connection.agent.socket.fileno() in self._by_descriptor:
             self._watches.set(connection.agent.socket, connection.agent_events())
 
+    def _leave_handshake(self, connection: RelayedConnection) -> None:
+        if connection in self._in_handshake:
+            self._in_handshake.discard(connection)
+            if self._listener is not None:
+                self._sources.remove(connection.peer)
+
     def _on_handshake_complete(self, connection: RelayedConnection) -> None:
-        self._in_handshake.discard(connection)
+        self._leave_handshake(connection)
         assert connection.agent.socket is not None
         self._by_descriptor[connection.agent.socket.fileno()] = connection
         if connection.agent.other_end is not None:
             self._control.announce(connection)
 
     def _on_waiting_for_peer(self, connection: RelayedConnection) -> None:
-        self._in_handshake.discard(connection)
+        self._leave_handshake(connection)
         self._waiting_for_peer.add(connection)
         # An abort from now on must not prevent the peer from reading the reason.
         self._control.remove(connection)
@@ -295,7 +314,7 @@ class RelayThread:
                 self._by_descriptor.pop(sock.fileno(), None)
         self._control.remove(connection)
         self._connections.discard(connection)
-        self._in_handshake.discard(connection)
+        self._leave_handshake(connection)
         self._waiting_for_peer.discard(connection)
         self._unfinished.pop(connection, None)
         self._timed.discard(connection)

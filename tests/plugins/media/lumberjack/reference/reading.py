@@ -30,8 +30,8 @@ class Reading(Simulation):
         client = client or self.client
         return self.result(client.add_subscription_async(f"{CHANNEL}{keys}", stream_id))
 
-    def dial(self):
-        return self.connections.dial(ADDRESS)
+    def dial(self, host="127.0.0.1"):
+        return self.connections.dial(ADDRESS, host)
 
     def poll(self):
         if self.is_polling:

@@ -69,9 +69,9 @@ class Pairing(Simulation):
         self.idle_step_ns = 1 * MS
         self.run_until(lambda: self.poll() or condition())
 
-    def dial(self):
+    def dial(self, host="127.0.0.1"):
         """Return a peer that has connected and sent nothing yet."""
-        peer = self.connections.dial(ADDRESS)
+        peer = self.connections.dial(ADDRESS, host)
         self.run()
         return peer
 
