@@ -22,6 +22,8 @@ cpdef enum:
 cpdef enum:
     ACKS_LENGTH = 4096               # length of one receive call
     ACK_INTERVAL_NS = 1000000        # between two receive calls while no acknowledgement is due
+    # Bytes at the end of a window that a reader may not need: the end of the zlib stream and its checksum.
+    TRAILER_LENGTH = 64
     PEER_GRACE_NS = 5000000000       # a lost reader still counts as a peer for this long
     MEMORY_PAUSE_NS = 10000000       # delay before a window that lacked memory is encoded again
     IDLE_MEMORY_NS = 1000000000      # memory is kept this long for the next window

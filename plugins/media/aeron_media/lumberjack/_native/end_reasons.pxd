@@ -20,4 +20,5 @@ cpdef enum:
     CLOSED = -52            # the reader closed the connection
     NOT_CONNECTED = -53     # not connected within the timeout
     NO_PROGRESS = -54       # only keep-alives for longer than the progress timeout
+    UNSENT_ACK = -56        # an acknowledgement of a window that is not sent yet
     STALLED = -55           # only keep-alives, without a progress timeout: reported, and the connection stays open

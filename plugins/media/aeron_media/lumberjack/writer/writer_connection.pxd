@@ -39,6 +39,7 @@ cdef class WriterConnection:
     cdef AckParser _acks
     cdef WindowBuilder _windows
     cdef AckQueue _unacknowledged            # sent windows: end position in the log and number of events
+    cdef AtomicBuffer _byte_ends        # ring of the windows in flight: `bytes_sent` when all of the window is sent
     cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
     cdef int32_t _pipeline
@@ -78,5 +79,7 @@ cdef class WriterConnection:
     cdef int32_t _parse_acks(self, int64_t now_ns) except -1 nogil
     @cython.locals(sequence=int64_t, count=int64_t)
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
+    @cython.locals(number=int64_t, end=int64_t)
+    cdef bint _is_oldest_sent(self) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil

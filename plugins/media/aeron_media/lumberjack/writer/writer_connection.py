@@ -57,6 +57,7 @@ class WriterConnection:
         self._acks = AckParser()
         self._unacknowledged = AckQueue()
         self._windows = WindowBuilder(params, self._encoder, host, ledger)
+        self._byte_ends = AtomicBuffer.allocate(bounds.MAX_QUEUED_ACKS * 8)
         self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
         self._input_length = 0
         self._pipeline = params.pipeline
@@ -264,6 +265,9 @@ class WriterConnection:
         count = self._unacknowledged.sequence() if self._unacknowledged.size > 0 else 0
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._on_connection_lost(end_reasons.WRONG_ACK, sequence, count, now_ns)
+        if sequence == count and not self._is_oldest_sent():
+            # It would release events that the reader cannot have.
+            return self._on_connection_lost(end_reasons.UNSENT_ACK, sequence, count, now_ns)
         if sequence > self._part:
             self._note_progress(sequence)
         if sequence == count:
@@ -276,7 +280,13 @@ class WriterConnection:
             self.acks += 1
         return 0
 
-    # Windows to be sent
+    def _is_oldest_sent(self) -> bool:
+        """Return whether a reader can have all events of the oldest unacknowledged window."""
+        number = self.windows - self._unacknowledged.size + 1
+        end = self._byte_ends.get_i64(number % bounds.MAX_QUEUED_ACKS * 8)
+        return self.bytes_sent >= end - bounds.TRAILER_LENGTH
+
+    # Windows
 
     def build_window(self, log: LogBuffer) -> bool:
         """Encode the next window; return whether it has any events."""
@@ -292,6 +302,9 @@ class WriterConnection:
         self.windows += 1
         self.events += count
         self._unacknowledged.push(wire.VERSION_2, count, end, self.events)
+        self._byte_ends.put_i64(
+            self.windows % bounds.MAX_QUEUED_ACKS * 8, self.bytes_sent + self._encoder.ready
+        )
         self._counters.windows.increment_release()
         self._counters.events.get_and_add(count)
         return True

@@ -1,0 +1,144 @@
+"""Readers that lie or do not follow the protocol: no event is released before a reader can have it, nothing grows."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from plain_codec import ack, window
+from writing import Writing, payloads, windows
+
+from aeron_core.testing.pair import MS, S
+
+EXAMPLES = int(os.environ.get("AERON_CORE_FUZZ_EXAMPLES", "60"))
+LONG = b'{"m":"%s"}' % (b"x" * 8000)
+
+
+@pytest.fixture
+def stalled(tmp_path):
+    """A publication with two windows of 80 kB; its reader has received a part of the first one."""
+    with Writing(tmp_path, "|compression=0|term-length=8m|window=10") as writing:
+        writing.accept()
+        writing.reader.capacity = 10_000
+        writing.offer(*[LONG] * 20)
+        writing.run()
+        assert writing.counted("windows") == 2
+        yield writing
+
+
+def test_an_acknowledgement_of_a_window_that_is_not_sent_releases_nothing(stalled):
+    before = stalled.unacknowledged()
+
+    stalled.answer(ack(10))
+
+    assert stalled.unacknowledged() == before
+    assert stalled.counted("lost") == 1
+    assert stalled.counted("acks") == 0
+    stalled.run(2 * S)
+    assert any("all 10 events of a window that is not yet sent" in error for error in stalled.errors())
+
+
+def test_acknowledgements_of_later_windows_before_they_are_sent_release_nothing(stalled):
+    first = b""
+    while len(first) < 10 * (len(LONG) + 10) + 6:
+        first += stalled.reader.receive(1 << 20) or b""
+        stalled.run(5 * MS)
+    before = stalled.unacknowledged()
+
+    # The first window has arrived, the second one has not.
+    stalled.answer(ack(10), ack(10))
+
+    assert stalled.counted("acks") == 1
+    assert stalled.counted("lost") == 1
+    assert stalled.unacknowledged() > before // 3
+
+
+def test_the_events_are_sent_again_to_an_honest_reader(stalled):
+    stalled.answer(ack(10))
+    stalled.run(2 * S)
+    stalled.accept()
+    assert payloads(stalled.received_windows(100 * MS)) == [LONG] * 20
+    stalled.answer(ack(10), ack(10))
+    assert stalled.unacknowledged() == 0
+
+
+def test_part_of_a_window_may_be_acknowledged_while_it_is_being_sent(stalled):
+    stalled.answer(ack(1))
+    assert stalled.counted("lost") == 0
+
+
+@pytest.mark.parametrize("answer", [ack(1), ack(0xFFFFFFFF), ack(1, b"1"), window(1), b"2A\0\0\0", b"\0" * 6])
+def test_an_acknowledgement_of_nothing_releases_nothing_of_what_follows(tmp_path, answer):
+    with Writing(tmp_path) as writing:
+        writing.accept()
+        writing.answer(answer)
+        writing.offer(b"{}")
+        writing.run(2 * S)
+        assert writing.unacknowledged() > 0
+
+
+def test_a_flood_of_keep_alives_neither_blocks_the_sender_nor_grows(tmp_path):
+    with Writing(tmp_path, "|window=1|progress-timeout=10s") as writing:
+        writing.accept()
+        flood = ack(0) * 100_000
+        for _ in range(3):
+            assert writing.reader.send(flood) > 0
+            writing.run(100 * MS)
+        writing.offer(b"{}")
+        for _ in range(12):
+            if not writing.reader.is_closed_by_peer:
+                writing.reader.send(flood)
+            writing.run(1 * S)
+        assert writing.counted("lost") == 1
+        writing.run(2 * S)
+        assert any("progress-timeout=" in error for error in writing.errors())
+
+
+def test_a_reader_that_disconnects_after_each_acknowledgement_gets_no_flood_of_connections(tmp_path):
+    with Writing(tmp_path, "|window=1|backoff-init=1s") as writing:
+        for number in range(5):
+            writing.accept()
+            writing.offer(b'{"n":%d}' % number)
+            assert payloads(writing.received_windows()) == [b'{"n":%d}' % number]
+            writing.reader.send(ack(1))
+            writing.run()
+            writing.reader.close()
+            before = writing.counted("attempts")
+            writing.run(400 * MS)
+            assert writing.counted("attempts") == before
+        assert writing.unacknowledged() == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_answers_release_only_events_that_were_sent(tmp_path, seed):
+    print(f"seed {seed}, {EXAMPLES} examples")
+    chance = random.Random(seed)
+    with Writing(tmp_path, "|window=3|pipeline=4|backoff-init=1ms|backoff-max=1ms|compression=0") as writing:
+        for number in range(EXAMPLES):
+            writing.offer(*[b'{"n":%d}' % number] * chance.randrange(4))
+            if writing.reader is None or writing.reader.is_closed_by_peer:
+                accepted = writing.listener.accept()
+                if accepted is None:
+                    writing.run(10 * MS)
+                    continue
+                writing.reader = accepted[0]
+                received = b""
+            writing.run(5 * MS)
+            received += writing.reader.received()
+            sent = len(payloads(windows(received)))
+            acknowledged = writing.counted("acks")
+            writing.reader.send(
+                chance.choice(
+                    [
+                        ack(chance.choice([0, 1, 2, 3, 4, 1 << 31])),
+                        ack(chance.randrange(5)) * chance.randrange(5),
+                        chance.randbytes(chance.randrange(20)),
+                        b"2A" + chance.randbytes(chance.randrange(5)),
+                    ]
+                )
+            )
+            writing.run(5 * MS)
+            assert writing.counted("acks") - acknowledged <= sent
+        for text in writing.errors():
+            assert "Error" not in text
