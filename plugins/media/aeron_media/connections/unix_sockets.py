@@ -23,9 +23,18 @@ _REMEDIES: Final = {
 class _PathSocket(socket.socket):
     """A listening socket that removes its path on close, unless another listener has replaced it."""
 
-    def keep_path(self, path: bytes) -> None:
-        """Remember `path`, to which the socket was bound."""
-        found = os.lstat(path)
+    def keep_path(self, path: bytes, permissions: int | None) -> None:
+        """Remember `path`, to which the socket was bound, and set its permissions if any are given."""
+        # O_PATH and O_NOFOLLOW: in a folder of another user the name may be a link to a file of ours by now.
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+                raise OSError(errno.EEXIST, "the path was replaced after the socket was bound to it")
+            if permissions is not None:
+                os.chmod(f"/proc/self/fd/{descriptor}", permissions)
+        finally:
+            os.close(descriptor)
         self._path = path
         self._identity = (found.st_dev, found.st_ino)
 
@@ -58,7 +67,7 @@ def _is_dead(path: bytes) -> bool:
         return probe.connect_ex(path) == errno.ECONNREFUSED
 
 
-def _bind(sock: _PathSocket, address: SocketAddress) -> None:
+def _bind(sock: _PathSocket, address: SocketAddress, permissions: int | None) -> None:
     path = address.packed
     # An abstract address has no file: it disappears with the socket.
     if path.startswith(b"\0"):
@@ -67,7 +76,7 @@ def _bind(sock: _PathSocket, address: SocketAddress) -> None:
     if _is_dead(path):
         os.unlink(path)
     sock.bind(path)
-    sock.keep_path(path)
+    sock.keep_path(path, permissions)
 
 
 def unix_listening_socket(address: SocketAddress, permissions: int | None = None) -> socket.socket:
@@ -79,10 +88,8 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     sock = _PathSocket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
-        _bind(sock, address)
-        if permissions is not None and not address.packed.startswith(b"\0"):
-            # Set before `listen`, so that no peer can connect with other permissions.
-            os.chmod(address.packed, permissions)
+        # Permissions are set before `listen`, so that no peer can connect with others.
+        _bind(sock, address, permissions)
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()

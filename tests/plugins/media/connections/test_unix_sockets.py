@@ -9,6 +9,7 @@ import stat
 import time
 
 import pytest
+from aeron_media.connections import unix_sockets
 from aeron_media.connections.unix_sockets import UnixConnections
 
 from aeron_core._native.address import SocketAddress
@@ -93,6 +94,40 @@ def test_permissions_are_set_as_requested(path):
     listener = listen(path, 0o600)
     assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
     listener.close()
+
+
+def test_permissions_are_not_set_on_a_file_that_has_replaced_the_socket(path, tmp_path, monkeypatch):
+    """As in a folder of another user, who may rename what is in it."""
+    precious = tmp_path / "precious"
+    precious.write_text("ours", encoding="utf-8")
+    precious.chmod(0o600)
+
+    class Replaced(unix_sockets._PathSocket):
+        def bind(self, address):
+            super().bind(address)
+            os.unlink(address)
+            os.symlink(precious, address)
+
+    monkeypatch.setattr(unix_sockets, "_PathSocket", Replaced)
+    with pytest.raises(OSError, match="cannot listen at"):
+        listen(path, 0o666)
+
+    assert stat.S_IMODE(precious.stat().st_mode) == 0o600
+    assert os.path.islink(path)
+
+
+@pytest.mark.parametrize("is_dangling", [False, True])
+def test_a_link_is_left_alone_wherever_it_leads(path, tmp_path, is_dangling):
+    target = tmp_path / "target"
+    if not is_dangling:
+        dead = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        dead.bind(os.fsencode(target))
+        dead.close()
+    os.symlink(target, path)
+    with pytest.raises(OSError, match="Address already in use"):
+        listen(path)
+    assert os.path.islink(path)
+    assert target.exists() is not is_dangling
 
 
 def test_a_missing_directory_is_named(tmp_path):
