@@ -58,7 +58,7 @@ COUNTERS = {
     "lumberjack-rejects-limit": "connections closed because a limit was exceeded",
     "lumberjack-rejects-timeout": "connections closed by `window-timeout`, `idle-timeout` or `write-timeout`",
     "lumberjack-rejects-connections": "connections refused because of `max-connections` or `max-per-source`",
-    "lumberjack-gave-way": "connections without events closed by `give-way-timeout` for new ones",
+    "lumberjack-evicted": "connections without events closed after `eviction-timeout` for new ones",
     "lumberjack-abandoned": "connections reset because their images have no subscribers left",
     "lumberjack-broken": "connections that failed with an error",
     "lumberjack-lag": "events received and not yet acknowledged",

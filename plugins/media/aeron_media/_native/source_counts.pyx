@@ -1,4 +1,4 @@
-"""Connections of one endpoint by their source, so that one host cannot take the places of all others.
+"""Connections of one endpoint by their source, so that one host cannot take all of them.
 
 A source is an IPv4 address or an IPv6 network of 64 bits: a host usually has a whole network of that length, and chooses
 its addresses in it. Hosts of one link differ in the other half of link-local addresses, which therefore counts there.

@@ -62,8 +62,8 @@ _TEXTS: Final = {
     "max-memory= sets it",
     end_reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
     end_reasons.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
-    end_reasons.GAVE_WAY: "no event for longer than give-way-timeout=, and another connection needed its place: all "
-    "{limit} were taken; max-connections= sets their number",
+    end_reasons.EVICTED: "evicted for a new connection after no event for longer than eviction-timeout=: all {limit} "
+    "connections were taken; max-connections= sets their number",
 }
 
 

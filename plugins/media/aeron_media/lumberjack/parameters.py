@@ -66,7 +66,7 @@ _OF_READERS: Final = (
     "connection_counters",
     "max_connections",
     "max_per_source",
-    "give_way_timeout",
+    "eviction_timeout",
     "window_timeout",
     "idle_timeout",
     "write_timeout",
@@ -148,7 +148,7 @@ class LumberjackParameters(ConnectionParameters):
         alias="max-connections",
         description="Maximum number of connections; each takes 10 KiB. Further ones are refused.",
     )
-    # Half of the default of max-connections: one host, or one relay in front of many, leaves places for others.
+    # Half of the default of max-connections: one host, or one relay in front of many, leaves connections for others.
     max_per_source: int = Field(
         128,
         ge=0,
@@ -157,10 +157,10 @@ class LumberjackParameters(ConnectionParameters):
         description="Maximum number of connections from one IPv4 address or one IPv6 network of 64 bits; 0 for no "
         "limit. Further ones are refused.",
     )
-    give_way_timeout: Interval = Field(
+    eviction_timeout: Interval = Field(
         5 * S,
-        alias="give-way-timeout",
-        description="Time without events after which a connection gives way to a new one if all are taken.",
+        alias="eviction-timeout",
+        description="Time without events after which a connection is evicted for a new one if all are taken.",
     )
     window_timeout: Interval = Field(
         30 * S,

@@ -227,7 +227,7 @@ class LumberjackTransport(MediaTransport):
                 idle_timeout_ns=keys.idle_timeout,
                 write_timeout_ns=keys.write_timeout,
                 max_per_source=keys.max_per_source,
-                give_way_timeout_ns=keys.give_way_timeout,
+                eviction_timeout_ns=keys.eviction_timeout,
             )
             return LumberjackReceiveEndpoint(params, listener, keys, reader, tls)
         except BaseException:

@@ -33,8 +33,8 @@ _TEXTS: Final = {
     "reduce max-message=",
     phases.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
     phases.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
-    phases.GAVE_WAY: "no greeting for a second, and another connection needed its place: all {limit} were taken; "
-    "max-connections= sets their number",
+    phases.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: all {limit} connections were "
+    "taken; max-connections= sets their number",
     phases.REJECTED: "a subscriber has rejected its image",
     phases.EVICTED: "disconnected, and its last {value} bytes were not consumed",
     phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value} bytes",

@@ -198,11 +198,11 @@ class Peer:
         return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
 
     def is_silent(self, now_ns: int) -> bool:
-        """Return whether an accepted connection has sent no greeting for GIVE_WAY_NS."""
+        """Return whether an accepted connection has sent no greeting for SILENCE_NS."""
         return (
             self.phase == phases.PHASE_GREETING
             and not self.is_dialed
-            and now_ns - self._phase_ns > phases.GIVE_WAY_NS
+            and now_ns - self._phase_ns > phases.SILENCE_NS
         )
 
     def evict(self, now_ns: int) -> int:

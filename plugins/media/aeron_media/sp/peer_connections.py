@@ -218,7 +218,7 @@ class PeerConnections:
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_silent(now_ns):
                 cython.cast(Peer, self._active.at(index)).fail(
-                    phases.GAVE_WAY, 0, self._active.size, now_ns
+                    phases.EVICTED_SILENT, 0, self._active.size, now_ns
                 )
                 self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
                 return 0
@@ -300,7 +300,7 @@ class PeerConnections:
             self._tallies.add(tallies.MISMATCHED, 1)
         elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
             self._tallies.add(tallies.MALFORMED, 1)
-        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED, phases.GAVE_WAY):
+        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED, phases.EVICTED_SILENT):
             self._tallies.add(tallies.SILENT, 1)
         elif reason == phases.REFUSED_BY_PEER:
             self._tallies.add(tallies.REFUSALS, 1)

@@ -170,7 +170,7 @@ def test_silent_connections_block_a_peer_no_longer_than_the_handshake_timeout(pa
     pair.join()
 
 
-def test_a_silent_connection_gives_way_to_a_peer(pairing):
+def test_a_silent_connection_is_evicted_for_a_peer(pairing):
     pair = pairing(keys="|max-connections=2|handshake-timeout=60s")
     silent = [pair.dial() for _ in range(2)]
     pair.run(2 * S)
@@ -179,7 +179,7 @@ def test_a_silent_connection_gives_way_to_a_peer(pairing):
 
     assert [received_by(peer) for peer in silent] == [greeting()] * 2
     assert [is_gone(peer) for peer in silent] == [True, False]
-    assert any("no greeting for a second" in error for error in pair.errors())
+    assert any("after no greeting for a second" in error for error in pair.errors())
 
 
 def test_one_source_does_not_take_the_connections_of_others(pairing):

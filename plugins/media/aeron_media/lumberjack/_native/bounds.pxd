@@ -15,7 +15,7 @@ cpdef enum:
     LINGER_NS = 2000000000           # duration of PHASE_LINGERING
     LINGER_LENGTH = 16777216         # maximum of bytes discarded in PHASE_LINGERING
     IMAGE_TIMEOUT_NS = 10000000000   # wait for the images of a connection
-    SEARCH_INTERVAL_NS = 100000000   # between two searches for a connection that gives way, after one in vain
+    SEARCH_INTERVAL_NS = 100000000   # after a search for a connection to evict that found none
     QUIET_NS = 250000000             # silence after which part of a version 1 window is acknowledged
 
 # Writer side

@@ -11,7 +11,7 @@ cpdef enum:
     TOO_MANY = -46          # more connections than allowed
     TOO_LARGE = -47         # a frame exceeds the memory budget of all connections
     TOO_MANY_OF_SOURCE = -48  # more connections of one source than allowed
-    GAVE_WAY = -49          # without events for a while, and another connection needed the place
+    EVICTED = -49           # without events for a while, and another connection needed the slot
 
 # Writer side
 cpdef enum:

@@ -47,7 +47,7 @@ class ReaderCounters:
         self.over_limit = new_counter("lumberjack-rejects-limit")
         self.overdue = new_counter("lumberjack-rejects-timeout")
         self.turned_away = new_counter("lumberjack-rejects-connections")
-        self.gave_way = new_counter("lumberjack-gave-way")
+        self.evicted = new_counter("lumberjack-evicted")
         self.abandoned = new_counter("lumberjack-abandoned")
         self.broken = new_counter("lumberjack-broken")
         self.lag = new_counter("lumberjack-lag")

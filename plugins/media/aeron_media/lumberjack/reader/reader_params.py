@@ -31,7 +31,7 @@ class ReaderParams:
     idle_timeout_ns: int = 60 * S
     write_timeout_ns: int = 30 * S
     max_per_source: int = 128
-    give_way_timeout_ns: int = 5 * S
+    eviction_timeout_ns: int = 5 * S
 
     @property
     def max_input_length(self) -> int:

@@ -38,7 +38,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef list _slots                    # owns the objects that the pointers refer to
     cdef int32_t _max_connections
     cdef SourceCounts _sources
-    cdef int64_t _give_way_timeout_ns
+    cdef int64_t _eviction_timeout_ns
     cdef int64_t _next_search_ns        # after a search for an idle connection in vain
     cdef PointerList _unused
     cdef PointerList _active
@@ -56,8 +56,8 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     @cython.locals(
         best=int32_t, best_ns=int64_t, is_best_new=cython.bint, index=int32_t, idle_ns=int64_t, is_new=cython.bint
     )
-    cdef int32_t _make_space(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _spare(self, ReaderConnection slot, int64_t now_ns) except -1 nogil
+    cdef int32_t _evict(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _end_idle(self, ReaderConnection slot, int64_t now_ns) except -1 nogil
     cdef int32_t _refuse(self, ReaderConnection slot) except -1 nogil
     cdef int32_t _report_listener(self) except -1 nogil
     @cython.locals(descriptor=int32_t)

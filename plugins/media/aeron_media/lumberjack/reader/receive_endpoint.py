@@ -1,7 +1,7 @@
 """Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
-The number of connections is limited, in total and for each source. If all are taken, one without events gives way to a
-new one: first one that has never sent an event, then the one that has been idle for longest. It loses nothing, because
+The number of connections is limited, in total and for each source. If all are taken, one without events is evicted for
+a new one: first one that has never sent an event, then the one that has been idle for longest. It loses nothing, because
 this side owes it no acknowledgement.
 
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
@@ -88,7 +88,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections)]
         self._max_connections = keys.max_connections
         self._sources = SourceCounts(reader.max_per_source)
-        self._give_way_timeout_ns = reader.give_way_timeout_ns
+        self._eviction_timeout_ns = reader.eviction_timeout_ns
         self._next_search_ns = 0
         self._unused = PointerList()
         self._active = PointerList()
@@ -198,7 +198,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _accept(self, now_ns: int) -> int:
         for _ in range(bounds.ACCEPTS_PER_TURN):
             if self._unused.size == 0:
-                self._make_space(now_ns)
+                self._evict(now_ns)
             if self._unused.size == 0:
                 if self._listener.accept(self._surplus, self._peer) != 1:
                     break
@@ -220,19 +220,19 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                     self._refuse(cython.cast(ReaderConnection, slot))
         return self._report_listener()
 
-    def _make_space(self, now_ns: int) -> int:
-        """End the connection that can best be spared, if there is one; return 0."""
+    def _evict(self, now_ns: int) -> int:
+        """Evict the connection that has been idle for longest, if any is idle; return 0."""
         # Each search looks at all connections: a flood of new ones must not cause one after the other. Releasing a
         # connection changes the order of the others, which matters if an exception interrupted the last turn.
         if now_ns < self._next_search_ns or self._next != 0:
             return 0
         best = -1
-        best_ns = self._give_way_timeout_ns
+        best_ns = self._eviction_timeout_ns
         is_best_new = False
         for index in range(self._active.size):
             idle_ns = cython.cast(ReaderConnection, self._active.at(index)).idle_ns(now_ns)
             is_new = cython.cast(ReaderConnection, self._active.at(index)).events == 0
-            if idle_ns < self._give_way_timeout_ns or (is_best_new and not is_new):
+            if idle_ns < self._eviction_timeout_ns or (is_best_new and not is_new):
                 continue
             if (is_new and not is_best_new) or idle_ns > best_ns:
                 best = index
@@ -241,12 +241,12 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if best < 0:
             self._next_search_ns = now_ns + bounds.SEARCH_INTERVAL_NS
             return 0
-        self._spare(cython.cast(ReaderConnection, self._active.at(best)), now_ns)
+        self._end_idle(cython.cast(ReaderConnection, self._active.at(best)), now_ns)
         return 0
 
-    def _spare(self, slot: ReaderConnection, now_ns: int) -> int:
+    def _end_idle(self, slot: ReaderConnection, now_ns: int) -> int:
         slot.end_limit = self._max_connections
-        slot.abandon(end_reasons.GAVE_WAY, now_ns)
+        slot.abandon(end_reasons.EVICTED, now_ns)
         return self._release(slot)
 
     def _refuse(self, slot: ReaderConnection) -> int:
@@ -300,8 +300,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
             return 0
         if reason in (end_reasons.IDLE, end_reasons.UNFINISHED, end_reasons.NOT_READ):
             self._counters.overdue.increment_release()
-        elif reason == end_reasons.GAVE_WAY:
-            self._counters.gave_way.increment_release()
+        elif reason == end_reasons.EVICTED:
+            self._counters.evicted.increment_release()
         elif reason in (end_reasons.NO_IMAGE, end_reasons.ABANDONED, end_reasons.REJECTED):
             self._counters.abandoned.increment_release()
         elif _is_over_limit(reason):

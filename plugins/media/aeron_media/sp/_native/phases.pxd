@@ -25,7 +25,7 @@ cpdef enum:
     TOO_MANY_OF_SOURCE = -31  # more connections of one source than allowed
     EVICTED = -32           # messages of a disconnected peer were not consumed within EVICTION_NS
     UNFINISHED = -33        # the rest of a message did not arrive within the timeout
-    GAVE_WAY = -34          # no greeting within GIVE_WAY_NS, and another connection needed the slot
+    EVICTED_SILENT = -34    # no greeting within SILENCE_NS, and another connection needed the slot
     # Reasons why a message is not sent
     NO_PEER = -40
     PEER_FULL = -41
@@ -48,6 +48,6 @@ cpdef enum:
     REFUSAL_NS = 1000000000          # a close this soon after the greeting counts as a refusal
     CONFIRMATION_NS = 250000000      # a peer that has not closed after this time has accepted this end
     STARVED_NS = 10000000000  # maximum wait of a peer for memory
-    GIVE_WAY_NS = 1000000000  # a peer sends its greeting at once; a silent connection gives way after this time
+    SILENCE_NS = 1000000000  # a peer sends its greeting at once: a silent connection may be evicted after this time
     EVICTION_NS = 30000000000  # time that unconsumed messages of a disconnected peer are kept
     CLOSING_LENGTH = 16777216  # bytes read and dropped at close, so that the kernel delivers what was sent

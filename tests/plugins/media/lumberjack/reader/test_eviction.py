@@ -83,7 +83,7 @@ def test_a_connection_that_sends_events_is_not_idle(reading):
         assert reading.exchange(writer, window(1) + events(1), 2 * S) == ack(1)
 
 
-def test_a_connection_without_events_gives_way(few):
+def test_a_connection_without_events_is_evicted(few):
     busy = dial(few, "10.0.0.1", window(1) + events(1))
     silent = [dial(few, f"10.0.1.{number}", window(0)) for number in range(3)]
     few.run(4 * S)
@@ -95,13 +95,13 @@ def test_a_connection_without_events_gives_way(few):
     assert received_by(honest) == ack(1)
     # The one that has been silent for longest.
     assert [is_refused(writer) for writer in silent] == [True, False, False]
-    assert few.counted("gave-way") == 1
+    assert few.counted("evicted") == 1
     assert few.counted("connections") == 4
     few.run(2 * S)
-    assert any("no event for longer than give-way-timeout=" in text for text in few.errors())
+    assert any("after no event for longer than eviction-timeout=" in text for text in few.errors())
 
 
-def test_a_connection_that_has_sent_events_gives_way_last(few):
+def test_a_connection_that_has_sent_events_is_evicted_last(few):
     writers = [dial(few, f"10.0.0.{number}", window(1) + events(1)) for number in range(3)]
     few.run(20 * S)
     silent = dial(few, ATTACKER, window(0))
@@ -114,15 +114,15 @@ def test_a_connection_that_has_sent_events_gives_way_last(few):
     assert [is_refused(writer) for writer in writers] == [True, False, False]
 
 
-def test_no_connection_gives_way_within_the_timeout(few):
+def test_no_connection_is_evicted_within_the_timeout(few):
     writers = [dial(few, f"10.0.0.{number}") for number in range(4)]
     few.run(3 * S)
     assert is_refused(dial(few, "10.0.1.1"))
     assert not any(is_refused(writer) for writer in writers)
-    assert few.counted("gave-way") == 0
+    assert few.counted("evicted") == 0
 
 
-def test_a_writer_that_waits_for_subscribers_does_not_give_way(few):
+def test_a_writer_that_waits_for_subscribers_is_not_evicted(few):
     few.is_polling = False
     writers = [dial(few, f"10.0.0.{number}", window(1) + events(1)) for number in range(4)]
     few.run(20 * S)
