@@ -19,7 +19,7 @@ COUNTERS = {
     "sp-refused-by-peer": "connections that the peer closed directly after its greeting",
     "sp-mismatched": "peers with another protocol",
     "sp-malformed": "connections closed because of malformed data",
-    "sp-silent": "connections closed by `handshake-timeout` or `message-timeout`",
+    "sp-silent": "connections closed by `handshake-timeout` or `message-timeout`, or evicted without a greeting",
     "sp-turned-away": "connections refused because of `max-connections` or `max-per-source`",
     "sp-lost": "peers that disconnected",
     "sp-memory": "bytes of incomplete and queued messages of all peers; limited by `max-memory`",
