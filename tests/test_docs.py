@@ -94,6 +94,38 @@ def test_accepted_mistakes_in_channels_are_documented(written, same):
     assert f"| `{written.replace('|', chr(92) + '|')}` | " in page("channels.md")
 
 
+def security_section(heading):
+    text = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
+    return text.partition(f"### {heading}\n")[2].partition("\n##")[0]
+
+
+@pytest.mark.parametrize(
+    ("heading", "model"),
+    [
+        ("`aeron:lumberjack`", GENERATOR["lumberjack_page"].LumberjackParameters),
+        ("`aeron:sp`", GENERATOR["sp_page"].PairParameters),
+    ],
+)
+def test_every_limit_of_a_medium_is_on_the_security_page_with_its_default(heading, model):
+    section = security_section(heading)
+    shown = GENERATOR["sp_page"].uri_text
+
+    limits = {field.alias or name: field for name, field in model.model_fields.items()}
+    limits = {key: field for key, field in limits.items() if re.search(r"^max-|timeout$|queue$", key)}
+    assert len(limits) > 5
+    for key, field in limits.items():
+        default = "" if field.default is None else f"`{shown(field, field.default)}` "
+        assert f"| `{key}` | {default}|" in section, key
+
+
+def test_defaults_of_settings_on_the_security_page_are_those_of_the_settings():
+    rows = re.findall(r"\| `(\w+)` \| `(\w+)` \|", security_section("`aeron:udp` and the driver"))
+
+    assert ("max_resend", "16") in rows
+    for name, default in rows:
+        assert re.search(rf"\| `{name}` \| `\w+` \| `{default}` \|", page("settings.md")), name
+
+
 def test_every_public_name_is_documented():
     text, elsewhere = page("client.md"), GENERATOR["client_page"].ELSEWHERE
 
