@@ -243,8 +243,8 @@ def test_a_backlog_is_processed_turn_by_turn(slow):
         turns.append(session.now - before)
 
     assert not session.has_backlog
-    assert max(turns) <= TURN_LIMIT_S + 0.001
-    assert len(turns) > 30
+    assert max(turns) <= TURN_LIMIT_S + 0.002
+    assert len(turns) >= 25
 
 
 def test_a_peer_with_a_backlog_is_not_read_from(slow):
@@ -269,5 +269,5 @@ def test_a_backlog_is_dropped_turn_by_turn_too(slow):
     connection.work(0.0)
 
     assert session.has_backlog
-    assert session.now - before <= TURN_LIMIT_S + 0.001
+    assert session.now - before <= TURN_LIMIT_S + 0.002
     assert connection.needs_turn

@@ -21,7 +21,10 @@ def stalled(tmp_path):
     with Writing(tmp_path, "|compression=0|term-length=8m|window=10") as writing:
         writing.accept()
         writing.reader.capacity = 10_000
-        writing.offer(*[LONG] * 20)
+        writing.driver.is_stalled = True
+        for _ in range(20):
+            assert writing.publication.offer(LONG) > 0
+        writing.driver.is_stalled = False
         writing.run()
         assert writing.counted("windows") == 2
         yield writing
@@ -115,9 +118,11 @@ def test_random_answers_release_only_events_that_were_sent(tmp_path, seed):
     print(f"seed {seed}, {EXAMPLES} examples")
     chance = random.Random(seed)
     with Writing(tmp_path, "|window=3|pipeline=4|backoff-init=1ms|backoff-max=1ms|compression=0") as writing:
+        writing.accept()
+        received = b""
         for number in range(EXAMPLES):
             writing.offer(*[b'{"n":%d}' % number] * chance.randrange(4))
-            if writing.reader is None or writing.reader.is_closed_by_peer:
+            if writing.reader.is_closed_by_peer:
                 accepted = writing.listener.accept()
                 if accepted is None:
                     writing.run(10 * MS)
