@@ -198,9 +198,7 @@ class PeerConnections:
             self._watch(cython.cast(Peer, slot))
         return self._report_listener()
 
-    def _turn_away(
-        self, connection: ByteConnection, reason: int, limit: int, address: SocketAddress
-    ) -> int:
+    def _turn_away(self, connection: ByteConnection, reason: int, limit: int, address: SocketAddress) -> int:
         """Close a connection beyond a limit; return 0."""
         connection.close(False)
         self._tallies.add(tallies.TURNED_AWAY, 1)

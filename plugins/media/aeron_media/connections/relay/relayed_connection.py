@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 CHUNK_LENGTH: Final = 1 << 16
 #: Reads from one agent per turn, so that the other connections are served.
 READS_PER_TURN: Final = 16
-#: Time after which a turn of one connection ends, so that the other connections are served. Invented: several times what
-#: an honest peer needs, and short enough for a hundred busy peers.
+#: Time after which a turn of one connection ends, so that the other connections are served. Invented: several times
+#: what an honest peer needs, and short enough for a hundred busy peers.
 TURN_LIMIT_S: Final = 0.002
 #: Time to send the rest after the agent has closed its end. Invented: enough for a slow link, not for a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0

@@ -9,7 +9,7 @@ with `ack=received`). Events beyond their window, as from v1 writers that send W
 same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
 that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
 
-A connection is idle while no event arrives; windows without events, and bytes that complete no event, do not prolong it.
+A connection is idle while no event arrives, whatever windows without events and incomplete events do.
 
 Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unacknowledged, the socket is not read.
 

@@ -1,8 +1,8 @@
 """Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
 The number of connections is limited, in total and for each source. If all are taken, one without events is evicted for
-a new one: first one that has never sent an event, then the one that has been idle for longest. It loses nothing, because
-this side owes it no acknowledgement.
+a new one: first one that has never sent an event, then the one that has been idle for longest. It loses nothing,
+because this side owes it no acknowledgement.
 
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
 Invariant: a connection allocates memory for unparsed input only, from one budget shared by all.

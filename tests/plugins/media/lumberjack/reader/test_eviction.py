@@ -41,7 +41,9 @@ def test_one_source_does_not_take_all_connections(few):
     assert received_by(honest) == ack(1)
     assert few.counted("rejects-connections") == 4
     few.run(2 * S)
-    assert any("connections from one source: at most 2; max-per-source= sets it" in text for text in few.errors())
+    assert any(
+        "connections from one source: at most 2; max-per-source= sets it" in text for text in few.errors()
+    )
 
 
 def test_a_source_may_connect_again_after_a_connection_has_ended(few):
