@@ -59,6 +59,8 @@ cdef class PeerConnections:
     ) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _evict(self, int64_t now_ns) except -1 nogil
+    @cython.locals(index=int32_t)
+    cdef int32_t _evict_silent(self, int64_t now_ns) except -1 nogil
     cdef int32_t _report_listener(self) except -1 nogil
     cdef int32_t _dial(self, int64_t now_ns) except -1 nogil
     @cython.locals(descriptor=int32_t)

@@ -174,6 +174,7 @@ class PeerConnections:
                 if self._listener.accept(self._surplus, self._address) != 1:
                     break
                 self._turn_away(self._surplus, phases.TOO_MANY, self._active.size, self._address)
+                self._evict_silent(now_ns)
                 continue
             slot = self._unused.at(self._unused.size - 1)
             if (
@@ -206,12 +207,16 @@ class PeerConnections:
         return 0
 
     def _evict(self, now_ns: int) -> int:
-        """Free a slot: of a disconnected peer whose messages are not consumed, or of a silent one; return 0."""
+        """Free the slot of a disconnected peer whose messages are not consumed; return 0."""
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_stale(now_ns):
                 cython.cast(Peer, self._active.at(index)).evict(now_ns)
                 self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
-                return 0
+                break
+        return 0
+
+    def _evict_silent(self, now_ns: int) -> int:
+        """Free the slot of a silent connection for the next attempt of a peer that was turned away; return 0."""
         # Connections are in the order in which they were made: the first one has been silent for longest.
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_silent(now_ns):
@@ -219,7 +224,7 @@ class PeerConnections:
                     phases.EVICTED_SILENT, 0, self._active.size, now_ns
                 )
                 self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
-                return 0
+                break
         return 0
 
     def _report_listener(self) -> int:

@@ -170,11 +170,12 @@ def test_silent_connections_block_a_peer_no_longer_than_the_handshake_timeout(pa
     pair.join()
 
 
-def test_a_silent_connection_is_evicted_for_a_peer(pairing):
+def test_a_silent_connection_is_evicted_for_the_next_attempt_of_a_peer(pairing):
     pair = pairing(keys="|max-connections=2|handshake-timeout=60s")
     silent = [pair.dial() for _ in range(2)]
     pair.run(2 * S)
 
+    assert is_gone(pair.dial())
     pair.join()
 
     assert [received_by(peer) for peer in silent] == [greeting()] * 2

@@ -44,7 +44,6 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef PointerList _active
     cdef PointerMap _sessions           # session id -> ReaderConnection
     cdef ReadinessSet _readiness
-    cdef ByteConnection _surplus
     cdef SocketAddress _peer
     cdef int32_t _next_session_id
     cdef bint _is_listener_watched
@@ -56,9 +55,9 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     @cython.locals(
         best=int32_t, best_ns=int64_t, is_best_new=cython.bint, index=int32_t, idle_ns=int64_t, is_new=cython.bint
     )
-    cdef int32_t _evict(self, int64_t now_ns) except -1 nogil
+    cdef bint _evict(self, int64_t now_ns) except -1 nogil
     cdef int32_t _end_idle(self, ReaderConnection slot, int64_t now_ns) except -1 nogil
-    cdef int32_t _refuse(self, ReaderConnection slot) except -1 nogil
+    cdef int32_t _refuse(self, ReaderConnection slot, int32_t reason, int64_t limit) except -1 nogil
     cdef int32_t _report_listener(self) except -1 nogil
     @cython.locals(descriptor=int32_t)
     cdef int32_t _begin(self, ReaderConnection slot, int64_t now_ns) except -1 nogil

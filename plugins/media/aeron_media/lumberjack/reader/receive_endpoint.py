@@ -85,7 +85,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
-        self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections)]
+        # One more than may be active: what is accepted beyond the maximum is closed, or another one is evicted for it.
+        self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections + 1)]
         self._max_connections = keys.max_connections
         self._sources = SourceCounts(reader.max_per_source)
         self._eviction_timeout_ns = reader.eviction_timeout_ns
@@ -100,8 +101,6 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._is_listener_watched = descriptor != wire.NO_DESCRIPTOR and self._readiness.add(
             descriptor, cython.NULL
         )
-        # Accepts connections beyond the maximum, to close them at once.
-        self._surplus = listener.new_connection()
         self._peer = SocketAddress()
         self._next_session_id = random.getrandbits(31)
         self._next = 0
@@ -197,35 +196,28 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _accept(self, now_ns: int) -> int:
         for _ in range(bounds.ACCEPTS_PER_TURN):
-            if self._unused.size == 0:
-                self._evict(now_ns)
-            if self._unused.size == 0:
-                if self._listener.accept(self._surplus, self._peer) != 1:
-                    break
-                self._surplus.close(True)
-                self._counters.turned_away.increment_release()
-                self._ends.keep(
-                    end_reasons.TOO_MANY, self._max_connections + 1, self._max_connections, 0, self._peer
+            slot = self._unused.at(self._unused.size - 1)
+            accepted = self._listener.accept(
+                cython.cast(ReaderConnection, slot).connection, cython.cast(ReaderConnection, slot).peer
+            )
+            if accepted != 1:
+                break
+            if not self._sources.has_space(cython.cast(ReaderConnection, slot).peer):
+                self._refuse(
+                    cython.cast(ReaderConnection, slot), end_reasons.TOO_MANY_OF_SOURCE, self._sources.limit
                 )
+            elif self._active.size < self._max_connections or self._evict(now_ns):
+                self._begin(cython.cast(ReaderConnection, slot), now_ns)
             else:
-                slot = self._unused.at(self._unused.size - 1)
-                accepted = self._listener.accept(
-                    cython.cast(ReaderConnection, slot).connection, cython.cast(ReaderConnection, slot).peer
-                )
-                if accepted != 1:
-                    break
-                if self._sources.has_space(cython.cast(ReaderConnection, slot).peer):
-                    self._begin(cython.cast(ReaderConnection, slot), now_ns)
-                else:
-                    self._refuse(cython.cast(ReaderConnection, slot))
+                self._refuse(cython.cast(ReaderConnection, slot), end_reasons.TOO_MANY, self._max_connections)
         return self._report_listener()
 
-    def _evict(self, now_ns: int) -> int:
-        """Evict the connection that has been idle for longest, if any is idle; return 0."""
+    def _evict(self, now_ns: int) -> bool:
+        """Evict the connection that has been idle for longest; return whether there was one."""
         # Each search looks at all connections: a flood of new ones must not cause one after the other. Releasing a
         # connection changes the order of the others, which matters if an exception interrupted the last turn.
         if now_ns < self._next_search_ns or self._next != 0:
-            return 0
+            return False
         best = -1
         best_ns = self._eviction_timeout_ns
         is_best_new = False
@@ -240,22 +232,20 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                 is_best_new = is_new
         if best < 0:
             self._next_search_ns = now_ns + bounds.SEARCH_INTERVAL_NS
-            return 0
+            return False
         self._end_idle(cython.cast(ReaderConnection, self._active.at(best)), now_ns)
-        return 0
+        return True
 
     def _end_idle(self, slot: ReaderConnection, now_ns: int) -> int:
         slot.end_limit = self._max_connections
         slot.abandon(end_reasons.EVICTED, now_ns)
         return self._release(slot)
 
-    def _refuse(self, slot: ReaderConnection) -> int:
-        """Close a connection of a source that has too many; return 0."""
+    def _refuse(self, slot: ReaderConnection, reason: int, limit: int) -> int:
+        """Close a connection that was accepted beyond a limit; return 0."""
         slot.connection.close(True)
         self._counters.turned_away.increment_release()
-        self._ends.keep(
-            end_reasons.TOO_MANY_OF_SOURCE, self._sources.limit + 1, self._sources.limit, 0, slot.peer
-        )
+        self._ends.keep(reason, limit + 1, limit, 0, slot.peer)
         return 0
 
     def _report_listener(self) -> int:
