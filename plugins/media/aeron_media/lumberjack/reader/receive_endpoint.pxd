@@ -10,7 +10,7 @@ from aeron_media._native.source_counts cimport SourceCounts
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
-from aeron_core._native.connections cimport ByteConnection, ConnectionListener
+from aeron_core._native.connections cimport ConnectionListener
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.nak cimport Nak
 from aeron_core.protocol.frames.response_setup cimport ResponseSetup
