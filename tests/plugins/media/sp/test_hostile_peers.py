@@ -180,7 +180,7 @@ def test_a_silent_connection_is_evicted_for_the_next_attempt_of_a_peer(pairing):
 
     assert [received_by(peer) for peer in silent] == [greeting()] * 2
     assert [is_gone(peer) for peer in silent] == [True, False]
-    assert any("after no greeting for a second" in error for error in pair.errors())
+    assert (pair.counted("turned-away"), pair.counted("silent")) == (1, 1)
 
 
 def test_one_source_does_not_take_the_connections_of_others(pairing):
