@@ -83,9 +83,16 @@ STREAM_COUNTERS = {
 
 #: Counters of the built-in name resolvers.
 RESOLVER_COUNTERS = {
-    driver.NEIGHBORS_TYPE_ID: ("Resolver neighbors: bound", "drivers that this one sends its name to"),
+    driver.NEIGHBORS_TYPE_ID: (
+        "Resolver neighbors: bound",
+        "drivers that have answered; this one sends them its name and those of others",
+    ),
     driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names learned from other drivers"),
     driver.BOOTSTRAP_NEIGHBOR_TYPE_ID: ("Bootstrap neighbor: name=", "1 while it is a neighbour"),
+    driver.REFUSED_TYPE_ID: (
+        "Refused gossip: name=",
+        "names and drivers that a limit refused; see [name resolution](../explanation/name-resolution.md)",
+    ),
     csv_table.ROW_TYPE_ID: (
         "NameEntry{…}",
         "selected host of a row of `csv_table`: 0 the first, 1 the second, -1 none; write the counter to select",

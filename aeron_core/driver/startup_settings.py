@@ -134,5 +134,6 @@ def _resolver_params(settings: DriverFields) -> NameResolverParams:
         self_resolution_interval_ns=settings.resolver_self_resolution_interval_ns,
         neighbor_resolution_interval_ns=settings.resolver_neighbor_resolution_interval_ns,
         bootstrap_resolution_interval_ns=settings.resolver_bootstrap_neighbor_resolution_interval_ns,
+        datagrams_per_s=settings.resolver_datagrams_per_s,
         mtu=settings.mtu_length,
     )

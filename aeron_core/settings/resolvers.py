@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.timeouts import MS, S
-from aeron_core.settings.variables import Duration, Text, Texts
+from aeron_core.settings.variables import Duration, Integer, Text, Texts
 
 MAX_BOOTSTRAP_NEIGHBORS: Final = 20  # aeron_driver_name_resolver.c
 _RESOLVERS: Final = {
@@ -69,6 +69,13 @@ class ResolverSettings(SettingsFields):
         Duration("AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL", MS),
     ] = setting(
         10 * S, description="Interval at which the addresses of bootstrap neighbours are resolved again."
+    )
+    resolver_datagrams_per_s: Annotated[
+        int, Integer("AERON_CORE_RESOLVER_DATAGRAMS_PER_S", 100, 1_000_000)
+    ] = setting(
+        1600,
+        description="Maximum number of datagrams that driver sends to other drivers per second; more wait. A cluster "
+        "of n drivers needs about 1.5 n, more if the names do not fit into one packet.",
     )
     reresolution_check_interval_ns: Annotated[int, Duration("AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL")] = (
         setting(

@@ -61,6 +61,7 @@ class NameResolverParams:
     self_resolution_interval_ns: int = 1 * _S
     neighbor_resolution_interval_ns: int = 2 * _S
     bootstrap_resolution_interval_ns: int = 10 * _S
+    datagrams_per_s: int = 1600
     mtu: int = 1408
     fallback: NameResolver = field(default_factory=NoNames)
 

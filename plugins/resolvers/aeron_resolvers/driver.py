@@ -7,7 +7,6 @@ Source: aeron_driver_name_resolver.c.
 
 from __future__ import annotations
 
-import os
 import socket
 from collections import deque
 from contextlib import suppress
@@ -16,22 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import DatagramChannel, UdpSocket
-from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
+from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
 from aeron_core.uri.addresses import InterfaceSpec, parse_address
-from aeron_resolvers.gossip import (
-    MAX_INTRODUCTIONS_PER_S,
-    MAX_NAME_LENGTH,
-    MAX_NAMES,
-    MAX_NEIGHBORS,
-    Gossip,
-    GossipParams,
-    GossipPeer,
-    name_length,
-)
+from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, name_length
 from aeron_resolvers.packets import PacketChannel
+from aeron_resolvers.peer import GossipPeer
 from aeron_resolvers.system import SystemNameResolver, find_address
+from aeron_resolvers.traffic import GossipReceiver, GossipSender
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
@@ -39,11 +31,10 @@ if TYPE_CHECKING:
 NEIGHBORS_TYPE_ID: Final = 15
 CACHE_ENTRIES_TYPE_ID: Final = 16
 BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
+REFUSED_TYPE_ID: Final = 1023  # not a counter of the reference
 
 _MS: Final = 1_000_000
 _DUTY_CYCLE_NS: Final = 10 * _MS  # the interval of the reference
-# Invented; the reference receives one packet per cycle, too few for a hundred neighbours.
-_PACKETS_PER_CYCLE: Final = 64
 _FAULT_INTERVAL_NS: Final = 1000 * _MS  # the interval at which the conductor reports faults of streams
 #: Passed to the fallback in place of the key of a channel URI. Source: aeron_driver_name_resolver.c.
 _BOOTSTRAP_KEY: Final = "bootstrap_neighbor"
@@ -80,7 +71,6 @@ class DriverNameResolver:
         self._looked_up: deque[tuple[_Bootstrap, GossipPeer | None, str]] = deque()
         self._deadline_ns = 0
         self._bootstrap_deadline_ns = 0
-        self._fault = ""
         self._fault_deadline_ns = 0
 
     def start(self, context: NameResolverContext) -> None:
@@ -110,6 +100,12 @@ class DriverNameResolver:
         self._cache_counter = context.new_counter(
             CACHE_ENTRIES_TYPE_ID, f"Resolver cache entries: name={params.driver_name}", b""
         )
+        self._refused_counter = context.new_counter(
+            REFUSED_TYPE_ID, f"Refused gossip: name={params.driver_name}", b""
+        )
+        datagrams_per_cycle = max(1, params.datagrams_per_s * _DUTY_CYCLE_NS // (1000 * _MS))
+        self._receiver = GossipReceiver(self._channel, context)
+        self._sender = GossipSender(self._channel, context, self._local.family, datagrams_per_cycle)
         for index, text in enumerate(params.bootstrap_neighbors):
             label = f"Bootstrap neighbor: name={text} resolved="
             counter = context.new_counter(BOOTSTRAP_NEIGHBOR_TYPE_ID, label, index.to_bytes(4, "little"))
@@ -124,16 +120,17 @@ class DriverNameResolver:
             return work
         self._deadline_ns = now_ns + _DUTY_CYCLE_NS
         now_ms = now_ns // _MS
-        work += self._receive(gossip, now_ms) + gossip.remove_silent(now_ms) + self._take_looked_up()
+        work += self._receiver.do_work(gossip, now_ms) + gossip.remove_silent(now_ms) + self._take_looked_up()
         if now_ns >= self._bootstrap_deadline_ns:
             self._bootstrap_deadline_ns = now_ns + self._params.bootstrap_resolution_interval_ns
             self._look_up_bootstraps(gossip)
         if gossip.is_self_due(now_ms):
-            work += self._send_self(gossip)
+            self._announce(gossip)
         if gossip.is_neighbor_due(now_ms):
-            work += self._send_neighbors(gossip, now_ms)
+            self._sender.spread(gossip)
+        work += self._sender.do_work(gossip, now_ms)
         self._count(gossip)
-        self._report_fault(now_ns)
+        self._report(gossip, now_ns)
         return work
 
     def close(self) -> None:
@@ -152,66 +149,43 @@ class DriverNameResolver:
         found = None if self._gossip is None else self._gossip.find(host)
         return found or self._fallback.resolve(host, uri_key, is_re_resolution)
 
-    def _receive(self, gossip: Gossip, now_ms: int) -> int:
-        received = 0
-        while received < _PACKETS_PER_CYCLE:
-            packets = self._channel.receive()
-            if not packets:
-                break
-            received += len(packets)
-            for packet, source in packets:
-                try:
-                    gossip.on_packet(packet, GossipPeer.of(source), now_ms)
-                except ProtocolError as error:
-                    self._context.system_counters["invalid_packets"].get_and_add(1)
-                    self._fault = (
-                        f"gossip of {source}: {error}; the rest of the packet was ignored: check that its sender is an "
-                        "Aeron driver"
-                    )
-        return received
-
-    def _report_fault(self, now_ns: int) -> None:
-        # One per interval: forged packets must not fill the error log.
-        if self._fault and now_ns >= self._fault_deadline_ns:
-            self._context.report(self._fault)
-            self._fault = ""
+    def _report(self, gossip: Gossip, now_ns: int) -> None:
+        # At most once per interval: forged packets must not fill the error log.
+        if now_ns < self._fault_deadline_ns:
+            return
+        faults = self._take_faults(gossip)
+        for fault in faults:
+            self._context.report(fault)
+        if faults:
             self._fault_deadline_ns = now_ns + _FAULT_INTERVAL_NS
 
-    def _send_self(self, gossip: Gossip) -> int:
-        packet = gossip.self_packet()
-        bootstraps = [one.peer for one in self._bootstraps if one.peer is not None]
-        peers = dict.fromkeys([*bootstraps, *gossip.neighbors])
-        for peer in peers:
-            self._send(packet, peer)
-        for one in self._bootstraps:
-            is_connected = one.peer is not None and gossip.is_neighbor(one.peer)
-            one.counter.set_release(1 if is_connected else 0)
-        return len(peers)
-
-    def _send_neighbors(self, gossip: Gossip, now_ms: int) -> int:
-        sent = 0
-        peers = gossip.neighbors
-        for packet in gossip.neighbor_packets(now_ms):
-            for peer in peers:
-                self._send(packet, peer)
-                sent += 1
-        return sent
-
-    def _send(self, packet: bytes, peer: GossipPeer) -> None:
-        if peer.family != self._local.family:
-            return
-        address = peer.socket_address()
-        if not self._channel.send(packet, address):
-            self._context.system_counters["short_sends"].get_and_add(1)
-        code = self._channel.take_error()
-        if code:
-            self._context.report(
-                f"cannot send names to {address}: {os.strerror(code)}: check that this neighbour can be reached"
+    def _take_faults(self, gossip: Gossip) -> list[str]:
+        faults = [self._receiver.fault] if self._receiver.fault else []
+        self._receiver.fault = ""
+        refused = gossip.refused_count
+        if refused != self._refused_counter.get():
+            self._refused_counter.set_release(refused)
+            faults.append(
+                "gossip: ignored entries beyond the limits for names, neighbours and new neighbours"
             )
+        if gossip.has_namesake:
+            gossip.has_namesake = False
+            faults.append(
+                f"another driver uses the name {self._params.driver_name!r}, and is ignored: "
+                "set a unique resolver_name in one of them"
+            )
+        return faults
+
+    def _announce(self, gossip: Gossip) -> None:
+        bootstraps = [one.peer for one in self._bootstraps if one.peer is not None]
+        self._sender.announce(list(dict.fromkeys([*bootstraps, *gossip.neighbors.peers])))
+        for one in self._bootstraps:
+            is_connected = one.peer is not None and one.peer in gossip.neighbors
+            one.counter.set_release(1 if is_connected else 0)
 
     def _look_up_bootstraps(self, gossip: Gossip) -> None:
         for one in self._bootstraps:
-            if one.is_being_looked_up or (one.peer is not None and gossip.is_neighbor(one.peer)):
+            if one.is_being_looked_up or (one.peer is not None and one.peer in gossip.neighbors):
                 continue
             try:
                 self._found(one, GossipPeer.of(SocketAddress.of(*parse_address(one.text))))
@@ -268,23 +242,12 @@ class DriverNameResolver:
         if peer != one.peer:
             one.peer = peer
             self._context.set_label(one.counter, one.label)
+            if self._gossip is not None:
+                self._gossip.neighbors.trust(one.peer for one in self._bootstraps if one.peer is not None)
 
     def _count(self, gossip: Gossip) -> None:
         self._neighbor_counter.set_release(len(gossip.neighbors))
         self._cache_counter.set_release(gossip.name_count)
-        if gossip.refused_count:
-            self._context.report(
-                f"gossip: ignored {gossip.refused_count} entries beyond the limits: {MAX_NAMES} names, "
-                f"{MAX_NEIGHBORS} neighbours, {MAX_INTRODUCTIONS_PER_S} new neighbours per second: reduce the drivers "
-                "that gossip, or check that all senders are drivers"
-            )
-            gossip.refused_count = 0
-        if gossip.has_namesake:
-            self._context.report(
-                f"another driver uses the name {self._params.driver_name!r}, and is ignored: "
-                "set a unique resolver_name in each driver"
-            )
-            gossip.has_namesake = False
 
 
 def _check(params: NameResolverParams) -> None:

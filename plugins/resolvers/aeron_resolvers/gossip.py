@@ -1,7 +1,7 @@
 """Gossip protocol of driver names, without socket, clock or threads.
 
-Each driver sends its own name to all known peers, and the names it received from others. A driver that sends a packet
-becomes a neighbour; so does a driver that another one names, until it times out.
+Each driver sends its own name to all neighbours, and the names it received from others. A driver that sends a packet
+or that another one names becomes a neighbour when it has answered (neighbors).
 Invariants: regardless of input, no table grows beyond its limit and no entry outlives its timeout; of two entries for
 one name the more recent applies, so that old entries do not revert the address of a driver that has moved.
 Source: aeron_driver_name_resolver.c, aeron_name_resolver_cache.c.
@@ -11,57 +11,24 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from aeron_core._native import wire
-from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.frozen import frozen
 from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame, decode_entries
+from aeron_resolvers.neighbors import Neighbors
+from aeron_resolvers.peer import GossipPeer
 
-# All four are invented: the reference has no limits. Gossip between all pairs does not scale to a thousand drivers; a
-# host name has at most 253 bytes; a driver that joins a cluster of fifty learns all of them within one second.
+# Both are invented: the reference has no limits. Gossip between all pairs does not scale to a thousand drivers; a host
+# name has at most 253 bytes.
 MAX_NAMES: Final = 1024
-MAX_NEIGHBORS: Final = 1024
 MAX_NAME_LENGTH: Final = 255
-MAX_INTRODUCTIONS_PER_S: Final = 256
-
-_S_MS: Final = 1000
-
-
-class GossipPeer(NamedTuple):
-    """Address on which a driver listens for gossip."""
-
-    packed: bytes  # 4 or 16 bytes in network order
-    port: int
-    scope_id: int = 0
-
-    @classmethod
-    def of(cls, address: SocketAddress) -> GossipPeer:
-        """Return the peer at a socket address."""
-        return cls(address.packed, address.port, address.scope_id)
-
-    @property
-    def family(self) -> int:
-        """`socket.AF_INET` or `socket.AF_INET6`."""
-        return socket.AF_INET if len(self.packed) == wire.RES_IP4_ADDRESS_LENGTH else socket.AF_INET6
-
-    @property
-    def is_wildcard(self) -> bool:
-        """Whether the address is a wildcard: the driver listens on all interfaces."""
-        return not any(self.packed)
-
-    @property
-    def host(self) -> str:
-        """The address as text, with its scope if it has one."""
-        scope = f"%{self.scope_id}" if self.scope_id else ""
-        return socket.inet_ntop(self.family, self.packed) + scope
-
-    def socket_address(self) -> SocketAddress:
-        """Return the socket address."""
-        return SocketAddress.of(socket.inet_ntop(self.family, self.packed), self.port, self.scope_id)
+#: Maximum length of a sent packet, whatever the MTU: the default MTU. One packet is encoded at a time, in bounded time.
+MAX_PACKET_LENGTH: Final = 1408
 
 
 @frozen()
@@ -76,9 +43,14 @@ class GossipParams:
     neighbor_interval_ms: int = 2_000
 
 
+#: Name and address family; a driver may have an address of each family.
+NameKey = tuple[str, int]
+
+
 class _KnownName(NamedTuple):
     peer: GossipPeer
     time_ms: int  # time of the last known packet from the named driver itself
+    is_proven: bool  # whether a neighbour has sent it from this address
 
 
 class Gossip:
@@ -87,14 +59,17 @@ class Gossip:
     def __init__(self, params: GossipParams, now_ms: int) -> None:
         self._params = params
         self._place = params.peer
-        self._names: dict[tuple[str, int], _KnownName] = {}
-        self._neighbors: dict[GossipPeer, int] = {}
+        self._names: dict[NameKey, _KnownName] = {}
         self._self_deadline_ms = now_ms
         self._neighbor_deadline_ms = now_ms + params.neighbor_interval_ms
-        self._introductions = 0
-        self._introductions_since_ms = now_ms
-        #: Number of entries refused by a limit.
-        self.refused_count = 0
+        self._refused_names = 0
+        #: The packet with the own name; it never changes.
+        self.self_packet: Final = _encode(
+            [ResolutionEntry(params.name, params.peer.packed, params.peer.port, flags=wire.RES_FLAG_SELF)]
+        )
+        self.neighbors: Final = Neighbors(
+            len(self.self_packet), params.timeout_ms, params.self_interval_ms, now_ms
+        )
         #: Whether another driver uses the name of this one.
         self.has_namesake = False
 
@@ -104,13 +79,9 @@ class Gossip:
         return len(self._names)
 
     @property
-    def neighbors(self) -> list[GossipPeer]:
-        """Addresses of all neighbours."""
-        return list(self._neighbors)
-
-    def is_neighbor(self, peer: GossipPeer) -> bool:
-        """Return whether a neighbour has this address."""
-        return peer in self._neighbors
+    def refused_count(self) -> int:
+        """Number of names and drivers refused by a limit since the start."""
+        return self._refused_names + self.neighbors.refused_count
 
     def find(self, name: str) -> str | None:
         """Return the address of a known driver, IPv4 first, or of this one; None if the name is unknown."""
@@ -122,10 +93,19 @@ class Gossip:
 
     def on_packet(self, packet: bytes, source: GossipPeer, now_ms: int) -> None:
         """Process a packet; raises ProtocolError at the first malformed entry, after processing those before it."""
-        for entry in decode_entries(AtomicBuffer(packet), 0, len(packet)):
-            self._on_entry(entry, source, now_ms)
+        for _ in self.entries_processed(packet, source, now_ms):
+            pass
 
-    def _on_entry(self, entry: ResolutionEntry, source: GossipPeer, now_ms: int) -> None:
+    def entries_processed(self, packet: bytes, source: GossipPeer, now_ms: int) -> Iterator[None]:
+        """Process one entry of a packet per step, so that the caller can pause; raises ProtocolError as `on_packet`."""
+        # The first entry also pays for the headers.
+        length = wire.RES_ENTRIES_OFFSET + source.headers_length
+        for entry in decode_entries(AtomicBuffer(packet), 0, len(packet)):
+            self._on_entry(entry, source, length + entry.encoded_length, now_ms)
+            length = 0
+            yield
+
+    def _on_entry(self, entry: ResolutionEntry, source: GossipPeer, length: int, now_ms: int) -> None:
         peer = GossipPeer(entry.address, entry.udp_port)
         if peer.is_wildcard:
             if not entry.is_self:
@@ -145,9 +125,14 @@ class Gossip:
         age_ms = max(0, entry.age_ms)
         if age_ms >= self._params.timeout_ms:
             return
-        self._update_name(entry.name, peer, now_ms - age_ms)
+        # A packet proves its source at most, so an entry about any other address is hearsay, whatever its flag.
+        is_direct = entry.is_self and peer == source
         if peer.family == self._place.family:
-            self._update_neighbor(peer, now_ms - age_ms, now_ms, is_self=entry.is_self)
+            if is_direct:
+                self.neighbors.on_self(peer, length, now_ms - age_ms, now_ms)
+            else:
+                self.neighbors.on_introduction(peer, length, now_ms)
+        self._update_name(entry.name, peer, now_ms - age_ms, is_proven=is_direct and peer in self.neighbors)
 
     def _is_own_address(self, peer: GossipPeer) -> bool:
         # If this driver listens on a wildcard address, it has no address to compare: the port decides.
@@ -155,41 +140,31 @@ class Gossip:
             self._place.is_wildcard or peer.packed == self._place.packed
         )
 
-    def _update_name(self, name: str, peer: GossipPeer, time_ms: int) -> None:
+    def _update_name(self, name: str, peer: GossipPeer, time_ms: int, *, is_proven: bool) -> None:
         key = (name, peer.family)
         known = self._names.get(key)
         if known is None and len(self._names) >= MAX_NAMES:
-            self.refused_count += 1
-        elif known is None or known.time_ms <= time_ms:
-            self._names[key] = _KnownName(peer, time_ms)
+            self._refused_names += 1
+            if not is_proven or not self._remove_hearsay():
+                return
+        if known is None or known.time_ms <= time_ms:
+            was_proven = known is not None and known.is_proven and known.peer == peer
+            self._names[key] = _KnownName(peer, time_ms, is_proven or was_proven)
 
-    def _update_neighbor(self, peer: GossipPeer, time_ms: int, now_ms: int, *, is_self: bool) -> None:
-        if peer in self._neighbors:
-            if is_self:
-                self._neighbors[peer] = time_ms
-        elif len(self._neighbors) >= MAX_NEIGHBORS or not (is_self or self._may_introduce(now_ms)):
-            self.refused_count += 1
-        else:
-            self._neighbors[peer] = time_ms
-
-    def _may_introduce(self, now_ms: int) -> bool:
-        # One forged packet could otherwise make this driver send to all addresses in it.
-        if now_ms - self._introductions_since_ms >= _S_MS:
-            self._introductions_since_ms = now_ms
-            self._introductions = 0
-        self._introductions += 1
-        return self._introductions <= MAX_INTRODUCTIONS_PER_S
+    def _remove_hearsay(self) -> bool:
+        # The names of neighbours have priority: forged names must not keep them out of a full table.
+        key = next((key for key, known in self._names.items() if not known.is_proven), None)
+        if key is not None:
+            del self._names[key]
+        return key is not None
 
     def remove_silent(self, now_ms: int) -> int:
         """Remove names and neighbours that timed out; return how many."""
         oldest_ms = now_ms - self._params.timeout_ms
         names = [key for key, known in self._names.items() if known.time_ms <= oldest_ms]
-        neighbors = [peer for peer, time_ms in self._neighbors.items() if time_ms <= oldest_ms]
         for key in names:
             del self._names[key]
-        for peer in neighbors:
-            del self._neighbors[peer]
-        return len(names) + len(neighbors)
+        return len(names) + self.neighbors.remove_silent(now_ms)
 
     def is_self_due(self, now_ms: int) -> bool:
         """Return whether to send the own name now; restart the interval if so."""
@@ -205,26 +180,26 @@ class Gossip:
         self._neighbor_deadline_ms = now_ms + self._params.neighbor_interval_ms
         return True
 
-    def self_packet(self) -> bytes:
-        """Return the packet with the own name."""
-        peer = self._place
-        entry = ResolutionEntry(self._params.name, peer.packed, peer.port, flags=wire.RES_FLAG_SELF)
-        return _encode([entry])
+    def names(self) -> deque[NameKey]:
+        """Return the keys of all names for `take_packet`, those of neighbours first."""
+        return deque(sorted(self._names, key=lambda key: not self._names[key].is_proven))
 
-    def neighbor_packets(self, now_ms: int) -> Iterator[bytes]:
-        """Yield packets of at most `mtu` bytes with the names of all others."""
+    def take_packet(self, names: deque[NameKey], now_ms: int) -> bytes:
+        """Remove as many of `names` as fit into a packet of `mtu` bytes; return it, or nothing if they timed out."""
+        max_length = min(self._params.mtu, MAX_PACKET_LENGTH)
         entries: list[ResolutionEntry] = []
         length = wire.RES_ENTRIES_OFFSET
-        for (name, _), known in self._names.items():
-            peer = known.peer
-            entry = ResolutionEntry(name, peer.packed, peer.port, max(0, now_ms - known.time_ms))
-            if entries and length + entry.encoded_length > self._params.mtu:
-                yield _encode(entries)
-                entries, length = [], wire.RES_ENTRIES_OFFSET
-            entries.append(entry)
-            length += entry.encoded_length
-        if entries:
-            yield _encode(entries)
+        while names:
+            known = self._names.get(names[0])
+            if known is not None:
+                peer = known.peer
+                entry = ResolutionEntry(names[0][0], peer.packed, peer.port, max(0, now_ms - known.time_ms))
+                length += entry.encoded_length
+                if entries and length > max_length:
+                    break
+                entries.append(entry)
+            names.popleft()
+        return _encode(entries) if entries else b""
 
 
 def name_length(name: str) -> int:
