@@ -45,6 +45,11 @@ def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
     return capacity
 
 
+def is_position(value: int) -> bool:
+    """Return whether a correct process can have stored `value` as a position."""
+    return 0 <= value <= MAX_POSITION and value % wire.RECORD_ALIGNMENT == 0
+
+
 def read_position(buffer: AtomicBuffer, offset: int) -> int:
     """Return the position at `offset`, loaded with acquire.
 
@@ -53,7 +58,7 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
     """
     # Acquire: a process that sees the position also sees what was stored before it.
     position = buffer.get_i64_acquire(offset)
-    if not 0 <= position <= MAX_POSITION or position % wire.RECORD_ALIGNMENT:
+    if not is_position(position):
         raise ProtocolError(
             f"position {position} at offset {offset}: must be a multiple of {wire.RECORD_ALIGNMENT} "
             f"from 0 to {MAX_POSITION}; the buffer is damaged, restart the media driver"

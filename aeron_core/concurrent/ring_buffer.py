@@ -30,6 +30,7 @@ from aeron_core.concurrent.records import (
     read_position,
     record_capacity,
 )
+from aeron_core.concurrent.ring_head import RingHead
 from aeron_core.errors import ConfigurationError, ProtocolError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class ManyToOneRingBuffer:
     """A ring over `buffer`: a power of two of bytes for records, then a trailer with the positions.
 
     Raises ConfigurationError for any other length of the buffer. Positions that only a faulty or hostile process can
-    have stored raise ProtocolError from every method that uses them.
+    have stored raise ProtocolError from every method that uses them; the consumer restores them.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -72,6 +73,8 @@ class ManyToOneRingBuffer:
         self._head_offset = self.capacity + wire.RING_HEAD_OFFSET
         self._correlation_offset = self.capacity + wire.RING_CORRELATION_COUNTER_OFFSET
         self._heartbeat_offset = self.capacity + wire.RING_CONSUMER_HEARTBEAT_OFFSET
+        #: The position of the consumer, for its thread only.
+        self.head: Final = RingHead(buffer, self.capacity)
 
     def write(self, type_id: int, message: Buffer) -> bool:
         """Append a message; return False if the ring has too little free space.
@@ -132,7 +135,7 @@ class ManyToOneRingBuffer:
 
         An aborted message is not counted.
         """
-        released = position = read_position(self.buffer, self._head_offset)
+        released = position = self.head.load()
         # Read at most to the end of the buffer, so that `_release` clears one contiguous range.
         end = position + self.capacity - (position & self._mask)
         messages = 0
@@ -176,7 +179,7 @@ class ManyToOneRingBuffer:
         For the consumer thread, after the head has not moved for longer than a producer can need: a producer that
         crashed between claim and commit would block all later messages forever.
         """
-        head = read_position(self.buffer, self._head_offset)
+        head = self.head.load()
         tail = read_position(self.buffer, self._tail_offset)
         if tail <= head:
             return False
@@ -304,6 +307,6 @@ class ManyToOneRingBuffer:
     def _release(self, start: int, end: int) -> None:
         """Return the space between two positions to the producers."""
         if end > start:
-            # Store the zeros first, then the head with release: a producer that sees the free space sees it zeroed.
+            # Store the zeros first: the head has release order.
             self.buffer.set_memory(start & self._mask, end - start, 0)
-            self.buffer.put_i64_release(self._head_offset, end)
+            self.head.store(end)

@@ -332,14 +332,84 @@ def test_a_record_past_the_tail_raises_once_and_the_ring_continues():
     assert read_all(ring) == [(3, b"after")]
 
 
-@pytest.mark.parametrize("offset", [wire.RING_HEAD_OFFSET, wire.RING_TAIL_OFFSET])
-@pytest.mark.parametrize("position", [-8, 4, 2**63 - 8])
-def test_an_impossible_position_is_rejected(offset, position):
+WRONG_POSITIONS = [-8, 4, 2**63 - 8, 1 << 40]
+
+
+@pytest.mark.parametrize("position", WRONG_POSITIONS)
+def test_an_overwritten_head_raises_once_and_no_message_is_lost(position):
     ring = make_ring()
-    ring.buffer.put_i64(CAPACITY + offset, position)
+    ring.write(1, b"first")
+    read_all(ring)
+    ring.write(2, b"second")
+    ring.buffer.put_i64(CAPACITY + wire.RING_HEAD_OFFSET, position)
+
+    with pytest.raises(ProtocolError, match="head of the command ring overwritten"):
+        read_all(ring)
+
+    assert read_all(ring) == [(2, b"second")]
+    assert ring.write(3, b"third")
+    assert read_all(ring) == [(3, b"third")]
+
+
+@pytest.mark.parametrize("position", WRONG_POSITIONS)
+def test_a_head_that_is_impossible_from_the_start_is_reset_to_the_tail(position):
+    ring = make_ring()
+    ring.write(1, b"lost")
+    ring.buffer.put_i64(CAPACITY + wire.RING_HEAD_OFFSET, position)
+
+    with pytest.raises(ProtocolError, match="impossible head of the command ring"):
+        read_all(ring)
+
+    ring.write(2, b"next")
+    assert read_all(ring) == [(2, b"next")]
+
+
+@pytest.mark.parametrize("position", [*WRONG_POSITIONS, 0, 8 + CAPACITY * 3])
+def test_an_overwritten_tail_raises_once_and_is_reset_to_the_head(position):
+    ring = make_ring(head=CAPACITY * 2)
+    assert read_all(ring) == []
+    ring.write(1, b"lost")
+    set_tail(ring, position)
+
+    with pytest.raises(ProtocolError, match="tail of the command ring overwritten"):
+        ring.head.check_producers()
+
+    ring.head.check_producers()
+    ring.write(2, b"next")
+    assert read_all(ring) == [(2, b"next")]
+
+
+@pytest.mark.parametrize("position", WRONG_POSITIONS)
+def test_an_overwritten_head_cache_is_reset_to_the_head(position):
+    ring = make_ring()
+    ring.buffer.put_i64(CAPACITY + wire.RING_HEAD_CACHE_OFFSET, position)
+
+    ring.head.check_producers()
+
+    assert ring.write(1, b"x")
+    assert read_all(ring) == [(1, b"x")]
+
+
+def test_the_positions_of_a_full_ring_are_correct():
+    ring = make_ring()
+    while ring.write(1, bytes(100)):
+        pass
+    read_all(ring, limit=3)
+    while ring.write(1, bytes(100)):
+        pass
+
+    ring.head.check_producers()
+
+    assert len(read_all(ring)) + len(read_all(ring)) == 9
+
+
+@pytest.mark.parametrize("position", [-8, 4, 2**63 - 8])
+def test_a_producer_rejects_an_impossible_position(position):
+    ring = make_ring()
+    set_tail(ring, position)
 
     with pytest.raises(ProtocolError, match=f"position {position}"):
-        ring.unblock()
+        ring.write(1, b"x")
 
 
 @settings(max_examples=300, deadline=None)

@@ -13,7 +13,7 @@ from aeron_core.driver.conductor.commands.command_handler import CommandHandler
 from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.driver.conductor.registrars import Registrars
-from aeron_core.errors import ErrorCode
+from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -173,11 +173,15 @@ class Conductor:
         # Clients come first, so that the streams of a client that has timed out begin to drain in the same call.
         self._clients.on_timer()
         self._resources.on_timer(now_ns)
-        self._unblock_commands(now_ns)
+        try:
+            self._unblock_commands(now_ns)
+        except ProtocolError as error:
+            self._context.errors.record_command(error, "to-driver ring buffer")
 
     def _unblock_commands(self, now_ns: int) -> None:
         # A client that died while it wrote a command would block the ring for all other clients.
         ring = self._context.to_driver
+        ring.head.check_producers()
         position = ring.consumer_position
         if position != self._blocked_position or ring.producer_position <= position:
             self._blocked_position = position

@@ -1,0 +1,80 @@
+"""Head of a ring buffer for its consumer: a private copy of the position in the shared trailer.
+
+Clients map the ring to write commands, so a faulty or hostile one can store anything in its trailer. Only the consumer
+moves the head: it continues from its own copy and restores the word, and no message is lost. The tail
+belongs to the producers, so an impossible one can only be reset.
+Invariant: a wrong word raises ProtocolError once, not in each duty cycle, with a text that never varies.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.concurrent.records import is_position
+from aeron_core.errors import ProtocolError
+
+
+class RingHead:
+    """Position up to which the consumer has read; used by the consumer thread only."""
+
+    def __init__(self, buffer: AtomicBuffer, capacity: int) -> None:
+        self._buffer = buffer
+        self._capacity = capacity
+        self._offset = capacity + wire.RING_HEAD_OFFSET
+        self._cache_offset = capacity + wire.RING_HEAD_CACHE_OFFSET
+        self._tail_offset = capacity + wire.RING_TAIL_OFFSET
+        # None until the first use: a ring object of a producer has no position of its own.
+        self._position: int | None = None
+
+    def load(self) -> int:
+        """Return the position.
+
+        Raises ProtocolError, once, if another process has overwritten the head; it is restored.
+        """
+        # No other thread stores it, so an ordinary load would do; the acquire costs nothing here.
+        stored = self._buffer.get_i64_acquire(self._offset)
+        if stored == self._position:
+            return stored
+        if self._position is not None:
+            self.store(self._position)
+            raise ProtocolError(
+                "head of the command ring overwritten by another process: restored, nothing is lost"
+            )
+        tail = self._buffer.get_i64_acquire(self._tail_offset)
+        if is_position(stored) and 0 <= tail - stored <= self._capacity:
+            self._position = stored
+            return stored
+        # There is no copy yet: what is before the tail cannot be found.
+        self.store(tail if is_position(tail) else 0)
+        raise ProtocolError(
+            "impossible head of the command ring: reset to the tail, earlier commands are lost"
+        )
+
+    def store(self, position: int) -> None:
+        """Move the head: the space before it belongs to the producers again."""
+        self._position = position
+        # Release: a producer that sees the free space also sees it zeroed.
+        self._buffer.put_i64_release(self._offset, position)
+
+    def check_producers(self) -> None:
+        """Reset what producers store if no correct one can have stored it.
+
+        Raises ProtocolError, once, for an impossible tail. Commands in the ring are lost then; without the reset, all
+        later ones would be: producers would take the ring for full, or write where the consumer never reads.
+        """
+        head = self.load()
+        tail = self._buffer.get_i64_acquire(self._tail_offset)
+        is_tail_correct = is_position(tail) and 0 <= tail - head <= self._capacity
+        cached = self._buffer.get_i64_acquire(self._cache_offset)
+        # A cached head ahead of the real one would let producers overwrite records that were not read yet.
+        if cached > head or not is_position(cached):
+            self._buffer.compare_and_set_i64(self._cache_offset, cached, head)
+        if is_tail_correct:
+            return
+        # Zero first: old records behind a new tail would be read as new ones.
+        self._buffer.set_memory(0, self._capacity, 0)
+        # Compare-and-set: a producer that moves the tail now stores another impossible one, found by the next check.
+        self._buffer.compare_and_set_i64(self._tail_offset, tail, head)
+        raise ProtocolError(
+            "tail of the command ring overwritten by another process: reset to the head, commands in the ring are lost"
+        )
