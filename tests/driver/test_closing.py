@@ -21,7 +21,13 @@ SMALL = {
     "dir_delete_on_shutdown": True,
 }
 MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
-CHANNELS = ("aeron:ipc", "aeron:udp?endpoint=127.0.0.1:20121", "aeron-spy:aeron:udp?endpoint=127.0.0.1:20121")
+CHANNELS = (
+    "aeron:ipc",
+    "aeron:udp?endpoint=127.0.0.1:20121",
+    "aeron-spy:aeron:udp?endpoint=127.0.0.1:20121",
+    "aeron:lumberjack?endpoint=127.0.0.1:20121",
+)
+GOSSIP = {"name_resolver": "driver", "resolver_name": "one", "resolver_interface": "127.0.0.1:0"}
 
 # The client runs in another process, because its mappings would be counted with those of the driver.
 CLIENT = """
@@ -86,6 +92,17 @@ def test_a_driver_that_carried_streams_holds_nothing_once_closed(memory_path, ch
         if closed_first == "client":
             client.communicate()
         driver.close()
+
+    assert mappings_of(memory_path) == []
+    assert open_descriptors() == before
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_driver_with_gossip_holds_nothing_once_closed(memory_path):
+    before = open_descriptors()
+    driver = MediaDriver.launch({"aeron_dir": memory_path / "driver", **SMALL, **GOSSIP})
+
+    driver.close()
 
     assert mappings_of(memory_path) == []
     assert open_descriptors() == before

@@ -44,6 +44,11 @@ class FeedStreams:
         self._endpoint = endpoint
         self._dispatcher = dispatcher
 
+    def unbind(self) -> None:
+        """Release the endpoint and the dispatcher; call only `bind` afterwards."""
+        self._endpoint = None  # type: ignore[assignment]
+        self._dispatcher = None  # type: ignore[assignment]
+
     def begin(self, session_id: int, initial_term_id: int, now_ns: int) -> int:
         """Start a session without streams; return 0."""
         self.session_id = session_id

@@ -47,6 +47,16 @@ class ImageFeed:
         self._dispatcher = dispatcher
         self._streams.bind(endpoint, dispatcher)
 
+    def unbind(self) -> None:
+        """Release the endpoint and the dispatcher; call only `bind` afterwards.
+
+        The endpoint owns its feeds: without this, the cycle collector would have to find a closed endpoint, and with it
+        the memory of the whole driver.
+        """
+        self._endpoint = None  # type: ignore[assignment]
+        self._dispatcher = None  # type: ignore[assignment]
+        self._streams.unbind()
+
     def begin(self, session_id: int, source: SocketAddress, now_ns: int) -> int:
         """Start the session of a new peer at `source`. Return 0."""
         self.session_id = session_id

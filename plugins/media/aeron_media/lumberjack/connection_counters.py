@@ -54,6 +54,14 @@ class ConnectionCounters:
             for counter, value in zip(self._counters.get(key, ()), snapshot.values, strict=False):
                 counter.set_release(value)
 
+    def close(self) -> None:
+        """Release the callbacks, whose owner frees the counters; call nothing afterwards.
+
+        They belong to the driver's record of the endpoint, which refers to the endpoint.
+        """
+        self._counters.clear()
+        del self._new_counter, self._free_counter
+
     def _begin(self, snapshot: Snapshot) -> None:
         made: list[AtomicCounter] = []
         try:

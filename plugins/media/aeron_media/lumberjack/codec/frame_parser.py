@@ -51,6 +51,12 @@ class FrameParser:
         self.inflated_length = 0
         self.junk_length = 0
 
+    def unbind(self) -> None:
+        """Release the sink; call nothing afterwards."""
+        self._sink = None  # type: ignore[assignment]
+        if self._inner is not None:
+            self._inner.unbind()
+
     def reset(self) -> int:
         """Prepare for the next connection; return 0."""
         self._pairs.reset()

@@ -68,6 +68,11 @@ class ReaderConnection(EventSink):
         self.is_watched = False
         self.is_readable = True
 
+    def unbind(self) -> None:
+        """Release the endpoint and what refers to this slot, so that its memory is freed with the endpoint."""
+        self.feed.unbind()
+        self._parser.unbind()
+
     def begin(self, session_id: int, now_ns: int) -> int:
         """Start with the connection from `peer` that the listener accepted into `connection`; return 0."""
         self.phase = phases.PHASE_OPEN

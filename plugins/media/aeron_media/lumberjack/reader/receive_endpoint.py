@@ -162,8 +162,11 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
         self._listener.close()
-        # Close explicitly: the endpoint is part of reference cycles, so its deallocation may be late.
+        # The rest would be freed by the cycle collector only, and with it the memory of a driver that has ended.
         self._readiness.close()
+        self._counters.singly.close()
+        for slot in self._slots:
+            slot.unbind()
 
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""

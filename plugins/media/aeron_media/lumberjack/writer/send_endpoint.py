@@ -70,8 +70,15 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
+        # A driver that ends closes its endpoints without removing their streams. With TLS, the connections are closed
+        # first: its threads deliver their last bytes.
+        for _, state in self._states:
+            if not state.is_closed:
+                cython.cast(WriterStream, state).close()
         for tls in self._tls:
             tls.close()
+        # Without this, the cycle collector would have to find the endpoint.
+        self._counters.singly.close()
 
     def new_stream_state(self) -> WriterStream:
         """See `SendChannelEndpoint.new_stream_state`; the sender connects when it has the stream."""
