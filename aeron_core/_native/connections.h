@@ -10,8 +10,10 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define AC_CONNECTION_WAITS 0
@@ -66,15 +68,56 @@ static inline void ac_connection_keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
+/* Part of the descriptors that connections of peers may not use, as a divisor: without them the driver could not create
+ * streams. Invented. */
+#define AC_DESCRIPTOR_RESERVE 8
+/* Time without accepting after files or memory ran out. Invented: that of the relay threads. */
+#define AC_ACCEPT_PAUSE_NS 100000000LL
+
+/* Return whether so few descriptors are left that the driver needs them itself. The kernel gives out the lowest free
+ * number, so a high number shows that all lower ones are in use. */
+static inline int ac_descriptor_is_reserved(int fd)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+    {
+        return 0;
+    }
+    return (rlim_t)fd >= limit.rlim_cur - limit.rlim_cur / AC_DESCRIPTOR_RESERVE;
+}
+
+static inline int64_t ac_coarse_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 /* Return the accepted descriptor, -EAGAIN if no connection is waiting. Errors of the connection itself, listed in
- * accept(2), count as -EAGAIN: they are not a fault of the listener. */
+ * accept(2), count as -EAGAIN: they are not a fault of the listener. If files or memory run out, the listener stays
+ * readable: the thread then accepts nothing for a while, instead of failing in each duty cycle. */
 static inline int ac_connection_accept(int fd, struct sockaddr_storage *name, socklen_t *name_length)
 {
+    /* Of the thread and not of the listener: what runs out is shared by all. 0 without a pause. */
+    static _Thread_local int64_t paused_until_ns = 0;
+    if (paused_until_ns != 0)
+    {
+        if (ac_coarse_monotonic_ns() < paused_until_ns)
+        {
+            return -EAGAIN;
+        }
+        paused_until_ns = 0;
+    }
     *name_length = sizeof(*name);
     int accepted = accept4(fd, (struct sockaddr *)name, name_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (accepted >= 0)
     {
-        return accepted;
+        if (!ac_descriptor_is_reserved(accepted))
+        {
+            return accepted;
+        }
+        close(accepted);
+        errno = EMFILE;
     }
     switch (errno)
     {
@@ -93,6 +136,12 @@ static inline int ac_connection_accept(int fd, struct sockaddr_storage *name, so
         case EOPNOTSUPP:
         case ENETUNREACH:
             return -EAGAIN;
+        case EMFILE:
+        case ENFILE:
+        case ENOBUFS:
+        case ENOMEM:
+            paused_until_ns = ac_coarse_monotonic_ns() + AC_ACCEPT_PAUSE_NS;
+            return -errno;
         default:
             return -errno;
     }

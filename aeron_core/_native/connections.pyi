@@ -13,6 +13,8 @@ CONNECTION_FAILED: Final[int]
 CONNECTION_CONNECTING: Final[int]
 CONNECTION_CONNECTED: Final[int]
 
+def is_reserved_descriptor(descriptor: int) -> bool: ...
+
 class ByteConnection:
     error_code: int
     # C methods: only compiled modules can call them.

@@ -23,6 +23,7 @@ cdef extern from "connections.h" nogil:
     int64_t ac_connection_send_vector(int fd, const iovec *pieces, int count)
     void ac_connection_keep_alive(int fd)
     int ac_connection_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
+    bint ac_descriptor_is_reserved(int fd)
     void ac_connection_send_at_once(int fd)
     int ac_connection_connect(const sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
     int ac_connection_is_connected(int fd)
@@ -31,6 +32,11 @@ cdef extern from "connections.h" nogil:
 
 cdef extern from "<errno.h>" nogil:
     int EAGAIN, ENOTCONN
+
+
+def is_reserved_descriptor(int descriptor):
+    """Return whether so few file descriptors are left that an accepted connection must not use this one."""
+    return ac_descriptor_is_reserved(descriptor)
 
 
 cdef class ByteConnection:

@@ -1,6 +1,8 @@
 """TCP sockets on loopback."""
 
 import errno
+import os
+import resource
 import select
 import time
 
@@ -124,3 +126,41 @@ def test_a_port_in_use_is_named(listener):
     address = listener.local_address()
     with pytest.raises(OSError, match=f"cannot listen at {address}"):
         SystemConnections().listen(ListenOptions(address))
+
+
+@pytest.fixture
+def few_descriptors():
+    """Limit descriptors, so that the next ones are in the reserve of an eighth."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = [os.dup(0) for _ in range(100)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(used) * 8 // 7, before[1]))
+
+    def restore():
+        while used:
+            os.close(used.pop())
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    yield restore
+    restore()
+
+
+def test_peers_cannot_use_the_last_descriptors_and_accepting_pauses_until_they_are_free(
+    listener, few_descriptors
+):
+    callers = [ConnectionProbe(SystemConnections().new_connection()) for _ in range(2)]
+    for caller in callers:
+        caller.connect(listener.local_address())
+
+    with pytest.raises(OSError) as failure:  # noqa: PT011 - the number is looked at below
+        wait_for(lambda: accept(listener))
+    assert failure.value.errno == errno.EMFILE
+    wait_for(lambda: callers[0].receive() == b"")
+    # Ready, but not accepted while the pause lasts: an agent does not fail in each duty cycle.
+    assert accept(listener) is None
+
+    few_descriptors()
+    taker, _ = wait_for(lambda: accept(listener))
+    taker.send(b"ack")
+    assert wait_for(callers[1].receive) == b"ack"
+    for each in (*callers, taker):
+        each.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.connections import is_reserved_descriptor
 from aeron_media.connections.relay.faults import RelayFaults
 
 #: Seconds without polling after `accept` failed, for example because too many files are open. Invented.
@@ -32,6 +34,9 @@ class WireListener:
         """Return a new connection and its peer, None if there is none."""
         try:
             wire, name = self.socket.accept()
+            if is_reserved_descriptor(wire.fileno()):
+                wire.close()
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         except (BlockingIOError, ConnectionError):
             return None
         except OSError as error:

@@ -1,0 +1,133 @@
+"""One HTTP connection of the metrics endpoint: reads a request of limited length, then sends the answer and ends.
+
+Not here: when it is closed without having ended, and when it may compute its answer (metrics_server).
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from wsgiref.types import WSGIApplication, WSGIEnvironment
+
+METRICS_PATH: Final = "/metrics"
+#: Maximum length of a request with its headers. Invented: that of a line of headers in common servers.
+MAX_REQUEST_LENGTH: Final = 8192
+
+_END_OF_HEADERS: Final = b"\r\n\r\n"
+#: Headers that prometheus_client reads: they choose the text format and its compression.
+_PASSED_HEADERS: Final = {"accept": "HTTP_ACCEPT", "accept-encoding": "HTTP_ACCEPT_ENCODING"}
+
+
+class _Refusal(Exception):  # noqa: N818 - not an error, but an answer
+    def __init__(self, status: HTTPStatus, text: str = "") -> None:
+        super().__init__(status, text)
+        self.status = status
+        self.text = text
+
+
+class MetricsConnection:
+    """A connection and its state; used by one thread."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        sock.setblocking(False)
+        self.socket = sock
+        #: When it is closed, in seconds of the monotonic clock.
+        self.deadline = deadline
+        #: The request that waits for `answer`, as the environment of an application.
+        self.request: WSGIEnvironment | None = None
+        self._received = b""
+        self._unsent: memoryview | None = None
+
+    def work(self) -> int | None:
+        """Read or send without blocking; return the events to wait for, 0 to wait for `answer`, None at the end."""
+        try:
+            return self._read() if self._unsent is None else self._send(self._unsent)
+        except BlockingIOError:
+            return selectors.EVENT_READ if self._unsent is None else selectors.EVENT_WRITE
+        except OSError:
+            return None
+
+    def answer(self, app: WSGIApplication) -> int | None:
+        """Create the answer to the request and begin to send it; returns as `work`."""
+        request = self.request
+        assert request is not None
+        self.request = None
+        head: list[str] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], *_: object) -> object:
+            head.append(status)
+            head.extend(f"{name}: {value}" for name, value in headers)
+            return None
+
+        try:
+            body = b"".join(app(request, start_response))  # type: ignore[arg-type]
+        except Exception:  # a counter that cannot be shown must not end the thread
+            return self._refuse(_Refusal(HTTPStatus.INTERNAL_SERVER_ERROR))
+        return self._begin(head, body)
+
+    def _read(self) -> int | None:
+        data = self.socket.recv(MAX_REQUEST_LENGTH)
+        if not data:
+            return None
+        self._received += data
+        end = self._received.find(_END_OF_HEADERS)
+        try:
+            if end < 0 and len(self._received) < MAX_REQUEST_LENGTH:
+                return selectors.EVENT_READ
+            if not 0 <= end < MAX_REQUEST_LENGTH:
+                raise _Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            self.request = _parse(self._received[:end].decode("latin-1"))
+        except _Refusal as refusal:
+            return self._refuse(refusal)
+        return 0
+
+    def _refuse(self, refusal: _Refusal) -> int | None:
+        text = (refusal.text or refusal.status.phrase) + "\n"
+        head = [f"{refusal.status:d} {refusal.status.phrase}", "Content-Type: text/plain; charset=utf-8"]
+        return self._begin(head, text.encode())
+
+    def _begin(self, head: list[str], body: bytes) -> int | None:
+        lines = [
+            f"HTTP/1.1 {head[0]}",
+            *head[1:],
+            f"Content-Length: {len(body)}",
+            "Connection: close",
+            "",
+            "",
+        ]
+        self._unsent = memoryview("\r\n".join(lines).encode("latin-1") + body)
+        return self.work()
+
+    def _send(self, unsent: memoryview) -> int | None:
+        sent = self.socket.send(unsent)
+        self._unsent = unsent[sent:]
+        if self._unsent:
+            return selectors.EVENT_WRITE
+        # Closing with unread bytes would reset the connection, and the peer could lose the answer.
+        self.socket.shutdown(socket.SHUT_WR)
+        return None
+
+
+def _parse(text: str) -> WSGIEnvironment:
+    """Return the environment of a request for the metrics; raise _Refusal for anything else."""
+    first, *lines = text.split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        raise _Refusal(HTTPStatus.BAD_REQUEST)
+    method, target, _ = words
+    if method != "GET":
+        raise _Refusal(HTTPStatus.METHOD_NOT_ALLOWED)
+    path, _, query = target.partition("?")
+    if unquote(path) != METRICS_PATH:
+        raise _Refusal(HTTPStatus.NOT_FOUND, f"metrics are at {METRICS_PATH}")
+    environ: WSGIEnvironment = {"REQUEST_METHOD": method, "PATH_INFO": METRICS_PATH, "QUERY_STRING": query}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.lower() in _PASSED_HEADERS:
+            environ[_PASSED_HEADERS[name.lower()]] = value.strip()
+    return environ

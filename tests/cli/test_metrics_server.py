@@ -1,0 +1,164 @@
+"""Limits of the metrics endpoint: connections, lengths and times."""
+
+import os
+import resource
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from aeron_core.cli.driver import metrics_server
+from aeron_core.cli.driver.metrics_connection import MAX_REQUEST_LENGTH
+from aeron_core.cli.driver.metrics_server import MAX_CONNECTIONS, MetricsServer
+from aeron_core.uri.addresses import HostPort
+
+GET = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+@pytest.fixture
+def server():
+    with MetricsServer(HostPort("127.0.0.1", 0), lambda: ()) as server:
+        yield server
+
+
+@pytest.fixture
+def connect(server):
+    port = int(server.url.split(":")[2].partition("/")[0])
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+
+
+def answer_of(sock):
+    data = b""
+    while piece := sock.recv(65536):
+        data += piece
+    return data
+
+
+def test_idle_connections_beyond_the_maximum_give_way_and_take_no_threads(server, connect):
+    threads = threading.active_count()
+    idle = [connect() for _ in range(MAX_CONNECTIONS * 4)]
+
+    with urllib.request.urlopen(server.url, timeout=20) as response:
+        assert response.status == 200
+
+    assert threading.active_count() == threads
+    # The oldest ones have been closed.
+    assert answer_of(idle[0]) == b""
+
+
+def test_a_connection_without_a_whole_request_is_closed_after_the_limit(server, connect, monkeypatch):
+    monkeypatch.setattr(metrics_server, "REQUEST_LIMIT_S", 0.2)
+    slow, idle = connect(), connect()
+    started = time.monotonic()
+
+    slow.sendall(GET[:-4])
+    answers = answer_of(slow), answer_of(idle)
+
+    assert answers == (b"", b"")
+    assert time.monotonic() - started < 10
+
+
+def test_a_scraper_that_does_not_read_is_closed_after_the_limit(monkeypatch):
+    monkeypatch.setattr(metrics_server, "REQUEST_LIMIT_S", 0.2)
+    monkeypatch.setattr(
+        metrics_server, "make_wsgi_app", lambda _: lambda _, start: (start("200 OK", []), [bytes(1 << 26)])[1]
+    )
+    with MetricsServer(HostPort("127.0.0.1", 0), lambda: ()) as server:
+        host, port = server.url[7:].partition("/")[0].split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sock:
+            sock.sendall(GET)
+            read = len(sock.recv(1))
+            deadline = time.monotonic() + 20
+            while server._connections:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            with suppress(ConnectionError):
+                while piece := sock.recv(1 << 20):
+                    read += len(piece)
+
+    assert read < 1 << 26
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (GET, b"200 OK"),
+        (b"HEAD /metrics HTTP/1.0\r\n\r\n", b"405 Method Not Allowed"),
+        (b"GET /%6Detrics?name[]=x HTTP/1.1\r\nAccept: */*\r\n\r\n", b"200 OK"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"404 Not Found"),
+        (b"POST /metrics HTTP/1.1\r\n\r\n", b"405 Method Not Allowed"),
+        (b"\r\n\r\n", b"400 Bad Request"),
+        (b"GET /metrics\r\n\r\n", b"400 Bad Request"),
+        (b"\xff\x00 \xfe \xfd\r\n\r\n", b"400 Bad Request"),
+        (b"GET /" + b"x" * MAX_REQUEST_LENGTH, b"431 Request Header Fields Too Large"),
+    ],
+)
+def test_requests_are_answered_with_their_status(connect, request_, status):
+    sock = connect()
+
+    sock.sendall(request_)
+
+    assert answer_of(sock).startswith(b"HTTP/1.1 " + status + b"\r\n")
+
+
+def test_an_answer_has_the_format_and_compression_of_the_request(connect):
+    sock = connect()
+
+    sock.sendall(b"GET /metrics HTTP/1.1\r\nAccept-Encoding: gzip\r\nAccept: text/plain\r\n\r\n")
+
+    head, _, body = answer_of(sock).partition(b"\r\n\r\n")
+    assert b"Content-Encoding: gzip" in head
+    assert f"Content-Length: {len(body)}".encode() in head
+    assert body[:2] == b"\x1f\x8b"
+
+
+def test_a_fault_of_the_counters_is_an_answer_and_the_server_continues(monkeypatch):
+    faults = [OSError("gone")]
+
+    def records():
+        if faults:
+            raise faults.pop()
+        return ()
+
+    with MetricsServer(HostPort("127.0.0.1", 0), records) as server:
+        with pytest.raises(urllib.error.HTTPError, match="500"):
+            urllib.request.urlopen(server.url, timeout=20)
+        with urllib.request.urlopen(server.url, timeout=20) as response:
+            assert response.status == 200
+
+
+def test_the_thread_rests_after_each_answer(monkeypatch):
+    calls = []
+
+    def records():
+        calls.append(time.monotonic())
+        time.sleep(0.05)
+        return ()
+
+    with MetricsServer(HostPort("127.0.0.1", 0), records) as server:
+        for _ in range(3):
+            urllib.request.urlopen(server.url, timeout=20).close()
+
+    assert calls[2] - calls[0] >= 2 * 5 * 0.05
+
+
+def test_connections_leave_descriptors_for_the_driver_and_the_server_recovers(server, connect, monkeypatch):
+    monkeypatch.setattr(metrics_server, "ACCEPT_PAUSE_S", 0.1)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = [os.dup(0) for _ in range(100)]
+    # The next descriptors are in the reserve of an eighth.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(used) * 8 // 7, before[1]))
+    try:
+        assert answer_of(connect()) == b""
+    finally:
+        for each in used:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    with urllib.request.urlopen(server.url, timeout=20) as response:
+        assert response.status == 200
