@@ -157,6 +157,7 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_DIR",
         "AERON_THREADING_MODE",
         "AERON_THREAD_NAMING",
+        "AERON_CORE_RESOLVER_DATAGRAMS_PER_S",
         "AERON_CORE_RESOLVER_FALLBACK",
         "AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS",
         "AERON_CORE_STORAGE",
