@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from typing import Annotated
+
+import typer
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
@@ -12,15 +15,32 @@ from aeron_core.errors import RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.writing.acceptance import accept_damage
+
+Accept = Annotated[
+    bool,
+    typer.Option(
+        "--accept",
+        help="First accept what is damaged: give valid frames the checksums of what they contain now. The old indexes "
+        "are kept.",
+    ),
+]
 
 
-def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, json: Json = False) -> None:
+def verify_recordings(
+    place: ArchivePlace, recording_ids: RecordingIds = None, accept: Accept = False, json: Json = False
+) -> None:
     """Verify the frames and checksums of recordings.
 
     Reads each recording from end to end. Reports every fault with its position, and fails at the end if there is any.
+    With --accept, readers no longer stop at damaged data that consists of valid frames; a recording that is not being
+    recorded ends before the first invalid frame of its last file. No frame is changed.
     """
     archive = Archive.open(place)
     recordings = selected(archive, recording_ids)
+    if accept:
+        for recording in recordings:
+            _accept(archive, recording)
     found: list[VerifiedRecording] = []
     sizes = {recording.recording_id: _size(recording) for recording in recordings}
     with progress("verified", sum(sizes.values())) as advance:
@@ -45,6 +65,14 @@ def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, j
     if faults:
         print_stderr("restore the files with faults from a copy, or export other parts of their recordings")
         raise ended(EXIT_FAILURE)
+
+
+def _accept(archive: Archive, recording: Recording) -> None:
+    try:
+        for text in accept_damage(archive.store, recording, time.time_ns()):
+            print_stderr(text)
+    except RecordingError as error:
+        print_stderr(f"error: {error}")
 
 
 def _size(recording: Recording) -> int:

@@ -69,31 +69,51 @@ class _Verification:
     def run(self, state: RecordingState) -> VerifiedRecording:
         result = self._result
         position = result.begin
-        while position < result.end:
-            base = self._recording.segment_base(position)
+        # The files decide how many there are, because a damaged end of the recording can be anywhere.
+        for base in self._recording.segments():
             end = min(base + self._recording.descriptor.segment_length, result.end)
-            self._verify_segment(base, position, end)
+            if base != self._recording.segment_base(base) or not position < end:
+                continue
+            self._verify_gap(position, base)
+            begin = max(position, base)
+            self._verify_segment(base, begin, end)
             position = end
+        self._verify_gap(position, result.end)
         if state is not RecordingState.LIVE:
             self._verify_tail()
         return result
 
+    def _verify_gap(self, begin: int, end: int) -> None:
+        if begin >= end:
+            return
+        base = self._recording.segment_base(begin)
+        is_one = end - base <= self._recording.descriptor.segment_length
+        self._add_fault(begin, base, "is missing" if is_one else f"is missing, and all data up to {end}")
+        self._on_progress(end - begin)
+
     def _verify_segment(self, base: int, begin: int, end: int) -> None:
         length = self._store.size(self._path(base))
-        if length < 0:
-            self._add_fault(begin, base, "is missing")
-        elif length < end - base:
+        if length < end - base:
             self._add_fault(base + length, base, f"ends there: must extend to position {end}")
-        else:
-            for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
-                self._verify_piece(base, piece_begin, piece_end, crc32)
-                self._on_progress(piece_end - piece_begin)
+            self._on_progress(end - begin)
             return
-        self._on_progress(end - begin)
+        # Read before the entries, because the index grows.
+        required = self._recording.required_cover(base)
+        for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
+            self._verify_piece(base, piece_begin, piece_end, crc32)
+            self._on_progress(min(piece_end, end) - piece_begin)
+            if crc32 is None and piece_begin < required:
+                index = names.index_file(self._recording.recording_id, base)
+                text = f"is missing or damaged: it must cover the data up to {required}"
+                self._result.faults.append(
+                    RecordingFault(self._recording.recording_id, piece_begin, index, text)
+                )
 
     def _pieces(self, base: int, begin: int, end: int) -> Iterator[tuple[int, int, int | None]]:
         """Yield (begin, end, checksum) of the parts of a segment; None without a checksum."""
-        for entry in self._recording.index_entries(base):
+        for entry in self._recording.all_index_entries(base):
+            if begin >= end:
+                return
             covered = int(entry["end_position"])
             if covered > begin:
                 yield begin, covered, int(entry["crc32"])
@@ -103,14 +123,17 @@ class _Verification:
 
     def _verify_piece(self, base: int, begin: int, end: int, crc32: int | None) -> None:
         data, offset = self._data(base, begin, end)
+        if data.capacity < offset + end - begin:
+            self._add_fault(base + data.capacity, base, f"ends there: must extend to position {end}")
+            return
         scanned = self._scanner.scan(data, offset, end - begin, begin)
         self._result.frame_count += self._scanner.frame_count
         if scanned != end - begin:
             self._add_fault(begin + scanned, base, self._scanner.fault_text())
         elif crc32 is not None:
             self._result.check_sum_count += 1
-            self._result.covered_length += end - begin
-            found = check_sum(self._scanner, data, offset, end - begin, begin)
+            self._result.covered_length += min(end, self._result.end) - begin
+            found = check_sum(data, offset, end - begin)
             if found != crc32:
                 self._add_fault(
                     begin, base, f"checksum {found:#010x} of the frames up to {end}: must be {crc32:#010x}"

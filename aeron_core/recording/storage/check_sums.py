@@ -1,32 +1,54 @@
-"""Checksum of a part of a recording: CRC-32 of its frames; of padding, only the header counts."""
+"""Checksum of a part of a recording: CRC-32 of its frames; of padding, only the header counts.
+
+Not here: whether the frames are valid (frame_scanner). Invariant: no damaged length leads out of the buffer.
+"""
 
 from __future__ import annotations
 
-import zlib
-
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.errors import CorruptRecordingError
-from aeron_core.recording.storage.frame_scanner import FrameScanner
+from aeron_core.recording._native import sums
 
 
-def check_sum(scanner: FrameScanner, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
-    """Return the checksum of `length` bytes at `begin`, with the first frame at `position`.
+def check_sum(data: AtomicBuffer, begin: int, length: int) -> int:
+    """Return the checksum of `length` bytes at `begin`, where a frame begins."""
+    data.check(begin, length)
+    value = 0
+    summed = 0
+    scanned = 0
+    while scanned + wire.DATA_HEADER_LENGTH <= length:
+        frame_length = data.get_i32(begin + scanned)
+        if frame_length < wire.DATA_HEADER_LENGTH:
+            break  # no frame: all that follows counts
+        frame_type = data.get_u16(begin + scanned + wire.FRAME_TYPE_OFFSET)
+        if frame_type == wire.TYPE_PAD:
+            value = sums.crc32(data, begin + summed, scanned + wire.DATA_HEADER_LENGTH - summed, value)
+        scanned += positions.align_frame(frame_length)
+        if frame_type == wire.TYPE_PAD:
+            summed = scanned
+    if summed < length:
+        value = sums.crc32(data, begin + summed, length - summed, value)
+    return value
 
-    Raises CorruptRecordingError unless they are whole frames.
+
+def first_wrong(  # noqa: PLR0913 - called without the GIL: no params object
+    entries: AtomicBuffer, first: int, last: int, data: AtomicBuffer, begin: int, position: int
+) -> int:
+    """Return the first of the index entries from `first` up to `last` whose checksum is wrong, or -1.
+
+    `entries`: the bytes of an index (index). The part of entry `first` is at `begin` of the data and
+    at `position` of the recording; those of the others follow.
     """
-    crc32 = 0
-    with memoryview(data) as view:
-        while length > 0:
-            scanned = scanner.scan(data, begin, length, position)
-            if scanned != length:
-                raise CorruptRecordingError(
-                    f"position {position + scanned}: {scanner.fault_text()}: must be whole frames"
-                )
-            if scanner.padding_offset < 0:
-                return zlib.crc32(view[begin : begin + length], crc32)
-            padding = scanner.padding_offset
-            crc32 = zlib.crc32(view[begin : begin + padding + wire.DATA_HEADER_LENGTH], crc32)
-            step = padding + positions.align_frame(data.get_i32(begin + padding))
-            begin, position, length = begin + step, position + step, length - step
-    return crc32
+    entry = first
+    while entry < last:
+        at = entry * sums.ENTRY_LENGTH
+        end = entries.get_i64(at + sums.ENTRY_END_POSITION_OFFSET)
+        crc32 = entries.get_i32(at + sums.ENTRY_CRC32_OFFSET)  # unsigned, by the type of the variable
+        # Without padding, which is rare, all bytes count: no frame has to be looked at.
+        is_right = sums.crc32(data, begin, end - position, 0) == crc32
+        if not is_right and check_sum(data, begin, end - position) != crc32:
+            return entry
+        begin += end - position
+        position = end
+        entry += 1
+    return -1

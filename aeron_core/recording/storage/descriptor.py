@@ -14,6 +14,8 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN
 #: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
 _MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
+#: A stream has at most 2**31 terms: their count is a positive int32.
+_TERM_COUNT_BITS: Final = 31
 
 _Int32 = Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)]
 _Position = Annotated[int, Field(ge=0, multiple_of=wire.FRAME_ALIGNMENT)]
@@ -51,6 +53,9 @@ class RecordingDescriptor(BaseModel):
             raise ConfigurationError(
                 f"stop_position={self.stop_position}: must be at least start_position={self.start_position}"
             )
+        most = self.term_length << _TERM_COUNT_BITS
+        if (last := max(self.start_position, self.stop_position or 0)) > most:
+            raise ConfigurationError(f"position {last}: must be at most {most}, the end of the last term")
         return self
 
     @classmethod

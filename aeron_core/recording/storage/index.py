@@ -16,6 +16,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from aeron_core._native import wire
+from aeron_core.errors import RecordingNotFoundError
+from aeron_core.recording.storage.file_store import FileStore
+
 ENTRY: Final = np.dtype([("end_position", "<i8"), ("time_ns", "<i8"), ("crc32", "<u4"), ("flags", "<u4")])
 
 #: Maximum length under one checksum, and minimum time between two entries. Invented numbers: the index stays small,
@@ -24,6 +28,9 @@ MAX_COVERED_LENGTH: Final = 1024 * 1024
 MIN_INTERVAL_NS: Final = 1_000_000
 
 MESSAGE_BORDER: Final = 1
+
+#: Entries that a reader of new data reads first, from the end. An invented number: those of two seconds, 48 kB.
+_LAST_ENTRIES: Final = 2000
 
 IndexEntries = npt.NDArray[np.void]
 
@@ -39,8 +46,46 @@ def entries_of(data: bytes) -> IndexEntries:
 
 
 def sound_entries(entries: IndexEntries, base_position: int, segment_length: int) -> IndexEntries:
-    """Return the entries before the first invalid one: positions must grow and lie in the segment."""
+    """Return the entries before the first invalid one: frame positions must grow and lie in the segment."""
     ends = entries["end_position"]
     is_sound = (ends > base_position) & (ends <= base_position + segment_length)
+    is_sound &= ends % wire.FRAME_ALIGNMENT == 0
     is_sound[1:] &= ends[1:] > ends[:-1]
     return entries if is_sound.all() else entries[: int(np.argmin(is_sound))]
+
+
+def read_entries(store: FileStore, name: str, base_position: int, segment_length: int) -> IndexEntries:
+    """Return the valid entries of an index file, none if it is missing."""
+    length = _length_of(store, name, segment_length)
+    return sound_entries(_read(store, name, 0, length), base_position, segment_length)
+
+
+def read_last_entries(
+    store: FileStore, name: str, base_position: int, segment_length: int, position: int
+) -> IndexEntries:
+    """Return the valid entries from before `position` to the last, read from the end of the file.
+
+    The first ends at or before `position`, unless it is the first of the segment.
+    """
+    length = _length_of(store, name, segment_length)
+    wanted = _LAST_ENTRIES
+    while True:
+        begin = max(length - wanted * ENTRY.itemsize, 0)
+        entries = _read(store, name, begin, length - begin)
+        if begin == 0 or (len(entries) and entries["end_position"][0] <= position):
+            return sound_entries(entries, base_position, segment_length)
+        wanted *= 4
+
+
+def _length_of(store: FileStore, name: str, segment_length: int) -> int:
+    # Each entry covers a frame, at least. A longer file is damaged, and is not read to its end.
+    most = segment_length // wire.DATA_HEADER_LENGTH * ENTRY.itemsize
+    length = min(max(store.size(name), 0), most)
+    return length - length % ENTRY.itemsize
+
+
+def _read(store: FileStore, name: str, begin: int, length: int) -> IndexEntries:
+    try:
+        return entries_of(store.read(name, begin, length))
+    except RecordingNotFoundError:
+        return np.empty(0, ENTRY)

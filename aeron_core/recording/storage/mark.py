@@ -20,6 +20,7 @@ _VERSION: Final = 1
 _MAGIC_OFFSET: Final = 0
 _VERSION_OFFSET: Final = 4
 _PID_OFFSET: Final = 8
+_IS_FLUSHED_OFFSET: Final = 12
 _POSITION_OFFSET: Final = 64  # each on its own cache line
 _HEARTBEAT_OFFSET: Final = 128
 _BOOT_ID_OFFSET: Final = 192
@@ -43,8 +44,13 @@ class RecordingMark:
         self._buffer = buffer
 
     @classmethod
-    def create(cls, path: Path, position: int, *, pid: int, now_ms: int) -> RecordingMark:
-        """Create the file for a recorder that begins at `position`; raise StorageError if it cannot be written."""
+    def create(
+        cls, path: Path, position: int, *, pid: int, now_ms: int, is_flushed: bool = False
+    ) -> RecordingMark:
+        """Create the file for a recorder that begins at `position`; raise StorageError if it cannot be written.
+
+        `is_flushed`: whether all data before the position will always be on disk.
+        """
         # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
         # Readers that mapped the old page keep it until they reopen the mark.
         unfinished = path.with_name(f"{path.name}.new")
@@ -52,6 +58,7 @@ class RecordingMark:
         buffer = create_mapped_file(unfinished, LENGTH, sparse=False)
         buffer.put_i32(_VERSION_OFFSET, _VERSION)
         buffer.put_i32(_PID_OFFSET, pid)
+        buffer.put_i32(_IS_FLUSHED_OFFSET, int(is_flushed))
         buffer.put_bytes(_BOOT_ID_OFFSET, boot_id().encode("ascii")[:_BOOT_ID_LENGTH])
         buffer.put_i64(_POSITION_OFFSET, position)
         buffer.put_i64(_HEARTBEAT_OFFSET, now_ms)
@@ -93,6 +100,11 @@ class RecordingMark:
     def beat(self, now_ms: int) -> None:
         """Store a heartbeat."""
         self._buffer.put_i64_release(_HEARTBEAT_OFFSET, now_ms)
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether all data before the position is on disk, also after a crash of the machine."""
+        return self._buffer.get_i32(_IS_FLUSHED_OFFSET) != 0
 
     @property
     def is_of_this_boot(self) -> bool:

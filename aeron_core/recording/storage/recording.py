@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import numpy as np
-
 from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingNotFoundError
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.frame_scanner import FrameScanner
-from aeron_core.recording.storage.index import ENTRY, MESSAGE_BORDER, IndexEntries, entries_of, sound_entries
+from aeron_core.recording.storage.index import (
+    MAX_COVERED_LENGTH,
+    MESSAGE_BORDER,
+    IndexEntries,
+    read_entries,
+    read_last_entries,
+)
 from aeron_core.recording.storage.mark import RecordingMark
 
 #: Bytes of one chunk of `read`. An invented number: fits the cache and needs few system calls.
@@ -120,10 +124,7 @@ class Recording:
                 raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing; {DAMAGED}") from None
             if len(data) != length:
                 self._check_range(position, end)
-                raise CorruptRecordingError(
-                    f"{self._store.uri}/{name}: ends at position {position + len(data)}: must extend to "
-                    f"{position + length}; {DAMAGED}"
-                )
+                raise self._too_short(name, position + len(data), position + length)
             yield position, data
             position += length
 
@@ -142,21 +143,83 @@ class Recording:
             raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing; {DAMAGED}") from None
         if read != length:
             self._check_range(position, position + length)
-            raise CorruptRecordingError(
-                f"{self._store.uri}/{name}: ends at position {position + read}: must extend to {position + length}; "
-                f"{DAMAGED}"
-            )
+            raise self._too_short(name, position + read, position + length)
         return read
 
     def index_entries(self, base_position: int) -> IndexEntries:
         """Return the index entries of one segment, up to the recording's position."""
-        name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
-        if self._store.size(name) < 0:
-            return np.empty(0, ENTRY)
-        entries = sound_entries(
-            entries_of(self._store.read(name)), base_position, self.descriptor.segment_length
-        )
+        entries = self.all_index_entries(base_position)
         return entries[entries["end_position"] <= self.position]
+
+    def all_index_entries(self, base_position: int) -> IndexEntries:
+        """Return the index entries of one segment, also after the recording's position; none without an index."""
+        name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
+        return read_entries(self._store, name, base_position, self.descriptor.segment_length)
+
+    def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
+        """Return index entries from that of `position` to the last of its segment, and where the first piece begins.
+
+        Raises CorruptRecordingError unless they cover what must have a checksum, and the errors of `read`.
+        """
+        base = self.segment_base(position)
+        required = self.required_cover(base)  # first: the index grows
+        name = names.index_file(self.recording_id, base)
+        entries = read_last_entries(
+            self._store, f"{self.recording_id}/{name}", base, self.descriptor.segment_length, position
+        )
+        begin = self.first_position(base)
+        if len(entries) and entries["end_position"][0] <= position:
+            begin, entries = int(entries["end_position"][0]), entries[1:]
+        covered = int(entries["end_position"][-1]) if len(entries) else begin
+        if covered < required:
+            self._check_range(position, position)  # it may have been purged concurrently
+            raise CorruptRecordingError(
+                f"recording {self.recording_id} position {covered}: {name}: is missing or damaged: it must cover the "
+                f"data up to {required}"
+            )
+        return begin, entries
+
+    def required_cover(self, base: int) -> int:
+        """Return the position up to which the index of a segment must cover the data: all of it, if it is finished."""
+        descriptor, end = self.descriptor, self.position
+        segment_end = base + descriptor.segment_length
+        following = names.segment_file(self.recording_id, segment_end)
+        if end > segment_end or (
+            end == segment_end and self._store.size(f"{self.recording_id}/{following}") >= 0
+        ):
+            return segment_end
+        # A recorder covers data at once if there is this much of it; padding may follow.
+        uncovered = 2 * MAX_COVERED_LENGTH + descriptor.term_length
+        return end if descriptor.stop_position is not None else end - uncovered
+
+    def first_position(self, base: int) -> int:
+        """Return the position of the first frame of a segment."""
+        start, segment_length = self.start_position, self.descriptor.segment_length
+        return start if base < start < base + segment_length else base
+
+    def check_extent(self, begin: int, end: int) -> None:
+        """Check a range before a loop over it: its end must have been recorded, and lie within the files.
+
+        Raises the errors of `read`.
+        """
+        self._check_range(begin, end)
+        if begin == end:
+            return
+        base = self.segment_base(end - 1)
+        name = names.segment_file(self.recording_id, base)
+        size = self._store.size(f"{self.recording_id}/{name}")
+        if base + size >= end and size >= 0:
+            return
+        self._check_range(begin, end)  # it may have been purged concurrently
+        if size >= 0:
+            raise self._too_short(f"{self.recording_id}/{name}", base + size, end)
+        bases = self.segments()
+        last = (
+            f"its last file is {names.segment_file(self.recording_id, bases[-1])}" if bases else "it has none"
+        )
+        raise CorruptRecordingError(
+            f"recording {self.recording_id} position {end}: must be within the files of the recording; {last}"
+        )
 
     def position_at(self, time_ns: int) -> int:
         """Return the last known message end recorded before `time_ns`, since the epoch, or else the start position."""
@@ -209,6 +272,11 @@ class Recording:
             path = self._store.local_path(f"{self.recording_id}/{names.MARK}")
             self._mark = None if path is None else RecordingMark.open(path)
         return self._mark
+
+    def _too_short(self, name: str, end: int, required: int) -> CorruptRecordingError:
+        return CorruptRecordingError(
+            f"{self._store.uri}/{name}: ends at position {end}: must extend to {required}"
+        )
 
     def _check_range(self, begin: int, end: int) -> None:
         start, position = self.start_position, self.position

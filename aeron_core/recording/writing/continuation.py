@@ -7,11 +7,11 @@ liveness timeout.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.errors import RecordingError
+from aeron_core.errors import AeronError, CorruptRecordingError, RecordingError
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.catalogue import update_descriptor
@@ -21,21 +21,30 @@ from aeron_core.recording.storage.mark import RecordingMark
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.recovery import Resumption, recover
 
+Report = Callable[[AeronError], object]
 
-def find_continuation(
-    archive: Archive, subscription: Subscription, image: Image, now_ns: int, taken: Collection[int] = ()
+
+def find_continuation(  # noqa: PLR0913 - the last has a name
+    archive: Archive,
+    subscription: Subscription,
+    image: Image,
+    now_ns: int,
+    taken: Collection[int] = (),
+    *,
+    report: Report,
 ) -> tuple[RecordingDescriptor, Resumption] | None:
     """Return the recording that `image` continues and its resumption, None if it continues none.
 
-    `taken`: ids of recordings that are being written, which are skipped.
+    `taken`: ids of recordings that are being written, which are skipped. Damage is passed to `report`; a recording
+    whose files it made unusable is left as it is, and the image continues as another one.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
     for recording in reversed(archive.recordings()):
         if recording.recording_id in taken or not _is_same_stream(recording, subscription, image):
             continue
-        resumption = recover(store, recording.recording_id, now_ns)
-        if _reaches_back_to(image, resumption.position):
+        resumption = _recover(store, recording, now_ns, report)
+        if resumption.can_continue and _reaches_back_to(image, resumption.position):
             live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
             return live, resumption
         if recording.is_live:  # its recorder died, and it cannot continue
@@ -44,21 +53,41 @@ def find_continuation(
     return None
 
 
-def stop_interrupted_recordings(archive: Archive, now_ns: int, *, is_same_driver: bool) -> None:
+def stop_interrupted_recordings(
+    archive: Archive, now_ns: int, *, is_same_driver: bool, report: Report
+) -> None:
     """Stop live recordings that a crash of the machine, or the end of their driver, has interrupted.
 
     After a crash of the machine a recording holds the flushed data, possibly less than its mark. After the end of a
     driver it holds all written data. It may continue later like any stopped recording. `is_same_driver`: whether the
-    last recorder used the current driver. For the recorder of the archive; raises RecordingError if the disk fails.
+    last recorder used the current driver. For the recorder of the archive; damage, and an error of one recording, is
+    passed to `report`.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
     for recording in archive.recordings():
-        if not recording.is_live:
-            continue
+        try:
+            if not recording.is_live:
+                continue
+            if not is_same_driver or not _has_mark_of_this_boot(store, recording):
+                _end(store, recording, _recover(store, recording, now_ns, report), now_ns)
+        except AeronError as error:
+            report(error)  # the other recordings are stopped all the same
+
+
+def _has_mark_of_this_boot(store: LocalStore, recording: Recording) -> bool:
+    try:
         mark = RecordingMark.open(store.folder / str(recording.recording_id) / names.MARK)
-        if not is_same_driver or mark is None or not mark.is_of_this_boot:
-            _end(store, recording, recover(store, recording.recording_id, now_ns), now_ns)
+    except CorruptRecordingError:
+        return False
+    return mark is not None and mark.is_of_this_boot
+
+
+def _recover(store: LocalStore, recording: Recording, now_ns: int, report: Report) -> Resumption:
+    resumption = recover(store, recording.recording_id, now_ns)
+    for text in resumption.damage:
+        report(CorruptRecordingError(text))
+    return resumption
 
 
 def _end(store: LocalStore, recording: Recording, resumption: Resumption, now_ns: int) -> None:

@@ -177,7 +177,9 @@ class Recorder:
             keep_reserve(self._store)
             # This precedes storing the id of this client: after a crash in between the next recorder repeats it.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
-            stop_interrupted_recordings(self.archive, self._clock(), is_same_driver=is_same_driver)
+            stop_interrupted_recordings(
+                self.archive, self._clock(), is_same_driver=is_same_driver, report=self._on_error
+            )
             self._succession = Succession(self._store, self._aeron, self._clock())
         except AeronError as error:
             self._on_error(error)  # a failed cleanup must not prevent recording
@@ -235,7 +237,7 @@ class Recorder:
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
         """Return a writer for the recording that the image continues, or for a new one."""
         taken = {stream.writer.descriptor.recording_id for stream in self.streams if not stream.is_stopped}
-        found = find_continuation(self.archive, subscription, image, now_ns, taken)
+        found = find_continuation(self.archive, subscription, image, now_ns, taken, report=self._on_error)
         if found is not None:
             return self._writer(*found, now_ns)
         descriptor = self._describe(subscription, image, now_ns)

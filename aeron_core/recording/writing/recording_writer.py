@@ -11,13 +11,13 @@ Not here: the source of the frames (image_recorder), and the end of an interrupt
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError, RecordingError
+from aeron_core.recording._native import sums
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.catalogue import update_descriptor, write_descriptor
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
@@ -74,8 +74,13 @@ class RecordingWriter:
         self._mark: RecordingMark | None = None
         try:
             if is_shown:
-                path, now_ms = self._folder / names.MARK, now_ns // 1_000_000
-                self._mark = RecordingMark.create(path, self._border_position, pid=os.getpid(), now_ms=now_ms)
+                self._mark = RecordingMark.create(
+                    self._folder / names.MARK,
+                    self._border_position,
+                    pid=os.getpid(),
+                    now_ms=now_ns // 1_000_000,
+                    is_flushed=durability.is_flushed,
+                )
                 self._enter(is_new=is_new)
         except BaseException:
             self._segment.close()
@@ -107,7 +112,7 @@ class RecordingWriter:
         self._segment.write(offset, content)
         if is_padding:
             self._segment.cut(offset + length)
-        self._crc32 = zlib.crc32(content, self._crc32)
+        self._crc32 = sums.crc32(data, 0, len(content), self._crc32)
         if self._scanner.border_length:
             self._border_position = self.written_position + self._scanner.border_length
         self.written_position += length

@@ -1,14 +1,16 @@
 """Recovery: finds the end of a recording that was not stopped, and truncates an incomplete last frame.
 
 Data that the index covers with a correct checksum was flushed. Data after it was written and is present unless
-the machine has crashed since.
+the machine has crashed since: only a crash explains a wrong checksum, and only behind what was flushed. Anything else
+is damage, which recovery reports and keeps, with its checksum, for `verify` and readers to find.
 """
 
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
@@ -18,10 +20,19 @@ from aeron_core.recording.storage.catalogue import read_descriptor
 from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.frame_scanner import FrameScanner
-from aeron_core.recording.storage.index import MESSAGE_BORDER, IndexEntries, entries_of, sound_entries
+from aeron_core.recording.storage.index import (
+    MAX_COVERED_LENGTH,
+    MESSAGE_BORDER,
+    IndexEntries,
+    entries_of,
+    sound_entries,
+)
 from aeron_core.recording.storage.mark import RecordingMark
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.segment_writer import SegmentWriter
+
+#: What a reader or the user can do with damaged data.
+_REMEDY: Final = "`aeron-core recordings verify --accept` accepts it as it is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +41,69 @@ class Resumption:
 
     position: int  # after the last whole frame
     border_position: int  # after the last whole message
+    damage: tuple[str, ...] = field(default=(), compare=False)  # what was found and kept
+    can_continue: bool = field(
+        default=True, compare=False
+    )  # False if new data could not be told from damaged
 
 
 def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
     """Truncate the last segment and its index at the end of valid frames and return that end.
 
-    Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. No recorder may be
-    writing the recording. Raises RecordingError if the disk fails.
+    Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. Files that cannot be
+    continued are left as they are. No recorder may be writing the recording. Raises RecordingError if the disk fails.
     """
     recording = Recording(store, recording_id)
     start = read_descriptor(store, recording_id).start_position
+    promise, damage = _promise_of(store, recording)
     bases = recording.segments()
     if not bases:
-        return Resumption(start, start)
+        return Resumption(start, start, damage)
     tail = _Tail.load(store, recording, bases[-1], max(bases[-1], start))
-    resumption = tail.resumption(has_unflushed_data=_has_unflushed_data(store, recording_id))
+    tail.drop_unflushed_entries(promise)
+    if defect := tail.defect(promise):
+        end = min(max(promise.shown, start), tail.end)
+        text = f"recording {recording_id} position {tail.covered}: {defect}; it is kept, and ends at {end}; {_REMEDY}"
+        return Resumption(end, end, (*damage, text), can_continue=False)
+    if wrong := tail.wrong_sums():
+        damage += (f"recording {recording_id} {wrong}; they are kept, and readers stop there; {_REMEDY}",)
+    position, border = tail.resumption(has_unflushed_data=promise.is_written)
     writer = SegmentWriter(tail.segment, tail.index, index_entries=len(tail.entries))
     try:
-        writer.cut(resumption.position - tail.base)
-        tail.cover(writer, resumption, now_ns)
+        writer.cut(position - tail.base)
+        tail.cover(writer, position, now_ns, is_border=position == border)
         writer.flush()  # readers and the sender may pass this position from now on
     finally:
         writer.close()
-    return resumption
+    return Resumption(position, border, damage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    """What must be on the disk."""
+
+    is_written: (
+        bool  # whether data that was written and not flushed is still present: the machine has not crashed
+    )
+    flushed: int  # position up to which everything was flushed, with its index
+    shown: int  # position up to which readers were let
+
+
+def _promise_of(store: LocalStore, recording: Recording) -> tuple[_Promise, tuple[str, ...]]:
+    """Return the promise of a recording's mark; a damaged mark is renamed and described."""
+    path = store.folder / f"{recording.recording_id}/{names.MARK}"
+    damage: tuple[str, ...] = ()
+    stop_position = recording.descriptor.stop_position
+    try:
+        mark = RecordingMark.open(path)
+    except CorruptRecordingError as error:
+        mark = None
+        kept = path.rename(path.with_name(f"{names.MARK}.damaged"))
+        damage = (f"recording {recording.recording_id}: {error}; it is kept as {kept.name}",)
+    if mark is None:
+        return _Promise(is_written=False, flushed=0, shown=stop_position or 0), damage
+    shown = mark.position if stop_position is None else stop_position
+    return _Promise(mark.is_of_this_boot, shown if mark.is_flushed else 0, shown), damage
 
 
 @dataclass(slots=True)
@@ -63,8 +114,10 @@ class _Tail:
     index: Path
     base: int
     first_position: int  # of the first possible frame
+    term_length: int
     data: AtomicBuffer | None  # None for an empty file
     entries: IndexEntries
+    has_lost_entries: bool  # whether the index has invalid entries, or is missing
     scanner: FrameScanner
 
     @classmethod
@@ -72,35 +125,97 @@ class _Tail:
         folder = store.folder / str(recording.recording_id)
         segment = folder / names.segment_file(recording.recording_id, base)
         index = folder / names.index_file(recording.recording_id, base)
+        descriptor = recording.descriptor
         try:
             data = open_mapped_file(segment, read_only=True)
         except StorageError as error:
             if error.errno != errno.ENODATA:
                 raise
             data = None
-        entries = entries_of(index.read_bytes() if index.exists() else b"")
-        entries = sound_entries(entries, base, recording.descriptor.segment_length)
-        return cls(segment, index, base, first_position, data, entries, recording.scanner())
+        found = entries_of(index.read_bytes() if index.exists() else b"")
+        entries = sound_entries(found, base, descriptor.segment_length)
+        has_lost_entries = len(entries) < len(found) or (data is not None and not index.exists())
+        scanner = recording.scanner()
+        return cls(
+            segment,
+            index,
+            base,
+            first_position,
+            descriptor.term_length,
+            data,
+            entries,
+            has_lost_entries,
+            scanner,
+        )
 
-    def resumption(self, *, has_unflushed_data: bool) -> Resumption:
-        while len(self.entries) and not self._is_right(len(self.entries) - 1):
+    @property
+    def covered(self) -> int:
+        """The position up to which the index covers the data."""
+        return self._end_of(len(self.entries) - 1)
+
+    @property
+    def end(self) -> int:
+        """The position at which the file or its index ends, whichever is longer."""
+        return max(self.base + self._capacity, self.covered)
+
+    def drop_unflushed_entries(self, promise: _Promise) -> None:
+        """Drop entries of data that was lost in a crash of the machine."""
+        while (
+            not promise.is_written
+            and len(self.entries)
+            and self._end_of(len(self.entries) - 2) >= promise.flushed
+            and not self._is_right(len(self.entries) - 1)
+        ):
             self.entries = self.entries[:-1]
-        covered = self._end_of(len(self.entries) - 1)
+
+    def defect(self, promise: _Promise) -> str:
+        """Return why the files cannot be continued, empty if they can."""
+        covered, index, segment = self.covered, self.index.name, self.segment.name
+        if self.base + self._capacity < covered:
+            return f"{segment}: ends at position {self.base + self._capacity}: {index} covers more"
+        uncovered = self.base + self._capacity - covered
+        # A recorder covers data at once if there is this much of it; padding may follow.
+        most = 2 * MAX_COVERED_LENGTH + self.term_length
+        is_short = covered < promise.flushed or (promise.is_written and uncovered > most)
+        if is_short or (self.has_lost_entries and promise.is_written):
+            return f"{index}: is missing or damaged: it covers no data after this position"
+        return ""
+
+    def wrong_sums(self) -> str:
+        """Return a description of the last parts, up to the first with the right checksum; empty if all are right."""
+        entry = len(self.entries)
+        while entry > 0 and not self._is_right(entry - 1):
+            entry -= 1
+        if entry == len(self.entries):
+            return ""
+        return (
+            f"position {self._end_of(entry - 1)}: {self.segment.name}: the frames up to {self.covered} do not have the "
+            f"checksums of {self.index.name}"
+        )
+
+    def resumption(self, *, has_unflushed_data: bool) -> tuple[int, int]:
+        """Return the positions after the last whole frame and after the last whole message."""
+        covered = self.covered
         borders = self.entries[self.entries["flags"] & MESSAGE_BORDER != 0]
         border = int(borders["end_position"][-1]) if len(borders) else self.first_position
-        end = self.base + self._capacity if has_unflushed_data else covered
-        if self.data is None or end <= border:
-            return Resumption(max(border, covered), border)
-        scanned = self.scanner.scan(self.data, border - self.base, end - border, border)
-        return Resumption(max(border + scanned, covered), border + self.scanner.border_length)
+        if self.data is None:
+            return covered, border
+        if covered > border:
+            self.scanner.scan(self.data, border - self.base, covered - border, border)
+            border += self.scanner.border_length
+        end = self.base + self._capacity
+        if not has_unflushed_data or end <= covered:
+            return covered, border
+        scanned = self.scanner.scan(self.data, covered - self.base, end - covered, covered)
+        if self.scanner.border_length:
+            border = covered + self.scanner.border_length
+        return covered + scanned, border
 
-    def cover(self, writer: SegmentWriter, resumption: Resumption, now_ns: int) -> None:
+    def cover(self, writer: SegmentWriter, position: int, now_ns: int, *, is_border: bool) -> None:
         """Add an index entry for uncovered data."""
-        covered = self._end_of(len(self.entries) - 1)
-        if resumption.position > covered:
-            is_border = resumption.position == resumption.border_position
-            crc32 = self._sum(covered, resumption.position)
-            writer.add_entry(resumption.position, now_ns, crc32, is_border=is_border)
+        if position > self.covered:
+            crc32 = self._sum(self.covered, position)
+            writer.add_entry(position, now_ns, crc32, is_border=is_border)
 
     @property
     def _capacity(self) -> int:
@@ -113,27 +228,17 @@ class _Tail:
         begin, end = self._end_of(entry - 1), self._end_of(entry)
         if end > self.base + self._capacity:
             return False
-        try:
-            return self._sum(begin, end) == int(self.entries["crc32"][entry])
-        except CorruptRecordingError:
-            return False
+        return self._sum(begin, end) == int(self.entries["crc32"][entry])
 
     def _sum(self, begin: int, end: int) -> int:
-        if self.data is None:
-            return 0
-        return check_sum(self.scanner, self.data, begin - self.base, end - begin, begin)
-
-
-def _has_unflushed_data(store: LocalStore, recording_id: int) -> bool:
-    """Return whether data that was written but not flushed is still present."""
-    mark = RecordingMark.open(store.folder / f"{recording_id}/{names.MARK}")
-    return mark is not None and mark.is_of_this_boot
+        return 0 if self.data is None else check_sum(self.data, begin - self.base, end - begin)
 
 
 def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
     """Truncate the recording at `position`, the end of a flushed message, and return that position.
 
-    No recorder may be writing the recording. Raises RecordingError if the disk fails.
+    No recorder may be writing the recording. Raises RecordingError if the disk fails, CorruptRecordingError if the
+    index does not cover the data before the position.
     """
     recording = Recording(store, recording_id)
     folder = store.folder / str(recording_id)
@@ -147,6 +252,12 @@ def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
         entries = entries_of(index.read_bytes() if index.exists() else b"")
         entries = sound_entries(entries, base, recording.descriptor.segment_length)
         kept = int((entries["end_position"] <= position).sum())
+        covered = int(entries["end_position"][kept - 1]) if kept else max(base, recording.start_position)
+        if covered != position:
+            raise CorruptRecordingError(
+                f"recording {recording_id} position {covered}: {index.name}: is missing or damaged: it must cover the "
+                f"data up to {position}; {_REMEDY}"
+            )
         writer = SegmentWriter(segment, index, index_entries=kept)
         try:
             writer.cut(position - base)

@@ -19,6 +19,7 @@ from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.logbuffer.reader import TermReader
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.index import MAX_COVERED_LENGTH
 
 
 class StagingLog:
@@ -87,7 +88,7 @@ class StagingLog:
     def _take(self) -> Iterator[memoryview]:
         end = self._appender.position()
         while self._taken < end:
-            length = self._reader.scan_block(self._taken, end - self._taken)
+            length = self._reader.scan_block(self._taken, min(end - self._taken, MAX_COVERED_LENGTH))
             frame = self._log.frame_offset(self._taken)
             self._taken += length
             yield memoryview(self._log.buffer)[frame : frame + length]

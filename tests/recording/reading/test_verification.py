@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.storage.index import ENTRY
@@ -114,13 +115,61 @@ def test_an_incomplete_message_behind_the_end_is_no_fault(written):
     assert (verified(written).end, faults(written)) == (64, [])
 
 
-def test_a_recording_without_an_index_is_verified_by_its_frames(sound):
-    for path in sound.folder.glob("*.idx"):
-        path.unlink()
+@pytest.mark.parametrize(
+    "damage",
+    [os.unlink, lambda path: os.truncate(path, 24), lambda path: path.write_bytes(b"\xff" * 240)],
+    ids=["missing", "short", "garbled"],
+)
+def test_an_index_that_does_not_cover_its_segment_is_reported_and_the_frames_are_verified(sound, damage):
+    damage(sound.folder / "0-131072.idx")
 
     result = verified(sound)
 
-    assert (result.faults, result.check_sum_count, result.frame_count) == ([], 0, 5 * 63)
+    (fault,) = result.faults
+    assert fault.file == "0-131072.idx"
+    assert fault.text == "is missing or damaged: it must cover the data up to 262144"
+    assert result.frame_count == 5 * 63
+
+
+def test_a_live_recording_may_have_no_checksum_at_its_end_only(written):
+    for _ in range(3):
+        written.fill_term()
+    written.writer.beat(written.now_ns)
+    for path in written.folder.glob("*.idx"):
+        path.unlink()
+
+    assert [fault.file for fault in verified(written).faults] == ["0-0.idx"]
+
+
+def set_stop_position(written, position):
+    path = written.folder / "recording.json"
+    path.write_text(
+        path.read_text().replace(f'"stop_position": {5 * TERM_LENGTH}', f'"stop_position": {position}')
+    )
+
+
+def test_a_stop_position_that_no_file_contains_is_reported_without_a_loop_up_to_it(sound):
+    set_stop_position(sound, 2**46)
+
+    assert [str(fault) for fault in verified(sound).faults] == [
+        "recording 0 position 327680: 0-262144.rec: ends there: must extend to position 393216",
+        f"recording 0 position 393216: 0-393216.rec: is missing, and all data up to {2**46}",
+    ]
+
+
+def test_a_stop_position_behind_the_last_term_is_refused(sound):
+    set_stop_position(sound, 2**60)
+
+    with pytest.raises(
+        CorruptRecordingError, match="must be at most 140737488355328, the end of the last term"
+    ):
+        verified(sound)
+
+
+def test_a_file_that_is_no_segment_by_its_position_is_ignored(sound):
+    (sound.folder / "0-64.rec").write_bytes(b"x")
+
+    assert faults(sound) == []
 
 
 def test_a_wrong_index_is_detected(sound):

@@ -1,0 +1,12 @@
+from libc.stdint cimport int64_t, uint32_t
+
+from aeron_core._native.buffer cimport AtomicBuffer
+
+# An entry of an index file: aeron_core.recording.storage.index.
+cpdef enum:
+    ENTRY_LENGTH = 24
+    ENTRY_END_POSITION_OFFSET = 0
+    ENTRY_CRC32_OFFSET = 16
+
+cpdef int64_t crc32(AtomicBuffer data, int64_t begin, int64_t length, uint32_t value) except -1 nogil
+cpdef int64_t crc32_by_tables(AtomicBuffer data, int64_t begin, int64_t length, uint32_t value) except -1 nogil

@@ -1,0 +1,12 @@
+"""See `sums.pyx`."""
+
+from typing import Final
+
+from aeron_core._native.buffer import AtomicBuffer
+
+ENTRY_LENGTH: Final[int]
+ENTRY_END_POSITION_OFFSET: Final[int]
+ENTRY_CRC32_OFFSET: Final[int]
+
+def crc32(data: AtomicBuffer, begin: int, length: int, value: int) -> int: ...
+def crc32_by_tables(data: AtomicBuffer, begin: int, length: int, value: int) -> int: ...

@@ -1,0 +1,115 @@
+"""Checks of what is read from a recording against the checksums of its index.
+
+An index has a checksum for each piece of a segment, from the end of one entry up to that of the next. Reads end where a
+piece ends, so that each is checked in memory while it is in the cache; a piece that extends beyond the range to read is
+read and checked apart.
+
+Not here: reading (recording), and a list of all faults (verification). Invariant: what `check` has returned for was
+recorded like this, unless it is at the end of a live recording, whose index has no entry for it yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import CorruptRecordingError
+from aeron_core.recording._native import faults
+from aeron_core.recording.storage.check_sums import first_wrong
+from aeron_core.recording.storage.recording import Recording
+
+
+class CheckedPieces:
+    """The pieces of one recording from `begin` up to `end`; one thread uses it.
+
+    All methods raise CorruptRecordingError for a wrong checksum, and the errors of `Recording.read`.
+    """
+
+    def __init__(self, recording: Recording, begin: int, end: int) -> None:
+        recording.check_extent(begin, end)
+        self._recording = recording
+        self._begin = begin
+        self._end = end
+        self._base = -1
+        self._first_position = 0
+        self._ends: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self._entries = AtomicBuffer.allocate(0)
+
+    def reach(self, position: int, limit: int) -> int:
+        """Return where a read from `position` has to end: near `limit`, and after it if a piece is that long."""
+        self._load(position)
+        limit = min(limit, self._end, self._base + self._recording.descriptor.segment_length)
+        entry = self._entry_at(position)
+        if entry == len(self._ends):
+            return limit
+        last = self._entry_at(limit) - 1  # the last that ends there or before
+        return int(self._ends[last]) if last >= entry else min(int(self._ends[entry]), self._end)
+
+    def check(self, position: int, data: AtomicBuffer, offset: int, length: int) -> None:
+        """Check `length` bytes at `offset`, read from `position` on up to a position that `reach` returned."""
+        first = self._entry_at(position)
+        if self._begin_of(first) < position:
+            first += 1  # it begins before the range, and was checked apart
+        last = self._entry_at(position + length)
+        if first < last:
+            self._check_entries(first, last, data, offset + self._begin_of(first) - position)
+
+    def _load(self, position: int) -> None:
+        base = self._recording.segment_base(position)
+        if base == self._base:
+            return
+        self._first_position, entries = self._recording.covering_entries(position)
+        self._ends = entries["end_position"].copy()
+        self._entries = AtomicBuffer(entries.tobytes())
+        self._base = base
+        for entry in {self._entry_at(border) for border in (self._begin, self._end) if border > base}:
+            if entry < len(self._ends):
+                self._check_edge(entry)
+
+    def _check_edge(self, entry: int) -> None:
+        """Check a piece if it extends beyond the range."""
+        begin, end = self._begin_of(entry), int(self._ends[entry])
+        if begin >= self._end or (begin >= self._begin and end <= self._end):
+            return
+        data = AtomicBuffer.allocate(end - begin)
+        self._recording.read_into(begin, memoryview(data))
+        self._check_entries(entry, entry + 1, data, 0)
+
+    def _check_entries(self, first: int, last: int, data: AtomicBuffer, offset: int) -> None:
+        wrong = first_wrong(self._entries, first, last, data, offset, self._begin_of(first))
+        if wrong < 0:
+            return
+        begin, end = self._begin_of(wrong), int(self._ends[wrong])
+        scanner = self._recording.scanner()
+        scanned = scanner.scan(data, offset + begin - self._begin_of(first), end - begin, begin)
+        if scanner.fault == faults.NO_FAULT:
+            scanned, text = 0, f"the frames up to {end} do not have the checksum of the index"
+        else:
+            text = scanner.fault_text()
+        raise CorruptRecordingError(
+            f"recording {self._recording.recording_id} position {begin + scanned}: {text}"
+        )
+
+    def _entry_at(self, position: int) -> int:
+        """Return the entry of the piece that holds `position`, or the number of entries."""
+        return int(np.searchsorted(self._ends, position, "right"))
+
+    def _begin_of(self, entry: int) -> int:
+        return self._first_position if entry == 0 else int(self._ends[entry - 1])
+
+
+def checked_chunks(
+    recording: Recording, begin: int, end: int, chunk_length: int
+) -> Iterator[tuple[int, bytes]]:
+    """Yield chunks like `Recording.read` after they were checked; a chunk is longer than asked for if a piece is."""
+    pieces = CheckedPieces(recording, begin, end)
+    position = begin
+    while position < end:
+        reach = pieces.reach(position, position + chunk_length)
+        for at, data in recording.read(position, reach, reach - position):
+            pieces.check(at, AtomicBuffer(data), 0, len(data))
+            yield at, data
+        position = reach

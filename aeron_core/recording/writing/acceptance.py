@@ -1,0 +1,134 @@
+"""Acceptance of damage, which the user decides on: a recording gets the checksums of what it contains now.
+
+Not here: finding what is damaged (verification). Invariant: no frame is changed, and an index is copied under another
+name before it is replaced, so that the checksums of what was recorded are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.errors import StorageError
+from aeron_core.recording._native import faults
+from aeron_core.recording.retention.states import RecordingState, state_of
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.catalogue import has_recorder, update_descriptor
+from aeron_core.recording.storage.check_sums import check_sum
+from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.index import MAX_COVERED_LENGTH, MESSAGE_BORDER, entry_bytes
+from aeron_core.recording.storage.recording import Recording
+
+
+def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterator[str]:
+    """Give all valid frames right checksums, and yield what was changed.
+
+    A recording without a recorder then ends before the first invalid frame of its last file. Left as they are: invalid
+    frames and missing files before that, and the last file of a recording that is being recorded. Raises RecordingError
+    if the disk fails.
+    """
+    is_live = recording.is_live and (
+        state_of(recording, now_ns) is RecordingState.LIVE or has_recorder(store)
+    )
+    begin, end = recording.start_position, recording.position
+    segment_length = recording.descriptor.segment_length
+    bases = [base for base in recording.segments() if base < end and base + segment_length > begin]
+    reached = begin
+    for base in bases[:-1] if is_live else bases:
+        segment = _Segment(store, recording, base, ends_at_fault=base == bases[-1])
+        segment.accept(now_ns)
+        yield from segment.done
+        reached = segment.end
+    if not is_live and reached < end:
+        update_descriptor(
+            store, recording.recording_id, stop_position=max(reached, begin), stop_time_ns=now_ns
+        )
+        yield f"recording {recording.recording_id} ends at position {max(reached, begin)}, not at {end}"
+
+
+class _Segment:
+    """One segment, and its new index."""
+
+    def __init__(self, store: FileStore, recording: Recording, base: int, *, ends_at_fault: bool) -> None:
+        self.end = recording.first_position(base)  # of what the new index covers
+        self.done: list[str] = []
+        self._ends_at_fault = ends_at_fault
+        self._store = store
+        self._recording = recording
+        self._base = base
+        self._scanner = recording.scanner()
+        self._data = _data_of(
+            store, f"{recording.recording_id}/{names.segment_file(recording.recording_id, base)}"
+        )
+        # Up to where it has to be covered.
+        self._stop = min(
+            base + recording.descriptor.segment_length, base + self._data.capacity, recording.position
+        )
+        self._index = b""
+
+    def accept(self, now_ns: int) -> None:
+        """Replace the index if anything is wrong with it."""
+        time_ns = self._recording.descriptor.start_time_ns
+        for entry in self._recording.all_index_entries(self._base):
+            end, time_ns = int(entry["end_position"]), int(entry["time_ns"])
+            if self.end >= self._stop or end > self._base + self._data.capacity:
+                break
+            if not self._accept_piece(end, time_ns, int(entry["crc32"]), int(entry["flags"])):
+                break
+        else:
+            self._cover_rest(time_ns)
+        if self.done:
+            recording_id = self._recording.recording_id
+            name = f"{recording_id}/{names.index_file(recording_id, self._base)}"
+            if self._store.size(name) >= 0:
+                self._store.write(f"{name}.{now_ns}", self._store.read(name))
+            self._store.write(name, self._index)
+
+    def _accept_piece(self, end: int, time_ns: int, crc32: int, flags: int) -> bool:
+        """Add the entry of a piece, with the right checksum if possible; return False after the last to add."""
+        offset, length = self.end - self._base, end - self.end
+        found = check_sum(self._data, offset, length)
+        if found != crc32:
+            self._scanner.scan(self._data, offset, length, self.end)
+            if self._scanner.fault == faults.NO_FAULT:
+                self._note(end)
+            elif self._ends_at_fault:
+                self._add(self.end + self._scanner.border_length, time_ns, MESSAGE_BORDER)
+                return False
+            else:
+                found = crc32
+        self._index += entry_bytes(end, time_ns, found, is_border=bool(flags & MESSAGE_BORDER))
+        self.end = end
+        return True
+
+    def _cover_rest(self, time_ns: int) -> None:
+        """Add entries for data without a checksum, up to the first invalid frame."""
+        while self.end < self._stop:
+            length = min(MAX_COVERED_LENGTH, self._stop - self.end)
+            scanned = self._scanner.scan(self._data, self.end - self._base, length, self.end)
+            if scanned == 0:
+                return
+            is_border = scanned == self._scanner.border_length
+            self._add(self.end + scanned, time_ns, MESSAGE_BORDER if is_border else 0)
+
+    def _add(self, end: int, time_ns: int, flags: int) -> None:
+        if end > self.end:
+            crc32 = check_sum(self._data, self.end - self._base, end - self.end)
+            self._index += entry_bytes(end, time_ns, crc32, is_border=bool(flags))
+            self._note(end)
+            self.end = end
+
+    def _note(self, end: int) -> None:
+        recording_id = self._recording.recording_id
+        self.done.append(f"recording {recording_id} positions {self.end} to {end}: accepted as they are")
+
+
+def _data_of(store: FileStore, name: str) -> AtomicBuffer:
+    path = store.local_path(name)
+    if path is None:
+        return AtomicBuffer(store.read(name))
+    try:
+        return open_mapped_file(path, read_only=True)
+    except StorageError:  # an empty file
+        return AtomicBuffer.allocate(0)

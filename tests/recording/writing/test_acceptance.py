@@ -1,0 +1,114 @@
+"""Acceptance of damage that the user has decided on."""
+
+import os
+
+import pytest
+
+from aeron_core.recording.reading.messages import messages
+from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.writing.acceptance import accept_damage
+from aeron_core.testing.recordings import TERM_LENGTH
+
+SEGMENT = 2 * TERM_LENGTH
+
+
+@pytest.fixture
+def ended(written):
+    """An ended recording of two and a half segments."""
+    for _ in range(5):
+        written.fill_term()
+    written.stop()
+    return written
+
+
+def faults(written):
+    recording = written.archive.recording(0)
+    return [
+        str(fault) for fault in verify(written.store, recording, written.now_ns, lambda length: None).faults
+    ]
+
+
+def accept(written):
+    return list(accept_damage(written.store, written.archive.recording(0), written.now_ns))
+
+
+def tear(written, at, data, name="0-0.rec"):
+    with (written.folder / name).open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def test_a_sound_recording_is_not_changed(ended):
+    before = {path.name: path.read_bytes() for path in ended.folder.iterdir()}
+
+    assert accept(ended) == []
+    assert {path.name: path.read_bytes() for path in ended.folder.iterdir()} == before
+
+
+def test_valid_frames_get_the_checksum_of_their_content_and_the_old_index_is_kept(ended):
+    tear(ended, 100, b"x")
+    data, index = (ended.folder / "0-0.rec").read_bytes(), (ended.folder / "0-0.idx").read_bytes()
+    assert len(faults(ended)) == 1
+
+    done = accept(ended)
+
+    assert len(done) == 1
+    assert done[0].startswith("recording 0 positions 0 to ")
+    assert faults(ended) == []
+    assert (ended.folder / "0-0.rec").read_bytes() == data
+    assert (ended.folder / f"0-0.idx.{ended.now_ns}").read_bytes() == index
+    assert len(list(messages(ended.archive.recording(0), 0, 5 * TERM_LENGTH))) == 5 * 62
+
+
+@pytest.mark.parametrize("damage", [os.unlink, lambda path: os.truncate(path, 24)], ids=["missing", "short"])
+def test_a_lost_index_is_made_anew(ended, damage):
+    damage(ended.folder / f"0-{SEGMENT}.idx")
+    assert len(faults(ended)) == 1
+
+    accept(ended)
+
+    assert faults(ended) == []
+
+
+def test_a_recording_ends_before_an_invalid_frame_of_its_last_file(ended):
+    tear(ended, 1056, b"\xff\xff\xff\xff", f"0-{2 * SEGMENT}.rec")
+
+    done = accept(ended)
+
+    end = 2 * SEGMENT + 1056
+    assert f"recording 0 ends at position {end}, not at {5 * TERM_LENGTH}" in done
+    assert (ended.archive.recording(0).position, faults(ended)[1:]) == (end, [])
+
+
+def test_invalid_frames_before_the_last_file_stay_a_fault(ended):
+    tear(ended, 1056, b"\xff\xff\xff\xff")
+
+    assert accept(ended) == []
+    assert len(faults(ended)) == 1
+
+
+def test_an_end_that_no_file_contains_becomes_that_of_the_last_file(ended):
+    path = ended.folder / "recording.json"
+    path.write_text(
+        path.read_text().replace(f'"stop_position": {5 * TERM_LENGTH}', '"stop_position": 4398046511104')
+    )
+    assert len(faults(ended)) == 2
+
+    accept(ended)
+
+    assert (ended.archive.recording(0).position, faults(ended)) == (5 * TERM_LENGTH, [])
+
+
+def test_the_last_file_of_a_recording_with_a_recorder_is_left_alone(written):
+    for _ in range(3):
+        written.fill_term()
+    written.writer.beat(written.now_ns)
+    tear(written, 100, b"x")
+    tear(written, 100, b"x", f"0-{SEGMENT}.rec")
+    assert len(faults(written)) == 2
+
+    accept(written)
+
+    (fault,) = faults(written)
+    assert f"position {SEGMENT}" in fault
+    assert written.archive.recording(0).is_live
