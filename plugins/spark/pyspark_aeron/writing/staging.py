@@ -1,16 +1,20 @@
 """Staging of rows between task and commit: one Arrow file per task, in a folder accessible from all machines.
 
-Not here: the commit. A file without a commit contains no committed data and can be deleted.
+Not here: the commit. A file without a commit contains no committed data and can be deleted. Invariant: what is
+committed is what the task wrote: its message has a digest of the file, which no other user can read or replace.
 """
 
 from __future__ import annotations
 
+import hashlib
+import mmap
 import os
+import re
 import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,6 +28,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.storage import names
 from aeron_core.recording.writing.batch_appender import MessageColumn
+from pyspark_aeron.writing.private_folder import create_private_file, open_private_file
 from pyspark_aeron.writing.sink_options import SinkOptions
 
 if TYPE_CHECKING:
@@ -35,6 +40,7 @@ RESERVED_COLUMN: Final = "reserved"
 # Local properties of a task of a streaming query; undocumented, but unchanged since Spark 2.
 _BATCH_ID: Final = "streaming.sql.batchId"
 _QUERY_ID: Final = "sql.streaming.queryId"
+_FILE: Final = re.compile(r"(\d{1,19})-\d+-[0-9a-f]{32}\.arrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ class Staged(WriterCommitMessage):
     path: str  # empty if the task had no rows
     rows: int
     task: Task
+    sha256: str = ""  # of the file
 
 
 def check_columns(schema: StructType) -> None:
@@ -95,12 +102,18 @@ def staging_folder(options: SinkOptions, writer: str) -> Path:
     return root / writer
 
 
+def _private_parts(options: SinkOptions) -> int:
+    """Return how many parts of the path of the staging folder must be of this user alone."""
+    # Any user can create the first part in the temporary folder. The others' parents are the user's own choice.
+    return 1 if options.staging is not None or options.archive else 3
+
+
 def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -> Staged:
     """Write the rows of a task to a file; raises RecordingError if that fails."""
     folder = staging_folder(options, task.writer)
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
     try:
-        rows = _write(path, batches)
+        rows, digest = _write(path, _private_parts(options), batches)
     except BaseException as error:
         with suppress(OSError):
             path.unlink(missing_ok=True)
@@ -110,38 +123,62 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
             f"cannot write {path}: {error.strerror or error}: free disk space, or set another folder with option "
             "staging; no row is lost: the batch is repeated when the query restarts"
         ) from error
-    return Staged(str(path) if rows else "", rows, task)
+    return Staged(str(path) if rows else "", rows, task, digest)
 
 
-def _write(path: Path, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write messages to a file, and flush it; return the number of rows. No file is created without a batch."""
+def _write(path: Path, private_parts: int, batches: Iterable[pa.RecordBatch]) -> tuple[int, str]:
+    """Return how many rows were written, and the digest of the file; no file is created without rows."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
-    try:
-        for batch_of_rows in batches:
-            messages = _messages(batch_of_rows)
-            if sink is None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                sink = pa.ipc.new_file(str(path), messages.schema)
-            sink.write_batch(messages)
-            rows += messages.num_rows
-    finally:
-        if sink is not None:
-            sink.close()
-    if sink is not None:
-        _flush(path)
-    return rows
+    with ExitStack() as stack:
+        try:
+            for batch_of_rows in batches:
+                messages = _messages(batch_of_rows)
+                if sink is None:
+                    fd = create_private_file(path.parent, path.name, private_parts)
+                    file = stack.enter_context(open(fd, "w+b"))
+                    sink = pa.ipc.new_file(file, messages.schema)
+                sink.write_batch(messages)
+                rows += messages.num_rows
+        finally:
+            if sink is not None:
+                sink.close()
+        if sink is None:
+            return 0, ""
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        return rows, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def staged_columns(staged: Iterable[Staged]) -> Iterator[tuple[Staged, MessageColumn]]:
-    """Yield the messages of all tasks, in the order of the partitions."""
+    """Yield the messages of all tasks, in the order of the partitions.
+
+    Raises RecordingError for a file that is not what its task wrote.
+    """
     for message in sorted(staged, key=lambda message: message.task.partition):
-        if not message.path:
-            continue
-        with pa.memory_map(message.path) as source:
-            reader = pa.ipc.open_file(source)
+        if message.path:
+            reader = pa.ipc.open_file(_content_of(message))
             for index in range(reader.num_record_batches):
                 yield message, _column(reader.get_batch(index))
+
+
+def _content_of(message: Staged) -> pa.Buffer:
+    """Return the file of a task, mapped."""
+    path = Path(message.path)
+    try:
+        fd = open_private_file(path)
+        try:
+            content = mmap.mmap(fd, os.fstat(fd).st_size, prot=mmap.PROT_READ)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError) as error:  # ValueError: the file is empty
+        raise RecordingError(f"cannot read {path}: {error}; restart the query to repeat the batch") from error
+    if hashlib.sha256(content).hexdigest() != message.sha256:
+        raise RecordingError(
+            f"{path}: is not what its task wrote; no row of it is used; restart the query to repeat the batch"
+        )
+    return pa.py_buffer(content)
 
 
 def discard(staged: Iterable[Staged | None]) -> None:
@@ -153,8 +190,9 @@ def discard(staged: Iterable[Staged | None]) -> None:
 
 def discard_before(folder: Path, batch_id: int) -> None:
     """Delete files of earlier batches, left by tasks that died before they returned a commit message."""
-    for path in folder.glob("*-*-*.arrow"):
-        if int(path.name.split("-", 1)[0]) < batch_id:
+    for path in folder.glob("*.arrow"):
+        match = _FILE.fullmatch(path.name)
+        if match is not None and int(match[1]) < batch_id:
             path.unlink(missing_ok=True)
 
 
@@ -193,11 +231,3 @@ def _column(batch: pa.RecordBatch) -> MessageColumn:
         len(payload),
         reserved,
     )
-
-
-def _flush(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -1,0 +1,85 @@
+"""Folders and files of this user alone, at paths that others may know.
+
+Another user may have created such a path first, as a folder of theirs or as a link. So every folder is opened without
+following links, and checked by its descriptor before it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import RecordingError
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OF_OTHERS: Final = 0o077
+_WRITABLE_BY_OTHERS: Final = 0o022
+
+
+def create_private_file(folder: Path, name: str, private_parts: int) -> int:
+    """Create and open a file that only this user can read; return its descriptor.
+
+    Creates missing folders; the last `private_parts` of the path must be private. Raises OSError, and RecordingError
+    for a folder that is not private.
+    """
+    base = folder.parents[private_parts - 1]
+    fd = _open_base(base)
+    try:
+        for part in folder.parts[-private_parts:]:
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o700, dir_fd=fd)
+            inner = os.open(part, _FOLDER, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+            base /= part
+            _check_folder(fd, base)
+        return os.open(name, _NEW_FILE, 0o600, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def open_private_file(path: Path) -> int:
+    """Open a file that only this user could write, in a private folder; return its descriptor.
+
+    Raises OSError, and RecordingError if another user could have replaced or changed it.
+    """
+    folder = os.open(path.parent, _FOLDER)
+    try:
+        _check_folder(folder, path.parent)
+        fd = os.open(path.name, _FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or not _is_private(status):
+        os.close(fd)
+        raise RecordingError(f"{path}: must be a file that only user {os.geteuid()} can write")
+    return fd
+
+
+def _open_base(path: Path) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        path.mkdir(parents=True, exist_ok=True)
+        return os.open(path, flags)
+
+
+def _check_folder(fd: int, path: Path) -> None:
+    status = os.fstat(fd)
+    if not _is_private(status):
+        raise RecordingError(
+            f"{path}: belongs to user {status.st_uid} and has mode {stat.S_IMODE(status.st_mode):04o}: must belong to "
+            f"user {os.geteuid()} and be writable for no other; delete it, or set another folder with option staging"
+        )
+    if status.st_mode & _OF_OTHERS:  # of an earlier version
+        os.fchmod(fd, 0o700)
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & _WRITABLE_BY_OTHERS
