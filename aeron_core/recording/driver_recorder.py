@@ -38,7 +38,9 @@ class DriverRecorder:
         self._is_closing = threading.Event()
         with ExitStack() as stack:
             self._place = stack.enter_context(
-                recording_place(settings.to, settings.spool, settings.made_retention(), params)
+                recording_place(
+                    settings.to, settings.spool, settings.made_retention(), params, verify=settings.verify
+                )
             )
             self._open()
             self._stack = stack.pop_all()

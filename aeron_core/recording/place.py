@@ -26,12 +26,13 @@ class RecordingPlace:
 
 @contextmanager
 def recording_place(
-    to: str, spool: str | None, retention: RetentionPolicy, params: RecorderParams
+    to: str, spool: str | None, retention: RetentionPolicy, params: RecorderParams, *, verify: bool = True
 ) -> Iterator[RecordingPlace]:
     """Create missing archives, and with a spool run its uploads until the context exits.
 
     Raises ConfigurationError for a remote archive without a spool, or with a spool of another archive. Segments that
-    could not be uploaded are reported to `params.on_error` and stay in the spool for the next recorder.
+    could not be uploaded are reported to `params.on_error` and stay in the spool for the next recorder. With `verify`,
+    so do damaged ones.
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):
@@ -43,7 +44,7 @@ def recording_place(
     archive = Archive.create(spool)
     remote = Archive.create(to, archive.uuid)
     # A separate Archive object, because it is used on the thread of the uploader.
-    uploader = Uploader(Archive.open(spool), remote, params.on_error)
+    uploader = Uploader(Archive.open(spool), remote, params.on_error, verify=verify)
     thread = UploadThread(uploader, Retention(remote, retention, params.on_error), params.clock)
     thread.start()
     try:

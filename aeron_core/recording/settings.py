@@ -11,7 +11,7 @@ from aeron_core.recording.retention.leases import DEFAULT_LEASE_TIMEOUT_NS
 from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.settings.model import SettingsModel
-from aeron_core.settings.variables import Choice, Duration, Size, Text, Texts
+from aeron_core.settings.variables import Choice, Duration, Size, Switch, Text, Texts
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ class RecordingSettings(SettingsModel):
     )
     lease_timeout_ns: Annotated[int, Duration("AERON_RECORDING_LEASE_TIMEOUT", 1)] = Field(
         DEFAULT_LEASE_TIMEOUT_NS, description="Time after which a lease that was not renewed expires."
+    )
+
+    verify: Annotated[bool, Switch("AERON_RECORDING_VERIFY", strict=True)] = Field(
+        True,
+        description="With a spool, compare finished segments with their checksums before they are moved to the "
+        "archive; damaged ones stay in the spool.",
     )
 
     def subscriptions(self) -> list[tuple[str, int]]:

@@ -82,6 +82,28 @@ def test_a_fault_is_reported_with_its_position(aeron, ended, live):
     assert aeron("recordings", "verify", ended.store.folder, 1).code == 0
 
 
+def test_damage_is_exported_only_on_request(aeron, ended):
+    damage(ended, 100)
+
+    outcome = aeron("recordings", "export", ended.store.folder, 0, "--output", "/dev/null")
+
+    assert (outcome.code, outcome.err.count("\n")) == (1, 1)
+    assert "error: recording 0 position 0: the frames up to" in outcome.err
+    assert (
+        aeron("recordings", "export", ended.store.folder, 0, "--no-verify", "--output", "/dev/null").code == 0
+    )
+
+
+def test_damage_is_accepted_on_request(aeron, ended):
+    damage(ended, 100)
+
+    outcome = aeron("recordings", "verify", ended.store.folder, "--accept")
+
+    assert outcome.code == 0
+    assert outcome.err.startswith("aeron-core: recording 0 positions 0 to 65472: accepted as they are\n")
+    assert aeron("recordings", "export", ended.store.folder, 0, "--output", "/dev/null").code == 0
+
+
 def test_messages_are_exported_as_lines_to_stdout(aeron, live):
     outcome = aeron("recordings", "export", live.store.folder, 1)
 

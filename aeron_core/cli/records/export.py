@@ -14,7 +14,7 @@ import typer
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.records.selection import ArchivePlace, RecordingId, progress
+from aeron_core.cli.records.selection import ArchivePlace, NoVerify, RecordingId, progress
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
@@ -56,22 +56,22 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     end: End = None,
     since: Since = None,
     until: Until = None,
+    no_verify: NoVerify = False,
     json: Json = False,
 ) -> None:
     """Export the messages of a recording.
 
-    Fragmented messages are reassembled. Tables (arrow and parquet) have the columns recording_id, session_id,
-    stream_id, position (after the message), time (of the recording), reserved_value and payload. --json adds a
-    summary.
+    Fails at data that does not have the checksum of the index. Fragmented messages are reassembled. Tables have the
+    columns recording_id, session_id, stream_id, position (after the message), time (of the recording), reserved_value
+    and payload. --json adds a summary.
     """
     recording = Archive.open(place).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
         file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
         advance = stack.enter_context(progress("exported", last - first))
-        count = export(
-            _counted(messages(recording, first, last), first, advance), recording.descriptor, file, form
-        )
+        found = messages(recording, first, last, verify=not no_verify)
+        count = export(_counted(found, first, advance), recording.descriptor, file, form)
         file.flush()
     if json:
         document = {"recording_id": recording_id, "begin": first, "end": last, "messages": count}

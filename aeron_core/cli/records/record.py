@@ -64,6 +64,13 @@ RetainAge = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Delete segments older than this, such as 12h or 7d; default: never."),
 ]
+NoVerify = Annotated[
+    bool,
+    typer.Option(
+        "--no-verify",
+        help="With --spool, move segments to the archive without a comparison with their checksums.",
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
@@ -90,6 +97,7 @@ def record(  # noqa: PLR0913 - the options of the command
     segment_length: SegmentLength = "128m",
     retain_bytes: RetainBytes = None,
     retain_age: RetainAge = None,
+    no_verify: NoVerify = False,
     timeout: Timeout = None,
     release: Release = False,
     ends_with_driver: EndWithDriver = False,
@@ -117,7 +125,7 @@ def record(  # noqa: PLR0913 - the options of the command
         max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
-        place = stack.enter_context(recording_place(to, spool, retention, params))
+        place = stack.enter_context(recording_place(to, spool, retention, params, verify=not no_verify))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, place, streams, interrupt, timeout)
         with streams:

@@ -17,7 +17,7 @@ from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
-from aeron_core.cli.records.selection import RecordingId, progress
+from aeron_core.cli.records.selection import NoVerify, RecordingId, progress
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.reading.replay import Replay, replay_channel
@@ -58,13 +58,15 @@ def replay(  # noqa: PLR0913 - the options of the command
     end: End = None,
     rate: Rate = None,
     timeout: Timeout = None,
+    no_verify: NoVerify = False,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
     """Publish the frames of a recording at their original positions.
 
     Terms have their original length. With --keep-session and the original stream id, subscribers receive identical
-    frames. Data recorded after the replay started is not replayed.
+    frames. Data recorded after the replay started is not replayed. Stops at data that does not have the checksum of
+    the index.
     """
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)
@@ -78,7 +80,7 @@ def replay(  # noqa: PLR0913 - the options of the command
         stream = descriptor.stream_id if stream_id is None else stream_id
         with checked_channels(publications=[to]):
             publication = stack.enter_context(closing(aeron.add_exclusive_publication(str(channel), stream)))
-        running = Replay(recording, publication, first, last)
+        running = Replay(recording, publication, first, last, verify=not no_verify)
         await_other_side(publication, timeout)
         started_s = time.monotonic()
         with progress("replayed", last - first) as advance:

@@ -31,6 +31,10 @@ RecordingIds = Annotated[
     list[int] | None, typer.Argument(metavar="RECORDING_ID", min=0, help="Recording ids; default: all.")
 ]
 
+NoVerify = Annotated[
+    bool, typer.Option("--no-verify", help="Do not compare the data with the checksums of the index.")
+]
+
 
 def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recording]:
     """Return the selected recordings, all by default; raise RecordingNotFoundError for an unknown id."""

@@ -15,7 +15,8 @@ from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.recording._native import faults
-from aeron_core.recording.storage.recording import DAMAGED, Recording
+from aeron_core.recording.storage.checked_pieces import checked_chunks
+from aeron_core.recording.storage.recording import Recording
 
 _CHUNK_LENGTH: Final = 4 * 1024 * 1024
 
@@ -30,24 +31,28 @@ class RecordedMessage:
     payload: bytes
 
 
-def messages(recording: Recording, begin: int, end: int) -> Iterator[RecordedMessage]:
+def messages(recording: Recording, begin: int, end: int, *, verify: bool = True) -> Iterator[RecordedMessage]:
     """Yield the messages that begin at or after `begin` and end at or before `end`.
 
-    Raises ConfigurationError if no frame begins at `begin`, and the errors of `Recording.read`.
+    Raises ConfigurationError if no frame begins at `begin`, CorruptRecordingError if the frames are damaged (unless
+    `verify`, only if they are not valid), and the errors of `Recording.read`.
     """
     assembly = _Assembly(_FragmentTimes(recording))
-    for position, data in whole_frames(recording, begin, end):
+    for position, data in whole_frames(recording, begin, end, verify=verify):
         yield from assembly.messages(AtomicBuffer(data), position)
 
 
-def whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+def whole_frames(
+    recording: Recording, begin: int, end: int, *, verify: bool = True
+) -> Iterator[tuple[int, bytes]]:
     """Yield (position, whole frames); padding at the end may lack a part of its body.
 
     Raises the same errors as `messages`.
     """
     scanner = recording.scanner()
     rest, padded = b"", begin
-    for position, piece in recording.read(begin, end, _CHUNK_LENGTH):
+    read = checked_chunks if verify else Recording.read
+    for position, piece in read(recording, begin, end, _CHUNK_LENGTH):
         if padded >= position + len(piece):
             continue  # within the body of padding
         skipped = max(padded - position, 0)

@@ -40,10 +40,19 @@ class Replay:
     """Appends the frames from `begin` up to `end` to a publication at position `begin`; for one thread.
 
     Frames get the session and stream ids of the publication and are otherwise unchanged. Raises ConfigurationError
-    if the position or the log of the publication does not match the recording.
+    if the position or the log of the publication does not match the recording. With `verify`, frames are offered only
+    after their checksums were compared.
     """
 
-    def __init__(self, recording: Recording, publication: ExclusivePublication, begin: int, end: int) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        publication: ExclusivePublication,
+        begin: int,
+        end: int,
+        *,
+        verify: bool = True,
+    ) -> None:
         descriptor = recording.descriptor
         for name, found, wanted in (
             ("position", publication.position, begin),
@@ -63,7 +72,7 @@ class Replay:
         )
         # An offer that begins within the limit is accepted whole, so a block must not exceed a message.
         self._block_length = publication.max_message_length & _LENGTH_MASK
-        self._blocks = self._make_blocks(recording, begin, end)
+        self._blocks = self._make_blocks(whole_frames(recording, begin, end, verify=verify))
         self._block = b""
 
     @property
@@ -74,7 +83,7 @@ class Replay:
     def do_work(self) -> int:
         """Offer the next block and return its bytes, or the negative result of the offer; the next call retries.
 
-        Raises the errors of `Recording.read`, and ConfigurationError if no frame begins at `begin`.
+        Raises the errors of `messages`.
         """
         if self.is_done:
             return 0
@@ -99,10 +108,10 @@ class Replay:
         length = min(len(block), self._block_length)
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
 
-    def _make_blocks(self, recording: Recording, begin: int, end: int) -> Iterator[bytes]:
+    def _make_blocks(self, frames: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
         """Yield blocks of whole frames of one term each. Padding ends a block, or is a block of its own."""
         block = bytearray()
-        for _, data in whole_frames(recording, begin, end):
+        for _, data in frames:
             source = AtomicBuffer(data if self._is_same_stream else bytearray(data))
             offset = 0
             while offset < source.capacity:

@@ -4,7 +4,9 @@ Not here: the thread that runs it (upload_thread).
 Invariant: a local file is deleted only after the file and a catalogue entry for it were uploaded. Pending work is
 derived from the spool itself, so it survives a crash.
 
-The remote catalogue describes a recording as stopped at its last upload: readers always see a complete
+A damaged segment is not uploaded, and keeps its recording in the spool until the user has decided.
+
+The remote catalogue describes a recording as stopped at the end of its last segment: readers always see a complete
 recording, which grows with each upload.
 """
 
@@ -14,14 +16,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from aeron_core.errors import AeronError, ConfigurationError, RecordingError, RecordingNotFoundError
+from aeron_core.errors import (
+    AeronError,
+    ConfigurationError,
+    CorruptRecordingError,
+    RecordingError,
+    RecordingNotFoundError,
+)
 from aeron_core.recording.retention.purge import purge_before, purge_recording
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.catalogue import read_descriptor, write_descriptor
+from aeron_core.recording.storage.checked_pieces import checked_chunks
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.file_store import LocalStore
-from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.storage.recording import CHUNK_LENGTH, Recording
 
 _S: Final = 1_000_000_000
 #: First and longest delay between retries; each delay is twice the one before. Invented numbers: an upload continues
@@ -48,7 +57,7 @@ class _Piece:
 class Uploader:
     """Uploads one spool; one thread runs it. Times are nanoseconds since the epoch."""
 
-    def __init__(self, spool: Archive, remote: Archive, report: Report) -> None:
+    def __init__(self, spool: Archive, remote: Archive, report: Report, *, verify: bool = True) -> None:
         """Raise ConfigurationError if the remote archive was not created from this spool."""
         if spool.uuid != remote.uuid:
             raise ConfigurationError(
@@ -66,6 +75,10 @@ class Uploader:
         self._stops: dict[
             int, tuple[int, bool]
         ] = {}  # by recording id: stop position and end of stream in the remote catalogue
+        self._verify = verify
+        self._damaged: dict[
+            int, tuple[str, int]
+        ] = {}  # by recording id: reported text, and time of the next check
 
     def do_work(self, now_ns: int) -> int:
         """Upload one segment or descriptor; return a positive number, or 0 if nothing is due or the upload failed."""
@@ -87,15 +100,43 @@ class Uploader:
         self._retry_ns = 0
         while self.do_work(now_ns):
             pass
-        return self._retry_ns == 0
+        return self._retry_ns == 0 and not self._damaged
 
     def _upload_next(self, now_ns: int) -> int:
         for recording in self._spool.recordings():
             piece = self._piece_of(recording)
-            if piece is not None:
+            if piece is None:
+                self._forget_tail(recording, now_ns)
+            elif self._is_right(piece, now_ns):
                 return self._upload(piece, now_ns)
-            self._forget_tail(recording, now_ns)
         return 0
+
+    def _is_right(self, piece: _Piece, now_ns: int) -> bool:
+        """Return whether the checksums of a piece are right; report it if not, and check it again after a while."""
+        recording_id = piece.recording.recording_id
+        reported, due_ns = self._damaged.get(recording_id, ("", 0))
+        if not self._verify:
+            return True
+        if now_ns < due_ns:
+            return False
+        try:
+            if piece.base_position is not None:
+                begin = piece.recording.first_position(piece.base_position)
+                for _ in checked_chunks(piece.recording, begin, piece.end_position, CHUNK_LENGTH):
+                    pass
+        except CorruptRecordingError as error:
+            text = str(error)
+            self._damaged[recording_id] = text, now_ns + LAST_RETRY_NS
+            if text != reported:
+                self._report(
+                    CorruptRecordingError(
+                        f"{self._spool.uri}: {text}; the recording stays there until `aeron-core recordings verify "
+                        "--accept` accepts it as it is"
+                    )
+                )
+            return False
+        self._damaged.pop(recording_id, None)
+        return True
 
     def _piece_of(self, recording: Recording) -> _Piece | None:
         descriptor = recording.descriptor

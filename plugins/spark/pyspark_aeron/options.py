@@ -148,6 +148,11 @@ class SourceOptions(Options):
         True,
         description="Whether purged positions fail the query; otherwise it skips them with a warning.",
     )
+    verify: bool = Field(
+        True,
+        description="Whether to compare everything that is read with the checksums of the recording; damaged data "
+        "fails the query.",
+    )
     assemble: Literal["messages", "fragments"] = Field(
         "messages", description="Whether a row is a complete message, or a frame as it was recorded."
     )

@@ -99,3 +99,17 @@ def test_tables_have_the_stream_and_position_of_each_message(recording, form):
     assert table["position"].to_pylist() == [64, 256, TERM_LENGTH + 64]
     assert table["time"].cast(pa.int64()).to_pylist()[0] == NOW_NS + MILLISECOND_NS
     assert table["session_id"].to_pylist() == [11] * 3
+
+
+def test_damaged_payload_raises_before_its_message_unless_the_reader_does_not_verify(written, recording):
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(64 + 32)
+        file.write(b"x")
+
+    read = []
+    with pytest.raises(
+        CorruptRecordingError, match="recording 0 position 64: the frames up to 256 do not have"
+    ):
+        read.extend(messages(recording, 0, recording.position))
+    found = [message.payload for message in messages(recording, 0, recording.position, verify=False)]
+    assert found == [b"one", b"x" + b"t" * 31 + b"w" * 32 + b"o", b"three"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.recording.reading.replay import Replay, replay_channel
 from aeron_core.testing import DriverPair
 from aeron_core.testing.recordings import (
@@ -114,3 +114,12 @@ def test_a_publication_at_another_position_raises(pair, recorded):
 
     with pytest.raises(ConfigurationError, match=r"initial term id .*: must be 7 as in the recording"):
         Replay(recorded.archive.recording(0), publication, 0, 64)
+
+
+def test_damaged_frames_are_not_replayed(pair, recorded):
+    with (recorded.folder / "0-0.rec").open("r+b") as file:
+        file.seek(TERM_LENGTH + 32)
+        file.write(b"x")
+
+    with pytest.raises(CorruptRecordingError, match=f"recording 0 position {TERM_LENGTH}: "):
+        Replayed(pair, recorded)

@@ -13,6 +13,7 @@ from aeron_core.recording.remote.upload_thread import UploadThread
 from aeron_core.recording.remote.uploader import Uploader
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
 from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.writing.acceptance import accept_damage
 from aeron_core.recording.writing.recovery import recover
 from aeron_core.testing.recordings import TERM_LENGTH, RecordingUnderTest, frame_at
 
@@ -254,3 +255,46 @@ def test_a_thread_that_cannot_upload_ends_and_reports_it(upload):
 
     assert not thread.close()
     assert len(upload.errors) == 1
+
+
+def flip(upload, name):
+    with (upload.written.folder / name).open("r+b") as file:
+        file.seek(40)
+        (byte,) = file.read(1)
+        file.seek(40)
+        file.write(bytes([byte ^ 1]))
+
+
+def test_a_damaged_segment_stays_in_the_spool_until_it_is_accepted(upload):
+    for _ in range(3):
+        upload.written.fill_term()
+    other = RecordingUnderTest.begin(upload.written.store.folder, session_id=12)
+    for _ in range(3):
+        other.fill_term()
+    flip(upload, "0-0.rec")
+
+    for number in range(3):
+        upload.run(upload.written.now_ns + number * 120 * S)
+
+    (error,) = upload.errors
+    assert "recording 0 position 0: the frames up to" in str(error)
+    assert upload.spooled() == ["0-0.rec", "0-131072.rec"]
+    assert [recording.recording_id for recording in upload.remote.recordings()] == [1]
+    assert not upload.uploader.finish(upload.written.now_ns)
+    assert list(accept_damage(upload.written.store, upload.written.archive.recording(0), 1))
+    upload.run(upload.written.now_ns + 600 * S)
+    assert upload.spooled() == ["0-131072.rec"]
+    assert upload.uploader.finish(upload.written.now_ns)
+    assert upload.is_sound()
+
+
+def test_an_uploader_that_does_not_verify_uploads_damage_with_its_checksum(upload):
+    upload.uploader = Uploader(upload.written.archive, upload.remote, upload.errors.append, verify=False)
+    for _ in range(3):
+        upload.written.fill_term()
+    flip(upload, "0-0.rec")
+
+    upload.run()
+
+    assert (upload.errors, upload.spooled()) == ([], ["0-131072.rec"])
+    assert not upload.is_sound()

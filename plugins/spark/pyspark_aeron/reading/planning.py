@@ -43,8 +43,13 @@ def share_out(selection: Selection, start: Offset, end: Offset, max_length: int)
 def split(
     selection: Selection, ranges: Iterable[Range], partition_length: int, min_partitions: int | None
 ) -> list[Range]:
-    """Split `ranges` into pieces of at most about `partition_length` bytes, at least `min_partitions` if possible."""
+    """Split `ranges` into pieces of at most about `partition_length` bytes, at least `min_partitions` if possible.
+
+    Raises CorruptRecordingError for a range that the files of its recording do not contain.
+    """
     ranges = list(ranges)
+    for whole in ranges:
+        selection.recording(whole.recording_id).check_extent(whole.begin, whole.end)
     if min_partitions is not None:
         total = sum(piece.length for piece in ranges)
         partition_length = max(min(partition_length, -(-total // min_partitions)), 1)

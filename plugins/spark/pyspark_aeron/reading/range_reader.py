@@ -18,6 +18,7 @@ from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
 from aeron_core.recording.reading.message_scanner import MessageScanner
+from aeron_core.recording.storage.checked_pieces import CheckedPieces
 from pyspark_aeron.reading.batch_builder import BatchBuilder
 from pyspark_aeron.reading.selection import Range
 
@@ -44,11 +45,11 @@ def open_archive(where: str) -> Archive:
 
 
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of `piece`; raises CorruptRecordingError if it cannot be read completely."""
+    """Yield the messages of `piece`; raises CorruptRecordingError if it cannot be read completely, or is damaged."""
     if TaskContext.get() is not None:
         _freeze_heap()
     recording = open_archive(options.archive).recording(piece.recording_id)
-    window = _Window(recording, piece)
+    window = _Window(recording, piece, verify=options.verify)
     scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
     builder = BatchBuilder(options, columns, recording)
     # Limit the capacity to what the piece can contain: zeroing memory would dominate the cost of a small piece.
@@ -80,13 +81,14 @@ def _freeze_heap() -> None:
 class _Window:
     """The buffered part of a recording: `length` bytes from `position` on, at offset `begin` of the buffer."""
 
-    def __init__(self, recording: Recording, piece: Range) -> None:
+    def __init__(self, recording: Recording, piece: Range, *, verify: bool) -> None:
         self.position = piece.begin
         self.length = 0
         self._recording = recording
         self._end = piece.end
         self._begin = 0
         self._buffer = AtomicBuffer.allocate(min(_READ_LENGTH, piece.length))
+        self._checks = CheckedPieces(recording, piece.begin, piece.end) if verify else None
 
     def scan(self, scanner: MessageScanner, rows: MessageColumns) -> None:
         """Scan messages from the beginning of the window and advance it."""
@@ -115,11 +117,19 @@ class _Window:
             self._grow()
             return True
         self._compact()
-        at = self.position + self.length
-        self.length += self._recording.read_into(
-            at, memoryview(self._buffer)[self.length : self.length + wanted]
-        )
+        self._read(wanted)
         return True
+
+    def _read(self, wanted: int) -> None:
+        at = self.position + self.length
+        if self._checks is not None:
+            wanted = self._checks.reach(at, at + wanted) - at
+            while self._buffer.capacity - self.length < wanted:
+                self._grow()
+        read = self._recording.read_into(at, memoryview(self._buffer)[self.length : self.length + wanted])
+        if self._checks is not None:
+            self._checks.check(at, self._buffer, self.length, read)
+        self.length += read
 
     def _compact(self) -> None:
         if self._begin and self.length:

@@ -6,6 +6,7 @@ from pyspark_aeron.reading.offsets import Offset
 from pyspark_aeron.reading.planning import share_out, split
 from pyspark_aeron.reading.selection import Range, Selection
 
+from aeron_core.errors import CorruptRecordingError
 from aeron_core.testing.recordings import TERM_LENGTH
 
 
@@ -95,3 +96,13 @@ def test_planning_is_reproducible(written):
         written.append(b"x" * 100)
 
     assert split(select(written), ranges, 1000, None) == before
+
+
+def test_an_end_that_no_file_contains_is_refused_without_a_loop_up_to_it(written):
+    written.fill_term()
+    written.stop()
+    path = written.folder / "recording.json"
+    path.write_text(path.read_text().replace(f'"stop_position": {TERM_LENGTH}', f'"stop_position": {2**46}'))
+
+    with pytest.raises(CorruptRecordingError, match=f"position {2**46}: must be within the files"):
+        split(select(written), [Range(0, 0, 2**46)], TERM_LENGTH, None)

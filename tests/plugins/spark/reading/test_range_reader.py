@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark_aeron.columns import COLUMNS, KAFKA_COLUMNS, arrow_schema, columns_of
 from pyspark_aeron.options import SourceOptions
+from pyspark_aeron.reading import range_reader
 from pyspark_aeron.reading.range_reader import read_batches
 from pyspark_aeron.reading.selection import Range
 
@@ -243,3 +244,39 @@ def test_the_schemas_of_spark_and_arrow_match(options):
     assert {field.name: field.dataType.simpleString() for field in schema} == {
         name: column.type for name, column in columns.items()
     }
+
+
+def flip(written, at):
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(at)
+        (byte,) = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+
+
+@pytest.mark.parametrize("at", [32, 6], ids=["payload", "type"])
+def test_damaged_data_fails_the_query_unless_verify_is_off(written, at):
+    written.append(b"a")
+    written.append(b"b")
+    written.append(b"c")
+    flip(written, 64 + at)
+
+    with pytest.raises(
+        CorruptRecordingError, match="recording 0 position 64: the frames up to 128 do not have"
+    ):
+        read(written)
+    assert read(written, begin=128)["payload"].to_pylist() == [b"c"]
+    found = read(written, ("payload",), verify="false")["payload"].to_pylist()
+    assert found == ([b"a", b"c", b"c"] if at == 32 else [b"a", b"c"])
+
+
+def test_a_piece_longer_than_a_read_is_verified(written, monkeypatch):
+    monkeypatch.setattr(range_reader, "_READ_LENGTH", 4096)
+    written.fill_term(100)
+    expected = written.data()
+    assert read(written, ("position",), verify="false") == read(written, ("position",))
+    flip(written, TERM_LENGTH // 2)
+
+    assert len(expected) == TERM_LENGTH
+    with pytest.raises(CorruptRecordingError):
+        read(written)
