@@ -4,7 +4,7 @@
 """
 
 cimport cython
-from libc.errno cimport errno
+from libc.errno cimport EPERM, errno
 from libc.stdint cimport int64_t
 from libc.string cimport strerror
 
@@ -30,7 +30,15 @@ cdef class NamedSemaphore:
         self.name = name
         self._semaphore = NULL
         if create:
-            self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREAT, mode=0o600)
+            # Never one that exists: of a process that was killed, or of another user, who could shorten its memory
+            # while this process waits in it (SIGBUS).
+            try:
+                posix_ipc.unlink_semaphore(name)
+            except posix_ipc.ExistentialError:
+                pass
+            except posix_ipc.PermissionsError as error:
+                raise PermissionError(EPERM, f"cannot create semaphore {name}: another user has created it") from error
+            self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREX, mode=0o600)
         cdef sem_t *opened = sem_open(name.encode(), 0)
         if opened == SEM_FAILED:
             code = errno

@@ -11,6 +11,8 @@ from typing import Final
 
 from aeron_core._native.semaphore import NamedSemaphore
 
+#: Where the C library keeps a semaphore, by its name without the slash. Source: sem_open of glibc.
+_SEMAPHORE_FILE: Final = "/dev/shm/sem.{}"
 CONDUCTOR: Final = "conductor"
 """The agent that executes the commands of clients; some threading modes run others in the same thread."""
 
@@ -24,8 +26,12 @@ def semaphore_name(aeron_dir: Path | str, agent: str) -> str:
 
 def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
     """Return the semaphore of `agent`, or None if it has none or this user may not post it."""
+    name = semaphore_name(aeron_dir, agent)
     try:
-        return NamedSemaphore(semaphore_name(aeron_dir, agent))
+        # Every user may create the name, and shorten the file while others have mapped it, which kills them (SIGBUS).
+        if os.lstat(_SEMAPHORE_FILE.format(name[1:])).st_uid not in {os.geteuid(), os.stat(aeron_dir).st_uid}:
+            return None
+        return NamedSemaphore(name)
     except OSError:
         return None
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from aeron_core._native.semaphore import NamedSemaphore
@@ -35,3 +37,14 @@ def test_a_process_that_did_not_create_the_name_does_not_unlink_it(semaphore):
     NamedSemaphore(NAME).unlink()
 
     assert NamedSemaphore(NAME).name == NAME
+
+
+def test_a_semaphore_that_exists_is_replaced_and_not_reused(semaphore):
+    path = Path(f"/dev/shm/sem.{NAME[1:]}")
+    before = path.stat().st_ino
+
+    second = NamedSemaphore(NAME, create=True)
+
+    assert path.stat().st_ino != before
+    second.unlink()
+    NamedSemaphore(NAME, create=True)  # the fixture unlinks it

@@ -10,7 +10,7 @@ import os
 import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from aeron_core.errors import RecordingError, RecordingNotFoundError
 
@@ -130,7 +130,7 @@ class LocalStore(FileStore):
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             make_folder(path.parent)
-            with draft.open("wb") as file:
+            with _new_file(draft) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -153,7 +153,7 @@ class LocalStore(FileStore):
         target = self.folder / name
         make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
-        with path.open("rb") as source, draft.open("wb") as copy:
+        with path.open("rb") as source, _new_file(draft) as copy:
             shutil.copyfileobj(source, copy)
             copy.flush()
             # The uploader deletes the original after this.
@@ -211,6 +211,13 @@ def sync_folder(folder: Path) -> None:
     finally:
         if fd >= 0:
             os.close(fd)
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """Create a file, instead of one that is left from before, and open it for writing."""
+    path.unlink(missing_ok=True)
+    # Exclusive: a link that another user of the folder has put there is not followed.
+    return path.open("xb")
 
 
 def _read_fully(fd: int, offset: int, length: int) -> bytes:

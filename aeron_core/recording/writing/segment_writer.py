@@ -99,6 +99,7 @@ class SegmentWriter:
 
     def _open(self, path: Path) -> int:
         try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+            # It will be truncated: a link that another user of the folder has put there is not followed.
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
         except OSError as error:
             raise write_failure("create", path, error) from error
