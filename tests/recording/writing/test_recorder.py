@@ -2,11 +2,13 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
 from aeron_core.errors import ArchiveInUseError, ConfigurationError, ProtocolError, RecordingError
 from aeron_core.recording import Archive
+from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 from aeron_core.testing import DriverPair, SimulatedLink
@@ -350,6 +352,44 @@ def test_a_killed_recorder_continues_without_loss_or_duplicates(make_pair, seed)
 
     assert pair.recorded() == sent
     assert len(pair.archive.recordings()) == 1
+
+
+def damage_while_no_recorder_runs(pair, damage):
+    """Damage a recording of 200 messages, and return 100 messages that were sent after that."""
+    publication = pair.connected_publication()
+    sent = messages(300)
+    pair.offer(publication, *sent[:200])
+    pair.run_until_recorded(publication)
+    pair.kill_recorder()
+    damage(Path(pair.archive.uri) / "0")
+    pair.start_recorder()
+    pair.offer(publication, *sent[200:])
+    pair.run_until_recorded(publication, len(pair.archive.recordings()) - 1)
+    return sent[200:]
+
+
+def flip_the_last_byte(folder):
+    data = (folder / "0-0.rec").read_bytes()
+    (folder / "0-0.rec").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def test_a_recording_continues_behind_damage_which_is_reported(pair):
+    later = damage_while_no_recorder_runs(pair, flip_the_last_byte)
+
+    (error,) = pair.errors
+    assert "do not have the checksums of 0-0.idx; they are kept" in str(error)
+    assert pair.recorded()[200:] == later
+    result = verify(pair.archive.store, pair.archive.recording(0), 2**62, lambda length: None)
+    assert len(result.faults) == 1
+
+
+def test_a_stream_whose_recording_cannot_be_continued_is_recorded_anew(pair):
+    damage_while_no_recorder_runs(pair, lambda folder: (folder / "0-0.idx").unlink())
+
+    (error,) = pair.errors
+    assert "0-0.idx: is missing or damaged" in str(error)
+    first, second = pair.archive.recordings()
+    assert (first.is_live, second.is_live) == (False, True)
 
 
 def test_messages_sent_while_no_recorder_ran_are_read_from_the_log(pair):
