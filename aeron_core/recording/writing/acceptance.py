@@ -36,7 +36,7 @@ def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterat
     bases = [base for base in recording.segments() if base < end and base + segment_length > begin]
     reached = begin
     for base in bases[:-1] if is_live else bases:
-        segment = _Segment(store, recording, base, ends_at_fault=base == bases[-1])
+        segment = _AcceptedSegment(store, recording, base, ends_at_fault=base == bases[-1])
         segment.accept(now_ns)
         yield from segment.done
         reached = segment.end
@@ -47,7 +47,7 @@ def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterat
         yield f"recording {recording.recording_id} ends at position {max(reached, begin)}, not at {end}"
 
 
-class _Segment:
+class _AcceptedSegment:
     """One segment, and its new index."""
 
     def __init__(self, store: FileStore, recording: Recording, base: int, *, ends_at_fault: bool) -> None:
