@@ -16,7 +16,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.recording._native import faults
 from aeron_core.recording.storage.checked_pieces import checked_chunks
-from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.storage.recording import DAMAGED, Recording
 
 _CHUNK_LENGTH: Final = 4 * 1024 * 1024
 

@@ -275,7 +275,7 @@ class Recording:
 
     def _too_short(self, name: str, end: int, required: int) -> CorruptRecordingError:
         return CorruptRecordingError(
-            f"{self._store.uri}/{name}: ends at position {end}: must extend to {required}"
+            f"{self._store.uri}/{name}: ends at position {end}: must extend to {required}; {DAMAGED}"
         )
 
     def _check_range(self, begin: int, end: int) -> None:

@@ -35,11 +35,16 @@ _TEXTS: Final = {
     phases.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
     phases.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: all {limit} connections were "
     "taken; max-connections= sets their number",
-    phases.REJECTED: "a subscriber has rejected its image",
-    phases.EVICTED: "disconnected, and its last {value} bytes were not consumed",
-    phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value} bytes",
-    phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped",
-    phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it",
+    phases.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at the "
+    "subscriber",
+    phases.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "
+    f"{phases.EVICTION_NS // S} s",
+    phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value} bytes: "
+    "check the peer, or increase message-timeout=",
+    phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped; send to connected peers "
+    "only",
+    phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it: "
+    "dropped; increase peer-queue=, or send more slowly",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit} bytes; max-message= sets it",
     phases.UNSENT: "disconnected: {value} bytes that were queued for it are lost: send these messages again",
     phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=: increase linger=, "
