@@ -103,6 +103,6 @@ def test_a_source_whose_handshakes_have_ended_may_connect_again(
     network, listener = endpoints.listen(**identity(certificates.server))
     with connect(listener) as plain:
         plain.sendall(b"2W\0\0\0\1")
-        assert fault(network).reason == "the peer does not speak TLS"
+        assert fault(network).reason.startswith("the peer does not speak TLS")
     for _ in range(3):
         assert_serves(endpoints, listener, python_context())

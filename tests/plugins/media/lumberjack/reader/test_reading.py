@@ -348,7 +348,7 @@ def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
     [
         ("", "endpoint"),
         ("endpoint=127.0.0.1:5044|ack=soon", "ack"),
-        ("endpoint=127.0.0.1:5044|max-nesting=9", "max_nesting"),
+        ("endpoint=127.0.0.1:5044|max-nesting=9", "max-nesting=9: must be from 0 to 4"),
         ("endpoint=127.0.0.1:5044|mtu=32", "mtu=32"),
         *((f"endpoint=127.0.0.1:5044|{key}=0", f"{key}=0 in .*: must be at least 1ms") for key in INTERVALS),
     ],
