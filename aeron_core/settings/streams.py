@@ -65,6 +65,16 @@ class StreamSettings(SettingsFields):
     stream_session_limit: Annotated[int, Integer("AERON_DRIVER_STREAM_SESSION_LIMIT", 1, INT32_MAX)] = (
         setting(INT32_MAX, description="Maximum sessions of one stream of a receive endpoint.")
     )
+    awaited_images_limit: Annotated[int, Integer("AERON_CORE_AWAITED_IMAGES_LIMIT", 1, INT32_MAX)] = setting(
+        128,
+        description="Maximum images that wait for their first data, of all streams: anyone can forge the SETUP of "
+        "one, which takes about 50 KiB of memory in the driver and 40 KiB in each client.",
+    )
+    awaited_images_source_limit: Annotated[
+        int, Integer("AERON_CORE_AWAITED_IMAGES_SOURCE_LIMIT", 1, INT32_MAX)
+    ] = setting(
+        32, description="Maximum images of awaited_images_limit from one IPv4 address or IPv6 /64 network."
+    )
     resource_free_limit: Annotated[
         int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX, is_long=True)
     ] = setting(1, description="Maximum log buffers freed in one duty cycle.")

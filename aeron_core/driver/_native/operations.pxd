@@ -33,6 +33,7 @@ cpdef enum:
     REMOVE_IMAGE                 # dispatcher, image; answered by RELEASED
     ADD_IMAGE_SUBSCRIBER         # image, subscriber position; answered by LINKED
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
+    RELEASE_PLACE                # image, whose log was deleted; answered by RELEASED
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
     ELICIT_SETUP                 # dispatcher, endpoint whose control address gets the request; session id, stream id
@@ -40,7 +41,7 @@ cpdef enum:
     RELEASED = 64                # target and subject, which the agent no longer uses; the operation
     LINKED                       # target, subject that is followed now; the operation; the join position
     CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
-    CREATE_IMAGE_REFUSED         # endpoint; as CREATE_IMAGE, but the session limit is reached
+    CREATE_IMAGE_REFUSED         # endpoint; as CREATE_IMAGE, but a limit is reached: value 1 is the reason
     PUBLICATION_ERROR            # publication; see `PublicationEvents.error`
     RECEIVERS_REFUSED            # publication, which tracks no further receivers
     RESPONSE_SETUP               # publication; session id of the responses to it
@@ -59,8 +60,15 @@ cpdef enum:
     RETRANSMIT_COVERED = 1    # an earlier NAK covers the gap
     RETRANSMIT_OVERFLOW = 2   # all retransmissions of the pool are in use
 
+# Places of images that await their first data, see `awaited_images`: negative ones are reasons for having none.
+cpdef enum:
+    NO_PLACE = -2
+    PLACE_REFUSED_TO_SOURCE = -3
+    PLACE_REFUSED = -4
+    SESSION_REFUSED_BY_LIMIT = -5    # another reason to refuse an image: the stream has too many
+
 # States of a session without an image, see `dispatcher`. PENDING_SETUP and REFUSED carry their deadline:
-# state | deadline_ns << SESSION_STATE_BITS.
+# state | deadline_ns << SESSION_STATE_BITS; INIT_IN_PROGRESS carries the place of its image.
 cpdef enum:
     SESSION_UNKNOWN = 0
     SESSION_PENDING_SETUP = 1
@@ -71,6 +79,8 @@ cpdef enum:
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds the memory that forged session ids use
+    REFUSALS = 8                 # reported to the conductor per second and endpoint; others are ignored without a trace
+    REFUSAL_INTERVAL_NS = 1_000_000_000
     STALE_SESSIONS_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core
 
 # Receivers that a publication tracks.

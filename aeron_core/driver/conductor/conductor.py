@@ -75,6 +75,7 @@ class Conductor:
         # Events come before commands, because a release may free what the next command needs, such as a port.
         work = self._drain(self._context.from_sender, self._context.sender)
         work += self._drain(self._context.from_receiver, self._context.receiver)
+        work += self.registrars.images.create_waiting()
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
         work += self._context.logs.free_ended()
@@ -113,13 +114,7 @@ class Conductor:
             # The receiver creates no files: it drops the frames of the session until it gets ADD_IMAGE.
             self.registrars.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:
-            self._context.errors.record_variable(
-                Cause.PEER,
-                ErrorCode.GENERIC_ERROR,
-                f"exceeded session limit, stream-id={self._event.numbers[1]} from {self._event.source}: at most "
-                f"{self._context.settings.stream_session_limit} images of a stream id; raise stream_session_limit",
-                kind=f"exceeded session limit, stream-id={self._event.numbers[1]}",
-            )
+            self._on_image_refused()
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()
         elif code == operations.RECEIVERS_REFUSED:
@@ -129,6 +124,30 @@ class Conductor:
             self._resources.response_channels.on_response_setup(publication, self._event.numbers[0])
         elif code == operations.RESPONSE_CONNECTED:
             self._resources.response_channels.announce_all()
+
+    def _on_image_refused(self) -> None:
+        settings = self._context.settings
+        reason, stream_id = self._event.values[1], self._event.numbers[1]
+        if reason == operations.SESSION_REFUSED_BY_LIMIT:
+            self._context.errors.record_variable(
+                Cause.PEER,
+                ErrorCode.GENERIC_ERROR,
+                f"exceeded session limit, stream-id={stream_id} from {self._event.source}: at most "
+                f"{settings.stream_session_limit} images of a stream id; raise stream_session_limit",
+                kind=f"exceeded session limit, stream-id={stream_id}",
+            )
+        elif reason == operations.PLACE_REFUSED_TO_SOURCE:
+            self._context.errors.record(
+                ErrorCode.GENERIC_ERROR,
+                f"refused images: {settings.awaited_images_source_limit} images of one source wait for their first "
+                f"data; its SETUP frames may be forged; otherwise raise awaited_images_source_limit",
+            )
+        else:
+            self._context.errors.record(
+                ErrorCode.GENERIC_ERROR,
+                f"refused images: {settings.awaited_images_limit} images wait for their first data; their SETUP "
+                f"frames may be forged; otherwise raise awaited_images_limit",
+            )
 
     def _on_publication_error(self) -> None:
         event = self._event

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.driver.conductor.log_storage import LogStorage
     from aeron_core.driver.event_log import EventLog
+    from aeron_core.driver.receiver.awaited_images import AwaitedImages
     from aeron_core.protocol.responses import OnPublicationError
     from aeron_core.registry import Registry
     from aeron_core.settings.driver import DriverFields
@@ -50,6 +51,8 @@ class DriverContext:
     from_sender: CommandRing
     from_receiver: CommandRing
     logs: LogStorage
+    # Places of images without data: the receiver takes them, the conductor asks whether they are scarce.
+    awaited_images: AwaitedImages
     # Created here for the streams and endpoints that get them; only the agents use them.
     send_batch: SendBatch
     receive_batch: ReceiveBatch

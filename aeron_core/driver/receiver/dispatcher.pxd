@@ -7,6 +7,8 @@ from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.pointers cimport PointerMap
 from aeron_core.driver._native cimport operations
+from aeron_core.driver.agents.rate_limit cimport RateLimit
+from aeron_core.driver.receiver.awaited_images cimport AwaitedImages
 from aeron_core.driver.receiver.publication_image cimport PublicationImage
 from aeron_core.driver.receiver.stream_interest cimport StreamInterest, is_expired
 from aeron_core.driver.agents.system_counters cimport SystemCounters
@@ -23,6 +25,8 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Command _event                     # reused for each event
     cdef StatusMessage _elicitation         # status message that only requests a SETUP
     cdef int32_t _session_limit             # maximum number of images of one stream id
+    cdef AwaitedImages _awaited             # places of images without data, shared with the other dispatchers
+    cdef RateLimit _refusals                # reported to the conductor
     cdef SocketAddress _no_address          # of a setup request: the endpoint uses its control address
 
     cdef int32_t elicit_setup(
@@ -37,10 +41,16 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef int32_t _elicit_setup(
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id, SocketAddress source
     ) except -1 nogil
-    @cython.locals(is_refused=bint, operation=int32_t)
+    @cython.locals(place=int64_t)
     cdef int32_t _request_image(
         self, ReceiveChannelEndpoint endpoint, StreamInterest interest, Setup setup, SocketAddress source,
         int64_t now_ns
+    ) except -1 nogil
+    cdef int32_t _refuse(
+        self, ReceiveChannelEndpoint endpoint, Setup setup, SocketAddress source, int64_t reason, int64_t now_ns
+    ) except -1 nogil
+    cdef bint _report(
+        self, int32_t operation, ReceiveChannelEndpoint endpoint, Setup setup, SocketAddress source, int64_t reason
     ) except -1 nogil
     cdef int32_t add_interest(self, StreamInterest interest) except -1 nogil
     cdef int32_t remove_interest(self, StreamInterest interest) except -1 nogil

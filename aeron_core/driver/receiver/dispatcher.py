@@ -6,9 +6,10 @@
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
         no subscription ──► NO_INTEREST, until one is added
         (unknown) ──SETUP, too many sessions──► REFUSED
+        (unknown) ──SETUP, no place (see `awaited_images`)──► (unknown)
 
 PENDING_SETUP lasts one second; then the next data frame elicits a SETUP again. REFUSED lasts one second too, so that a
-persistent sender is reported to the conductor once a second.
+persistent sender is reported to the conductor at most once a second.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
 """
@@ -25,6 +26,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerMap
 from aeron_core.driver._native import operations
+from aeron_core.driver.agents.rate_limit import RateLimit
 from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.driver.receiver.stream_interest import StreamInterest, is_expired
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.receiver.awaited_images import AwaitedImages
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
@@ -42,7 +45,13 @@ if TYPE_CHECKING:
 class Dispatcher(ReceiveDispatcher):
     """The streams of one receive endpoint; used by the receiver only."""
 
-    def __init__(self, conductor: CommandRing, counters: SystemCounters, session_limit: int) -> None:
+    def __init__(
+        self,
+        conductor: CommandRing,
+        counters: SystemCounters,
+        session_limit: int,
+        awaited: AwaitedImages,
+    ) -> None:
         self._interests = PointerMap()
         self._counters = counters
         self._conductor = conductor
@@ -51,6 +60,8 @@ class Dispatcher(ReceiveDispatcher):
         self._elicitation.flags = wire.SM_FLAG_SEND_SETUP
         self._no_address = SocketAddress()
         self._session_limit = session_limit
+        self._awaited = awaited
+        self._refusals = RateLimit(operations.REFUSALS, operations.REFUSAL_INTERVAL_NS)
 
     def on_data(  # noqa: PLR0913
         self,
@@ -156,8 +167,39 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        is_refused = interest.is_at_limit(self._session_limit)
-        operation = operations.CREATE_IMAGE_REFUSED if is_refused else operations.CREATE_IMAGE
+        if interest.is_at_limit(self._session_limit):
+            interest.set_until(setup.session_id, operations.SESSION_REFUSED, now_ns)
+            return self._refuse(endpoint, setup, source, operations.SESSION_REFUSED_BY_LIMIT, now_ns)
+        place = self._awaited.take(source, now_ns)
+        if place < 0:
+            # No state is kept: the sender's next SETUP tries again.
+            return self._refuse(endpoint, setup, source, place, now_ns)
+        # If the ring is full, keep the state: the sender's next SETUP tries again.
+        if not self._report(operations.CREATE_IMAGE, endpoint, setup, source, 0):
+            return self._awaited.release(place)
+        return interest.set_in_progress(setup.session_id, place)
+
+    def _refuse(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        setup: Setup,
+        source: SocketAddress,
+        reason: int,
+        now_ns: int,
+    ) -> int:
+        # A flood of SETUPs must not become a flood of events: the conductor has work to do besides counting them.
+        if self._refusals.take(now_ns):
+            self._report(operations.CREATE_IMAGE_REFUSED, endpoint, setup, source, reason)
+        return 0
+
+    def _report(
+        self,
+        operation: int,
+        endpoint: ReceiveChannelEndpoint,
+        setup: Setup,
+        source: SocketAddress,
+        reason: int,
+    ) -> bool:
         self._event.begin(operation, cython.cast(cython.pointer(PyObject), endpoint))
         self._event.set_subject(cython.cast(cython.pointer(PyObject), self))
         self._event.set_number(0, setup.session_id)
@@ -169,16 +211,14 @@ class Dispatcher(ReceiveDispatcher):
         self._event.set_number(6, setup.mtu)
         self._event.set_number(7, setup.flags)
         self._event.set_value(0, setup.ttl)
-        # Answers go to the source of the SETUP, unless the endpoint has a fixed control address.
+        self._event.set_value(1, reason)
+        # Answers go to the control address, here the source; an endpoint with a fixed one uses that instead.
         self._event.source.assign(source)
         self._event.control.assign(source)
-        # If the ring is full, keep the state: the sender's next SETUP tries again.
-        if not self._conductor.offer(self._event):
-            self._counters.conductor_proxy_fails.get_and_add(1)
-            return 0
-        if is_refused:
-            return interest.set_until(setup.session_id, operations.SESSION_REFUSED, now_ns)
-        return interest.set_in_progress(setup.session_id)
+        if self._conductor.offer(self._event):
+            return True
+        self._counters.conductor_proxy_fails.get_and_add(1)
+        return False
 
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
@@ -255,8 +295,8 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
-        # INIT_IN_PROGRESS ends here: from now on frames are found by the image.
-        cython.cast(StreamInterest, found).forget(image.session_id)
+        # INIT_IN_PROGRESS ends here: from now on frames are found by the image, which releases its place.
+        image.await_data(cython.cast(StreamInterest, found).hand_over(image.session_id))
         return cython.cast(StreamInterest, found)._images.put(
             image.session_id, cython.cast(cython.pointer(PyObject), image)
         )
@@ -291,9 +331,6 @@ class Dispatcher(ReceiveDispatcher):
     def forget_session(self, session_id: int, stream_id: int) -> int:
         """Forget a session whose image the conductor did not create: its next SETUP tries again."""
         found = self._interests.get(stream_id)
-        if found != cython.NULL and (
-            cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
-            == operations.SESSION_INIT_IN_PROGRESS
-        ):
+        if found != cython.NULL and cython.cast(StreamInterest, found).is_in_progress(session_id):
             cython.cast(StreamInterest, found).forget(session_id)
         return 0

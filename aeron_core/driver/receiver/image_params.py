@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aeron_core.concurrent.loss_writer import StreamLosses
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.receiver.awaited_images import AwaitedImages
     from aeron_core.driver.receiver.image_connections import ImageConnection
     from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
@@ -32,6 +33,7 @@ class ImageParams:
     log: LogBuffer
     position: int
     connections: Sequence[ImageConnection]
+    awaited: AwaitedImages
     hwm_position: AtomicCounter
     rebuild_position: AtomicCounter
     naks_sent: AtomicCounter

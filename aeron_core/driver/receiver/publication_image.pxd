@@ -6,6 +6,8 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.counter cimport AtomicCounter
+from aeron_core.driver._native cimport operations
+from aeron_core.driver.receiver.awaited_images cimport AwaitedImages
 from aeron_core.driver.receiver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.receiver.image_measurements cimport ImageMeasurements
 from aeron_core.driver.receiver.loss_recovery cimport LossRecovery
@@ -34,6 +36,9 @@ cdef class PublicationImage:
     cdef readonly AtomicLong is_end_of_stream       # 1 once the sender signalled the end
     cdef readonly AtomicLong time_of_last_packet_ns  # compared with the liveness timeout by the conductor
     cdef readonly AtomicLong is_draining            # 1: status messages carry EOS; written by the conductor
+    cdef readonly AtomicLong awaits_data            # 1 until the first data if a place was taken; for the conductor
+    cdef AwaitedImages _awaited
+    cdef int64_t _place                             # of `_awaited`, or NO_PLACE
     cdef AtomicLong _response_session               # session of the responses, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
     cdef SystemCounters _counters
@@ -58,12 +63,17 @@ cdef class PublicationImage:
     cdef int64_t _last_lowest_position              # of the subscribers at the last call
     cdef int64_t _last_hwm_position                 # at the last call
 
+    cdef int32_t await_data(self, int64_t place) noexcept nogil
+    cdef int32_t release_place(self) except -1 nogil
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     cdef int64_t consumed_position(self) except -1 nogil
     @cython.locals(packet_position=int64_t, proposed=int64_t, payload_length=int32_t)
     cdef int32_t insert_packet(
         self, ReceiveChannelEndpoint endpoint, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t term_id,
         int32_t term_offset, SocketAddress source, int64_t now_ns
+    ) except -1 nogil
+    cdef int32_t _on_packet(
+        self, ReceiveChannelEndpoint endpoint, SocketAddress source, int64_t now_ns
     ) except -1 nogil
     @cython.locals(bottom=int64_t, flags=uint8_t)
     cdef int32_t _on_heartbeat(

@@ -19,6 +19,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import positions, wire
 from aeron_core._native.atomic_long import AtomicLong
+from aeron_core.driver._native import operations
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.receiver.image_connections import ImageConnections
 from aeron_core.driver.receiver.image_measurements import ImageMeasurements
@@ -57,6 +58,9 @@ class PublicationImage:
         # Creation counts as a packet, so that the liveness timeout begins with it.
         self.time_of_last_packet_ns = AtomicLong(params.now_ns)
         self.is_draining = AtomicLong()
+        self.awaits_data = AtomicLong()
+        self._awaited = params.awaited
+        self._place = operations.NO_PLACE
         self._is_rejected = AtomicLong()
         self._response_session = AtomicLong()
         self._counters = params.system_counters
@@ -95,6 +99,19 @@ class PublicationImage:
         for frame in (self._rejection, self._sm, self._response_setup):
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
+
+    def await_data(self, place: int) -> int:
+        """Hold a place of `AwaitedImages`, if it is one, until data arrives; return 0."""
+        self._place = place
+        self.awaits_data.set_release(place != operations.NO_PLACE)
+        return 0
+
+    def release_place(self) -> int:
+        """Release the place of this image if it still holds one; return 0."""
+        if self._place == operations.NO_PLACE:
+            return 0
+        self._awaited.release(self._place)
+        return self.await_data(operations.NO_PLACE)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
         """Add a subscriber at the position of the slowest one; return that position."""
@@ -171,14 +188,19 @@ class PublicationImage:
                 # The path is still active, but another path is ahead of it.
                 self.connections.track(endpoint, source, now_ns)
             return 0
-        self.connections.track(endpoint, source, now_ns)
-        # The conductor compares it with the liveness timeout.
-        self.time_of_last_packet_ns.set_release(now_ns)
+        self._on_packet(endpoint, source, now_ns)
         # Stores the frame length last (release): readers see the whole packet or nothing.
         insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
         # Release: the conductor compares it with the rebuild position to see whether all data has arrived.
         self.hwm_position.propose_max_release(proposed)
         return length
+
+    def _on_packet(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
+        if self._place != operations.NO_PLACE:
+            self.release_place()
+        # The conductor compares it with the liveness timeout.
+        self.time_of_last_packet_ns.set_release(now_ns)
+        return self.connections.track(endpoint, source, now_ns)
 
     def _on_heartbeat(  # noqa: PLR0913
         self,
@@ -194,8 +216,7 @@ class PublicationImage:
         if position < 0 or position < bottom:
             self._counters.flow_control_under_runs.increment_release()
             return 0
-        self.connections.track(endpoint, source, now_ns)
-        self.time_of_last_packet_ns.set_release(now_ns)
+        self._on_packet(endpoint, source, now_ns)
         flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         if (
             flags & wire.DATA_FLAG_EOS

@@ -71,6 +71,7 @@ class Receiver(DataAgent):
             operations.REMOVE_IMAGE_SUBSCRIBER,
             operations.ADD_IMAGE_CONNECTION,
             operations.REMOVE_IMAGE_CONNECTION,
+            operations.RELEASE_PLACE,
         ):
             self._execute_on_image()
         else:
@@ -133,6 +134,9 @@ class Receiver(DataAgent):
             )
         elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:
             cython.cast(PublicationImage, image).subscribers.remove(cython.cast(SubscriberPosition, position))
+            self._release()
+        elif operation == operations.RELEASE_PLACE:
+            cython.cast(PublicationImage, image).release_place()
             self._release()
         return 0
 

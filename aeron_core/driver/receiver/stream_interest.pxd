@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire
 from aeron_core._native.pointers cimport LongMap, PointerMap
 from aeron_core.driver._native cimport operations
+from aeron_core.driver.receiver.awaited_images cimport AwaitedImages
 
 
 @cython.locals(kind=int64_t)
@@ -14,6 +15,7 @@ cpdef bint is_expired(int64_t state, int64_t now_ns) noexcept nogil
 @cython.final
 cdef class StreamInterest:
     cdef readonly int32_t stream_id
+    cdef AwaitedImages _awaited  # places of sessions in INIT_IN_PROGRESS
     cdef bint _is_all_sessions  # a subscription without a session id
     cdef LongMap _sessions      # session id -> 1 for a session with a subscription of its own
     cdef LongMap _states        # session id -> state of a session without an image
@@ -31,8 +33,13 @@ cdef class StreamInterest:
     cdef int32_t set_no_interest(self, int32_t session_id, int64_t now_ns) except -1 nogil
     @cython.locals(deadline_ns=int64_t)
     cdef int32_t set_until(self, int32_t session_id, int64_t state, int64_t now_ns) except -1 nogil
-    cdef int32_t set_in_progress(self, int32_t session_id) except -1 nogil
-    cdef int32_t forget(self, int32_t session_id) noexcept nogil
+    cdef int32_t set_in_progress(self, int32_t session_id, int64_t place) except -1 nogil
+    @cython.locals(state=int64_t)
+    cdef bint is_in_progress(self, int32_t session_id) noexcept nogil
+    @cython.locals(place=int64_t)
+    cdef int64_t hand_over(self, int32_t session_id) noexcept nogil
+    @cython.locals(place=int64_t)
+    cdef int32_t forget(self, int32_t session_id) except -1 nogil
     cdef bint is_at_limit(self, int32_t session_limit) noexcept nogil
     @cython.locals(slot=int32_t)
-    cdef int32_t unsubscribe_all(self) noexcept nogil
+    cdef int32_t unsubscribe_all(self) except -1 nogil

@@ -10,6 +10,7 @@ from __future__ import annotations
 from aeron_core._native import wire
 from aeron_core._native.pointers import LongMap, PointerMap
 from aeron_core.driver._native import operations
+from aeron_core.driver.receiver.awaited_images import AwaitedImages
 
 
 def has_deadline(state: int) -> bool:
@@ -27,8 +28,9 @@ def is_expired(state: int, now_ns: int) -> bool:
 class StreamInterest:
     """The subscribed sessions of one stream id on one endpoint: all, or a set of them."""
 
-    def __init__(self, stream_id: int) -> None:
+    def __init__(self, stream_id: int, awaited: AwaitedImages) -> None:
         self.stream_id = stream_id
+        self._awaited = awaited
         self._is_all_sessions = False
         self._sessions = LongMap()
         self._states = LongMap()
@@ -85,19 +87,35 @@ class StreamInterest:
         self._states.put(session_id, state | deadline_ns << operations.SESSION_STATE_BITS)
         return 0
 
-    def set_in_progress(self, session_id: int) -> int:
-        """Set the state of a session while the conductor creates its image; return 0."""
+    def set_in_progress(self, session_id: int, place: int) -> int:
+        """Set the state of a session while the conductor creates its image, which holds `place`; return 0."""
         # Counted like an image: otherwise a burst of SETUPs could pass the session limit before the first image
         # exists.
         self._in_progress += 1
-        self._states.put(session_id, operations.SESSION_INIT_IN_PROGRESS)
+        self._states.put(
+            session_id, operations.SESSION_INIT_IN_PROGRESS | place << operations.SESSION_STATE_BITS
+        )
         return 0
+
+    def is_in_progress(self, session_id: int) -> bool:
+        """Return whether the conductor creates the image of a session."""
+        state = self._states.get(session_id, operations.SESSION_UNKNOWN)
+        return (state & operations.SESSION_STATE_MASK) == operations.SESSION_INIT_IN_PROGRESS
+
+    def hand_over(self, session_id: int) -> int:
+        """Forget the state of a session that has an image now; return the place of the image, or NO_PLACE."""
+        place: int = operations.NO_PLACE
+        if self.is_in_progress(session_id):
+            self._in_progress -= 1
+            place = self._states.get(session_id, 0) >> operations.SESSION_STATE_BITS
+        self._states.remove(session_id)
+        return place
 
     def forget(self, session_id: int) -> int:
         """Forget the state of a session without an image; return 0."""
-        if self._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_INIT_IN_PROGRESS:
-            self._in_progress -= 1
-        self._states.remove(session_id)
+        place = self.hand_over(session_id)
+        if place != operations.NO_PLACE:
+            self._awaited.release(place)
         return 0
 
     def is_at_limit(self, session_limit: int) -> bool:

@@ -55,7 +55,10 @@ class ReceiveEndpointEntry(EndpointEntry):
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
         # Created here, but used by the receiver alone: the conductor only sends it commands.
         self.dispatcher = Dispatcher(
-            context.from_receiver, context.system_counters, context.settings.stream_session_limit
+            context.from_receiver,
+            context.system_counters,
+            context.settings.stream_session_limit,
+            context.awaited_images,
         )
         self._receiver_id = receiver_id
         self.destinations: list[ReceiveDestination] = []
@@ -157,7 +160,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         """Receive a stream for one more subscription: one session, or all with `session_id` None."""
         interest = self._interests.get(stream_id)
         if interest is None:
-            interest = self._interests[stream_id] = StreamInterest(stream_id)
+            interest = self._interests[stream_id] = StreamInterest(stream_id, self.context.awaited_images)
             self.context.receiver.send(operations.ADD_INTEREST, self.dispatcher, interest)
         # Called before the count changes: the first subscription of the endpoint requests a SETUP of any session.
         self._elicit_setup_for(session_id, stream_id)

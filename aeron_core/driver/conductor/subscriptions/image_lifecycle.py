@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+from aeron_core.driver.receiver.awaited_images import FIRST_DATA_TIMEOUT_NS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,15 +178,21 @@ class ImageLifecycle(StreamLifecycle):
     def _has_lingered(self, now_ns: int) -> bool:
         # Wait for the confirmation of the removal: until then the receiver may write to the log.
         return self._is_removed and (
-            not self.has_readers
-            or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
+            not self.has_readers or now_ns > self._state_change_ns + self._timeout_ns(now_ns)
         )
+
+    def _timeout_ns(self, now_ns: int) -> int:
+        timeout_ns = self.context.settings.image_liveness_timeout_ns
+        # Its SETUP may be forged, and others are refused for it.
+        if self.image.awaits_data.get_acquire() and self.context.awaited_images.is_contended(now_ns):
+            return min(timeout_ns, FIRST_DATA_TIMEOUT_NS)
+        return timeout_ns
 
     def _has_ended(self, now_ns: int) -> bool:
         # Acquire: pairs with the release of the receiver. It stores the time of heartbeats too, so only a sender
         # that stopped or cannot be reached is silent.
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
-        if not self.has_readers or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
+        if not self.has_readers or now_ns > silent_since_ns + self._timeout_ns(now_ns):
             return True
         return bool(self.image.is_end_of_stream.get_acquire()) and (
             # The flag alone is not enough: frames before the end may still be missing and be retransmitted.
@@ -228,3 +235,6 @@ class ImageLifecycle(StreamLifecycle):
         # No agent and no timeout needs the log any more; its memory is freed with the last client's
         # mapping.
         self._storage.release()
+        # Only now: what the image took is free again.
+        if self.image.awaits_data.get_acquire():
+            self.context.receiver.remove(operations.RELEASE_PLACE, self.image)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.lifecycle import take_ended
@@ -15,15 +16,33 @@ from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
 from aeron_core.driver.conductor.subscriptions.new_image import image_log_params, new_image
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import AeronError
+from aeron_core.frozen import frozen
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.commands import Command
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.spi.media import Channel
+
+
+#: Images that are created in one duty cycle. Invented: together they take 1 to 2 ms.
+IMAGES_PER_CYCLE: Final = 2
+
+
+@frozen(kw_only=True)
+class ReceivedSetup:
+    """A SETUP that the receiver passed on: on which endpoint it arrived, and from where."""
+
+    dispatcher: object
+    native: object
+    setup: Setup
+    ttl: int
+    source: SocketAddress
+    control: SocketAddress
 
 
 class ImageRegistrar:
@@ -33,31 +52,57 @@ class ImageRegistrar:
         self.context = context
         self.subscriptions = subscriptions
         self.lifecycles: list[ImageLifecycle] = []
+        # Bounded by the limit of `AwaitedImages`.
+        self._setups: deque[ReceivedSetup] = deque()
 
     def on_create_image(self, command: Command) -> None:
-        """Create an image of the stream that a SETUP describes; an error is logged, and the next SETUP tries again."""
+        """Create an image, by a later `create_waiting`, of the stream that a SETUP describes."""
+        self._setups.append(
+            ReceivedSetup(
+                dispatcher=command.subject,
+                native=command.target,
+                setup=_setup_of(command),
+                ttl=command.values[0],
+                source=command.source.copy(),
+                control=command.control.copy(),
+            )
+        )
+
+    def create_waiting(self) -> int:
+        """Create a few of the requested images; return how many.
+
+        On error log it, and retry with the next SETUP.
+        """
+        # An image takes the time of several commands: a burst of SETUPs must not delay what clients ask for, and in
+        # the mode SHARED, the data of all streams.
+        count = min(len(self._setups), IMAGES_PER_CYCLE)
+        for _ in range(count):
+            self._create_image(self._setups.popleft())
+        return count
+
+    def _create_image(self, received: ReceivedSetup) -> None:
         endpoint = next(
-            (e for e in self.subscriptions.endpoints.values() if e.dispatcher is command.subject), None
+            (e for e in self.subscriptions.endpoints.values() if e.dispatcher is received.dispatcher), None
         )
         # The endpoint was closed while the event was in the ring.
         if endpoint is None:
             return
-        setup = _setup_of(command)
+        setup = received.setup
         try:
-            self._create(endpoint, setup, command)
+            self._create(endpoint, setup, received)
         except (AeronError, OSError) as error:
             # No command caused the image, so there is no client to send an error to.
             self.context.errors.record_of_peer(
                 error,
                 f"cannot create an image of session {setup.session_id}, stream {setup.stream_id} of "
-                f"{endpoint.channel.uri} from {command.source}",
+                f"{endpoint.channel.uri} from {received.source}",
                 kind=f"cannot create images of {endpoint.channel.uri}",
             )
             self.context.receiver.send(
                 operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
             )
 
-    def _create(self, endpoint: ReceiveEndpointEntry, setup: Setup, command: Command) -> None:
+    def _create(self, endpoint: ReceiveEndpointEntry, setup: Setup, received: ReceivedSetup) -> None:
         linked = self.subscriptions.of_image(endpoint, setup.stream_id, setup.session_id)
         # The last subscription was removed after the receiver had passed the SETUP on.
         if not linked:
@@ -67,11 +112,11 @@ class ImageRegistrar:
             return
         # The receiver drops the frames of the session until the image exists; a reliable image then
         # requests them as a gap.
-        self._check_ttl(endpoint.channel_of(command.target), command.values[0])
+        self._check_ttl(endpoint.channel_of(received.native), received.ttl)
         request = ImageRequest(
-            self.context.next_correlation_id(), endpoint, linked[0], setup, str(command.source)
+            self.context.next_correlation_id(), endpoint, linked[0], setup, str(received.source)
         )
-        connections = self._connections(endpoint, command)
+        connections = self._connections(endpoint, received)
         storage = StreamStorage(
             self.context, "images", request.owner, image_log_params(self.context.settings, request)
         )
@@ -98,12 +143,12 @@ class ImageRegistrar:
             # Status messages may not reach the sender: its multicast frames have a higher TTL.
             self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
 
-    def _connections(self, endpoint: ReceiveEndpointEntry, command: Command) -> list[ImageConnection]:
+    def _connections(self, endpoint: ReceiveEndpointEntry, received: ReceivedSetup) -> list[ImageConnection]:
         now_ns = self.context.clock.nano_time()
         # Only the destination that received the SETUP has a source address; others get one with their first frame.
         return [
-            ImageConnection(native, command.control, now_ns)
-            if native is command.target
+            ImageConnection(native, received.control, now_ns)
+            if native is received.native
             else ImageConnection(native)
             for native in endpoint.natives
         ]

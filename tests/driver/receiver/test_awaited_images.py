@@ -1,0 +1,209 @@
+"""Images that wait for their first data: a flood of forged SETUP frames takes bounded memory and time."""
+
+import pytest
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.driver.conductor.subscriptions.image_registrar import IMAGES_PER_CYCLE
+from aeron_core.driver.receiver.awaited_images import AwaitedImages
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.testing import SimulatedPeer, encode_frame
+from aeron_core.testing.pair import MS, S
+
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+TERM = 64 * 1024
+
+
+def setup(session_id, mtu=1408):
+    return encode_frame(Setup(session_id=session_id, stream_id=1001, term_length=TERM, mtu=mtu))
+
+
+class Forgers:
+    """Hosts that send SETUP frames of ever new sessions, and nothing else."""
+
+    def __init__(self, pair, count=1):
+        self._peers = [
+            SimulatedPeer(
+                pair.network, f"10.9.{number // 250}.{number % 250 + 1}", 40000, (pair.RECEIVER, 20121)
+            )
+            for number in range(count)
+        ]
+        self._next = 0
+
+    def send(self, count):
+        for _ in range(count):
+            self._peers[self._next % len(self._peers)].send(setup(100_000 + self._next))
+            self._next += 1
+
+
+def images(pair):
+    return len(pair.receiver.find_counters("rcv-hwm"))
+
+
+def errors(pair):
+    return [record.text for record in pair.receiver.errors()]
+
+
+@pytest.fixture
+def pair(start_pair):
+    pair = start_pair(awaited_images_limit=20, awaited_images_source_limit=8)
+    # One forged frame in each round: a thousand in a second.
+    pair.busy_step_ns = 1 * MS
+    return pair
+
+
+@pytest.mark.parametrize(
+    ("sources", "most", "text"),
+    [
+        (
+            1,
+            8,
+            "(11) refused images: 8 images of one source wait for their first data; its SETUP frames may be forged; "
+            "otherwise raise awaited_images_source_limit",
+        ),
+        (
+            100,
+            20,
+            "(11) refused images: 20 images wait for their first data; their SETUP frames may be forged; "
+            "otherwise raise awaited_images_limit",
+        ),
+    ],
+)
+def test_forged_sessions_get_images_up_to_a_limit_of_their_source_and_of_all(
+    pair, visit, sources, most, text
+):
+    stream = visit(pair)
+    forgers = Forgers(pair, sources)
+    counts = []
+
+    def step():
+        stream.step()
+        forgers.send(1)
+        counts.append(images(pair) - 1)
+
+    pair.run_for(20 * S, each=step)
+
+    assert max(counts) == most
+    assert max(len(pair.receiver.log_files()), most + 1) == most + 1
+    assert errors(pair) == [text]
+    assert pair.receiver.counted("errors") <= 8 * 21
+    assert stream.arrives_once_and_in_order()
+
+
+def test_a_host_gets_an_image_at_once_while_another_one_forges_sessions(pair):
+    subscription = pair.add_subscription(CHANNEL, 1001)
+    forgers = Forgers(pair)
+    pair.run_for(1 * S, each=lambda: forgers.send(1))
+
+    publication = pair.add_publication(CHANNEL, 1001)
+    took_ns = pair.run_until(
+        lambda: (forgers.send(1), publication.is_connected and subscription.is_connected)[1]
+    )
+
+    assert took_ns < 200 * MS
+
+
+def test_a_host_gets_an_image_within_seconds_while_many_addresses_forge_sessions(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    forgers = Forgers(pair, 100)
+    pair.run_for(3 * S, each=lambda: forgers.send(1))
+
+    publication = pair.add_publication(CHANNEL, 1001)
+
+    pair.run_until(lambda: (forgers.send(1), publication.is_connected)[1], within_ns=60 * S)
+
+
+def test_more_streams_than_places_of_one_host_are_all_received(pair):
+    pair.add_subscription(CHANNEL, 1001)
+
+    publications = [pair.add_exclusive_publication(CHANNEL, 1001) for _ in range(40)]
+
+    pair.run_until(lambda: all(publication.is_connected for publication in publications))
+    assert images(pair) == 40
+
+
+def test_an_image_without_data_lives_for_the_liveness_timeout_if_none_is_refused(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    Forgers(pair).send(8)
+    pair.run_for(9 * S)
+
+    assert images(pair) == 8
+    pair.run_for(15 * S)
+    assert images(pair) == 0
+
+
+def test_places_are_free_again_after_their_images(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    forgers = Forgers(pair)
+
+    for _ in range(3):
+        forgers.send(20)
+        pair.run_for(200 * MS)
+        assert images(pair) == 8
+        pair.run_for(30 * S)
+        assert images(pair) == 0
+
+
+def test_places_are_free_again_after_their_subscription_was_closed(pair):
+    forgers = Forgers(pair)
+    for _ in range(3):
+        subscription = pair.add_subscription(CHANNEL, 1001)
+        forgers.send(20)
+        # Some images exist, others are still to be created.
+        pair.step()
+        pair.step()
+        subscription.close()
+        pair.run_for(30 * S)
+
+    pair.add_subscription(CHANNEL, 1001)
+    forgers.send(20)
+    pair.run_for(200 * MS)
+
+    assert images(pair) == 8
+
+
+def test_an_image_that_cannot_be_created_releases_its_place(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    peer = SimulatedPeer(pair.network, "10.9.0.1", 40000, (pair.RECEIVER, 20121))
+    for session_id in range(30):
+        # One datagram exceeds the receiver window of so short a term.
+        peer.send(setup(session_id, mtu=65504))
+        pair.run_for(1 * MS)
+
+    peer.send(*[setup(session_id) for session_id in range(100, 120)])
+    pair.run_for(100 * MS)
+
+    assert images(pair) == 8
+
+
+def test_a_burst_of_sessions_is_created_in_several_duty_cycles(start_pair):
+    pair = start_pair(awaited_images_source_limit=60)
+    pair.add_subscription(CHANNEL, 1001)
+    Forgers(pair).send(60)
+    counts = [0]
+
+    for _ in range(100):
+        pair.step()
+        counts.append(len(pair.receiver.log_files()))
+        assert counts[-1] - counts[-2] <= IMAGES_PER_CYCLE
+
+    assert counts[-1] == 60
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one_source"),
+    [
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("2001:db8::1", "2001:db8::ffff", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("fe80::1", "fe80::2", False),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.2", False),
+    ],
+)
+def test_a_source_is_an_ipv4_host_or_an_ipv6_network(first, second, is_one_source):
+    awaited = AwaitedImages(10, 1)
+    assert awaited.take(SocketAddress.of(first, 40000), 1) >= 0
+
+    place = awaited.take(SocketAddress.of(second, 40001), 1)
+
+    assert (place < 0) is is_one_source
