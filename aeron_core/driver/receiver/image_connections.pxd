@@ -30,10 +30,13 @@ cdef class ImageConnection:
 @cython.final
 cdef class ImageConnections:
     cdef PointerList _all       # of ImageConnection, borrowed from the conductor
+    cdef int64_t _liveness_timeout_ns   # of the image
+    cdef int64_t _extension_ns  # that timeout, or 0
     cdef int32_t _known_count   # connections on which a datagram has arrived
 
     cdef int32_t append(self, PyObject *connection) except -1 nogil
     cdef bint remove(self, PyObject *connection) noexcept nogil
+    cdef int32_t extend(self, bint is_extended) noexcept nogil
     cdef bint _is_answered(self, PyObject *connection, int64_t now_ns) noexcept nogil
     @cython.locals(i=int32_t)
     cdef int32_t track(

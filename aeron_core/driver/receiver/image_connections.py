@@ -3,8 +3,9 @@
 A connection here is what the reference calls by that name: a path of datagrams from a sender, not a TCP connection.
 The same stream may arrive over several paths. Status messages, NAKs and measurements go back on each live connection,
 so that a sender behind any of them can repair a gap. A connection is known once a datagram arrived on it, and alive
-until no datagram arrived for five seconds. Unlike in the reference, the only known connection gets answers even if it
-is silent: there is no other sender to ask.
+until no datagram arrived for five seconds. Unlike in the reference, the only known connection gets answers for another
+liveness timeout of the image once it sent data: there is no other sender to ask. Not for longer, because its address
+may be forged.
 Invariant: only the receiver uses the private attributes; the conductor keeps each connection alive until the receiver
 has confirmed its removal.
 Source: aeron_publication_image.c (aeron_publication_image_track_connection and its callers).
@@ -77,8 +78,11 @@ class ImageConnections:
 
     _known_count: int  # zero in the compiled class
 
-    def __init__(self) -> None:
+    def __init__(self, liveness_timeout_ns: int) -> None:
+        """Create an empty list for an image with that timeout."""
         self._all = PointerList()
+        self._liveness_timeout_ns = liveness_timeout_ns
+        self._extension_ns = liveness_timeout_ns
 
     def append(self, connection: object) -> int:
         """Add a borrowed ImageConnection; return the number of connections."""
@@ -96,9 +100,15 @@ class ImageConnections:
             self._known_count -= 1
         return True
 
+    def extend(self, is_extended: bool) -> int:
+        """Set whether the only connection is answered longer than others: not before its first data. Return 0."""
+        self._extension_ns = self._liveness_timeout_ns if is_extended else 0
+        return 0
+
     def _is_answered(self, connection: object, now_ns: int) -> bool:
-        return cython.cast(ImageConnection, connection)._is_known and (
-            self._known_count == 1 or cython.cast(ImageConnection, connection).is_alive(now_ns)
+        return cython.cast(ImageConnection, connection).is_alive(now_ns) or (
+            self._known_count == 1
+            and cython.cast(ImageConnection, connection).is_alive(now_ns - self._extension_ns)
         )
 
     def track(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:

@@ -43,6 +43,7 @@ class ImageParams:
     nak_delay: NakDelay
     is_reliable: bool
     status_message_timeout_ns: int
+    liveness_timeout_ns: int
     now_ns: int
     clock: Clock
     one_way: OneWayEstimate | None

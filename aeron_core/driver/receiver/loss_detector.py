@@ -1,19 +1,30 @@
 """Loss detector of one image: finds the first gap, and determines when to request its retransmission.
 
 One gap at a time: a new gap is due after the first delay, and again after each retry delay until it is closed.
-Source: aeron_loss_detector.c.
+While nothing at all arrives, the retry delay doubles each time after the first _MAX_STEADY_RETRIES, up to the interval
+of heartbeats: a sender that exists sends that often, and the source address of a stream may be forged. The next
+datagram ends the back-off.
+Source: aeron_loss_detector.c; the back-off is not from the reference.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import positions
+from aeron_core._native import positions, wire
 from aeron_core.logbuffer.gap_scanner import scan_for_gap
 
 if TYPE_CHECKING:
     from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+# Retries at the steady delay. Invented: at the default delay of 100 µs they last 1 ms, so that the loss of a few NAKs
+# or retransmits on a local network is repaired as fast as before.
+_MAX_STEADY_RETRIES = 10
+# Doublings of the delay: 100 µs becomes more than the interval of heartbeats. The limit keeps the shift within 64
+# bits.
+_MAX_DOUBLINGS = 10
 
 
 class LossDetector:
@@ -25,11 +36,27 @@ class LossDetector:
     gap_term_id: int
     gap_offset: int
     gap_length: int
+    _unanswered: int
+    _expiry_ns: int
 
     def __init__(self, log: LogBuffer, delay: NakDelay) -> None:
         self._log = log
         self._delay = delay
         self.gap_length = 0
+
+    def on_packet(self, now_ns: int) -> int:
+        """End the back-off: a datagram of the sender has arrived. Return 0."""
+        if self._unanswered > _MAX_STEADY_RETRIES:
+            self._expiry_ns = min(self._expiry_ns, now_ns + self._delay.delay_ns(True))
+        self._unanswered = 0
+        return 0
+
+    def _retry_delay_ns(self) -> int:
+        delay_ns = self._delay.delay_ns(True)
+        if self._unanswered <= _MAX_STEADY_RETRIES or delay_ns >= wire.HEARTBEAT_INTERVAL_NS:
+            return delay_ns
+        doublings = min(self._unanswered - _MAX_STEADY_RETRIES, _MAX_DOUBLINGS)
+        return min(delay_ns << doublings, wire.HEARTBEAT_INTERVAL_NS)
 
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
         """Return the position up to which there is no gap; scans at most the rest of the term of `rebuild_position`."""
@@ -69,5 +96,6 @@ class LossDetector:
             # With a delay of 0, as for unreliable streams, a new gap is due in the same call.
             if now_ns >= self._expiry_ns:
                 self.is_due = True
-                self._expiry_ns = now_ns + self._delay.delay_ns(True)
+                self._unanswered += 1
+                self._expiry_ns = now_ns + self._retry_delay_ns()
         return rebuild_position - rebuild_offset + offset

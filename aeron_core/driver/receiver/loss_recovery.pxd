@@ -27,5 +27,5 @@ cdef class LossRecovery:
     cdef Nak _nak                           # frame to send
 
     @cython.locals(start=int64_t, sent=int32_t)
-    cdef int32_t recover(self, int64_t now_ns) except -1 nogil
+    cdef int32_t recover(self, int64_t now_ns, bint is_draining) except -1 nogil
     cdef int32_t _record(self, int64_t start, int64_t end) except -1 nogil

@@ -36,8 +36,8 @@ class LossRecovery:
         self._nak.session_id = params.session_id
         self._nak.stream_id = params.stream_id
 
-    def recover(self, now_ns: int) -> int:
-        """Request or fill the gap that the detector found to be due; return 1."""
+    def recover(self, now_ns: int, is_draining: bool) -> int:
+        """Request or fill the gap that the detector found to be due; return 0 if there was nothing to do."""
         start = positions.compute_position(
             self.detector.gap_term_id,
             self.detector.gap_offset,
@@ -54,6 +54,9 @@ class LossRecovery:
             ):
                 self._counters.loss_gap_fills.increment_release()
             return 1
+        # The sender has been silent for the liveness timeout, or has ended.
+        if is_draining:
+            return 0
         # The NAK names term and offset; the sender checks whether its log still has the data.
         self._nak.term_id = self.detector.gap_term_id
         self._nak.term_offset = self.detector.gap_offset

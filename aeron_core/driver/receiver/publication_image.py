@@ -65,7 +65,7 @@ class PublicationImage:
         self._response_session = AtomicLong()
         self._counters = params.system_counters
         self._congestion_control = params.congestion_control
-        self.connections = ImageConnections()
+        self.connections = ImageConnections(params.liveness_timeout_ns)
         for connection in params.connections:
             self.connections.append(cython.cast(cython.pointer(PyObject), connection))
         self.loss = LossRecovery(params, self.connections)
@@ -104,7 +104,7 @@ class PublicationImage:
         """Hold a place of `AwaitedImages`, if it is one, until data arrives; return 0."""
         self._place = place
         self.awaits_data.set_release(place != operations.NO_PLACE)
-        return 0
+        return self.connections.extend(place == operations.NO_PLACE)
 
     def release_place(self) -> int:
         """Release the place of this image if it still holds one; return 0."""
@@ -198,6 +198,7 @@ class PublicationImage:
     def _on_packet(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
         if self._place != operations.NO_PLACE:
             self.release_place()
+        self.loss.detector.on_packet(now_ns)
         # The conductor compares it with the liveness timeout.
         self.time_of_last_packet_ns.set_release(now_ns)
         return self.connections.track(endpoint, source, now_ns)
@@ -283,7 +284,7 @@ class PublicationImage:
         # A rejected image requests nothing: it would drop the retransmission.
         if not self.loss.detector.is_due or self._is_rejected.get_acquire():
             return 0
-        return self.loss.recover(now_ns)
+        return self.loss.recover(now_ns, self.is_draining.get_acquire() != 0)
 
     def send_pending(self, now_ns: int) -> int:
         """Send the status message, error or measurement that is due; return 0 if none was."""

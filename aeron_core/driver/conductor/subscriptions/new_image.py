@@ -111,6 +111,7 @@ def new_image(
             nak_delay=_nak_delay(settings, request),
             is_reliable=request.subscription.params.is_reliable,
             status_message_timeout_ns=settings.rcv_status_message_timeout_ns,
+            liveness_timeout_ns=settings.image_liveness_timeout_ns,
             now_ns=context.clock.nano_time(),
             clock=context.clock,
             one_way=one_way,
