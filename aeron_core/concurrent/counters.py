@@ -272,9 +272,11 @@ class CountersManager(CountersReader):
         if self._free and self._clock.epoch_ms() >= self._free[0][1]:
             return self._free.popleft()[0]
         if self._high_water_mark >= self.max_counter_id:
+            # Not the whole label, which has ids: the error log keeps each text.
+            kind = label.partition(":")[0]
             raise StorageError(
                 errno.ENOMEM,
-                f"no counter left for {label!r}: all {self.max_counter_id + 1} are in use or were freed less "
+                f"no counter left for {kind!r}: all {self.max_counter_id + 1} are in use or were freed less "
                 f"than {self._free_to_reuse_timeout_ms} ms ago; raise AERON_COUNTERS_BUFFER_LENGTH, which is "
                 f"{self.values.capacity} bytes, {wire.COUNTER_VALUE_LENGTH} a counter",
             )

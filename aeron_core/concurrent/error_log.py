@@ -1,16 +1,18 @@
 """Distinct error log in shared memory: one entry per error, with a count of its observations.
 
 Not here: which errors are recorded. Entries are only added; a length of 0 ends the log.
-Invariant: an entry is complete before its length is stored.
+The text of an error that peers cause ends with `; last peer ` and an address of fixed length, padded with blanks, which
+is overwritten: a text with the address in it would make an entry for each forged one.
+Invariant: an entry is complete before its length is stored; then only its count, its time and its last peer change.
 
-Source: aeron_distinct_error_log.c.
+Source: aeron_distinct_error_log.c; the last peer is not from the reference.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
 from aeron_core.errors import ProtocolError
@@ -21,14 +23,29 @@ if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
 
 
+_LAST_PEER: Final = b"; last peer "
+#: Longest address of an IPv6 socket with its port; longer ones, of Unix sockets, are cut.
+_PEER_LENGTH: Final = len("[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535")
+
+
 @frozen(slots=True)
 class ErrorRecord:
-    """One error with its first and last observation, in ms since the epoch."""
+    """One error with its first and last observation, in ms since the epoch.
+
+    `last_peer` is the address of the last peer that caused it, empty if no peer did. While it is being changed, it may
+    be a mixture of two addresses.
+    """
 
     observation_count: int
     first_observation_ms: int
     last_observation_ms: int
     text: str
+    last_peer: str = ""
+
+    @property
+    def line(self) -> str:
+        """The text followed by the last peer, as it is stored."""
+        return f"{self.text}{_LAST_PEER.decode()}{self.last_peer}" if self.last_peer else self.text
 
 
 class DistinctErrorLog:
@@ -42,7 +59,10 @@ class DistinctErrorLog:
         self._buffer = buffer
         self._clock = clock
         self._offsets: dict[tuple[int, str], int] = {}
+        # Offset of an entry -> offset of its last peer.
+        self._peer_offsets: dict[int, int] = {}
         self._next_offset = 0
+        self._end_offset = 0  # of the newest entry, not aligned
         self._dropped_count = 0
         self._lock = threading.Lock()
 
@@ -56,11 +76,11 @@ class DistinctErrorLog:
         """The length of the log in bytes."""
         return self._buffer.capacity
 
-    def missing_length(self, code: int, description: str) -> int:
+    def missing_length(self, code: int, description: str, peer: str = "") -> int:
         """Return the bytes that a new entry for this error would take, 0 if there is an entry."""
         if (code, description) in self._offsets:
             return 0
-        length = wire.ERROR_LOG_HEADER_LENGTH + len(_encoded(code, description))
+        length = wire.ERROR_LOG_HEADER_LENGTH + len(_encoded(code, description, peer))
         return positions.align(length, wire.ERROR_LOG_ALIGNMENT)
 
     @property
@@ -68,17 +88,25 @@ class DistinctErrorLog:
         """The number of observations dropped because the log was full."""
         return self._dropped_count
 
-    def record(self, code: int, description: str) -> bool:
-        """Count an error; return False if the log is too full for a new entry `(code) description`."""
+    def record(self, code: int, description: str, peer: str = "") -> bool:
+        """Count an error; return False if the log is too full for a new entry `(code) description`.
+
+        `peer` replaces the last peer of the entry; the first call decides whether the entry has one.
+        """
         now_ms = self._clock.epoch_ms()
         with self._lock:
             offset = self._offsets.get((code, description))
             if offset is None:
-                offset = self._append(_encoded(code, description), now_ms)
+                offset = self._append(_encoded(code, description, peer), now_ms)
                 if offset is None:
                     self._dropped_count += 1
                     return False
                 self._offsets[code, description] = offset
+                if peer:
+                    self._peer_offsets[offset] = self._end_offset - _PEER_LENGTH
+            elif peer and offset in self._peer_offsets:
+                # Readers may see a part of it: tools show an address, no program decides by it.
+                self._buffer.put_bytes(self._peer_offsets[offset], _padded(peer))
         # Outside the lock: entries are never removed, and the add is atomic.
         self._buffer.get_and_add_i32(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET, 1)
         self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
@@ -97,12 +125,26 @@ class DistinctErrorLog:
         # Release: a reader that sees the length also sees the entry.
         self._buffer.put_i32_release(offset + wire.ERROR_LOG_LENGTH_OFFSET, length)
         # Entries start at multiples of 8, so that their timestamps and counts are aligned for atomic access.
+        self._end_offset = offset + length
         self._next_offset = offset + positions.align(length, wire.ERROR_LOG_ALIGNMENT)
         return offset
 
 
-def _encoded(code: int, description: str) -> bytes:
-    return f"({code}) {description}".encode(errors="replace")
+def _encoded(code: int, description: str, peer: str) -> bytes:
+    text = f"({code}) {description}".encode(errors="replace")
+    return text + _LAST_PEER + _padded(peer) if peer else text
+
+
+def _padded(peer: str) -> bytes:
+    return peer.encode("ascii", "replace")[:_PEER_LENGTH].ljust(_PEER_LENGTH)
+
+
+def _parted(data: bytes) -> tuple[str, str]:
+    """Return the text of an entry without its last peer, and the last peer."""
+    text, mark, peer = data[:-_PEER_LENGTH], _LAST_PEER, data[-_PEER_LENGTH:]
+    if not text.endswith(mark):
+        return data.decode(errors="replace"), ""
+    return text[: -len(mark)].decode(errors="replace"), peer.decode("ascii", "replace").rstrip(" ")
 
 
 def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord]:
@@ -123,13 +165,14 @@ def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord
             )
         last_observation_ms = buffer.get_i64_acquire(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET)
         if last_observation_ms >= since_ms:
-            text = buffer.get_bytes(
-                offset + wire.ERROR_LOG_HEADER_LENGTH, length - wire.ERROR_LOG_HEADER_LENGTH
+            text, last_peer = _parted(
+                buffer.get_bytes(offset + wire.ERROR_LOG_HEADER_LENGTH, length - wire.ERROR_LOG_HEADER_LENGTH)
             )
             yield ErrorRecord(
                 observation_count=buffer.get_i32_acquire(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET),
                 first_observation_ms=buffer.get_i64(offset + wire.ERROR_LOG_FIRST_OBSERVATION_OFFSET),
                 last_observation_ms=last_observation_ms,
-                text=text.decode(errors="replace"),
+                text=text,
+                last_peer=last_peer,
             )
         offset += positions.align(length, wire.ERROR_LOG_ALIGNMENT)

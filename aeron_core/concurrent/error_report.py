@@ -24,6 +24,6 @@ def lines_of(records: Sequence[ErrorRecord]) -> Iterator[str]:
         first, last = date_of(record.first_observation_ms), date_of(record.last_observation_ms)
         yield "***"
         yield f"{record.observation_count} observations from {first} to {last} for:"
-        yield f" {record.text}"
+        yield f" {record.line}"
     yield ""
     yield f"{len(records)} distinct errors observed."

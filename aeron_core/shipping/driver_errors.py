@@ -30,4 +30,4 @@ class DriverErrors:
         for record in read_errors(self._error_log):
             if record.text not in self._reported:
                 self._reported.add(record.text)
-                self._report(record.text)
+                self._report(record.line)

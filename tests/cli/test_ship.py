@@ -233,4 +233,5 @@ def test_connection_errors_of_an_embedded_driver_are_reported(start, log, tmp_pa
 
     assert outcome.code == 1
     assert outcome.err.count("Connection refused") == 1
-    assert "warning: (0) connection from 127.0.0.1" in outcome.err
+    assert "warning: (0) connection on aeron:lumberjack" in outcome.err
+    assert "; last peer 127.0.0.1:" in outcome.err

@@ -58,6 +58,37 @@ def test_errors_differ_by_code_and_by_description(other):
     assert [record.observation_count for record in read_errors(buffer)] == [1, 1]
 
 
+@pytest.mark.parametrize("peer", ["10.0.0.9:40000", "[2001:db8::1]:1", "@a Unix socket", "x" * 47])
+def test_the_last_peer_of_an_error_is_kept_beside_its_text(peer):
+    buffer, _, log = make_log()
+    log.record(22, "a frame", "10.0.0.255:65535")
+    log.record(22, "no frame")
+
+    log.record(22, "a frame", peer)
+
+    first, second = read_errors(buffer)
+    assert (first.text, first.last_peer, first.observation_count) == ("(22) a frame", peer, 2)
+    assert first.line == f"(22) a frame; last peer {peer}"
+    assert second.line == second.text == "(22) no frame"
+
+
+def test_a_peer_that_is_too_long_is_cut():
+    buffer, _, log = make_log()
+
+    log.record(1, "a", "/" + "é" * 100)
+
+    (record,) = read_errors(buffer)
+    assert record.last_peer == "/" + "?" * 46
+
+
+def test_the_missing_length_of_an_error_includes_its_peer():
+    _, _, log = make_log(length=24 + 5 + len("; last peer ") + 47)
+
+    assert log.missing_length(1, "a", "10.0.0.9:40000") == 88
+    assert log.record(1, "a", "10.0.0.9:40000")
+    assert log.missing_length(1, "a", "10.0.0.8:40000") == 0
+
+
 def test_errors_last_observed_before_a_time_are_omitted():
     buffer, clock, log = make_log()
     log.record(1, "old")

@@ -30,46 +30,68 @@ def text_length(driver):
     return sum(len(record.text.encode()) for record in driver.errors())
 
 
-def flood_with_images_that_cannot_be_created(pair):
+def flood_with_images_that_cannot_be_created(pair, count=100):
     pair.add_subscription(LONG_CHANNEL, 1001)
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20300))
-    # One datagram exceeds the receiver window of so short a term.
-    stranger.send(*[setup(session_id=session_id, mtu=65504) for session_id in range(400)])
-    pair.run_for(200 * MS)
+    # One datagram exceeds the receiver window of so short a term. The text contains the mtu, as the reference's does.
+    for number in range(count):
+        stranger.send(setup(session_id=number, mtu=65504 - 32 * number))
+        pair.run_for(1 * MS)
 
 
-def test_errors_of_forged_sessions_take_at_most_a_quarter_of_the_log(pair):
+def test_one_error_of_forged_sessions_is_one_entry_with_the_last_source(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    for number in range(100):
+        stranger = SimulatedPeer(pair.network, f"10.0.1.{number}", 40000, (pair.RECEIVER, 20121))
+        stranger.send(setup(session_id=number, mtu=65504))
+        pair.run_for(1 * MS)
+
+    (record,) = pair.receiver.errors()
+    assert record.text == (
+        f"(22) Invalid argument: cannot create images of stream 1001 of {CHANNEL}: mtuLength=65504 > "
+        f"initialWindowLength=32768: raise rcv-wnd to at least the sender's mtu"
+    )
+    assert (record.observation_count, record.last_peer) == (100, "10.0.1.99:40000")
+
+
+def test_errors_of_forged_sessions_that_differ_take_a_bounded_part_of_the_log(pair):
     flood_with_images_that_cannot_be_created(pair)
 
     *single, rest = pair.receiver.errors()
     assert {record.observation_count for record in single} == {1}
-    assert rest.text == f"(0) cannot create images of {LONG_CHANNEL}: {FURTHER} 1/4 {REMEDY}"
-    assert rest.observation_count == 400 - len(single) > 100
-    assert pair.receiver.counted("errors") == 400
-    assert LOG_LENGTH // 5 < text_length(pair.receiver) < LOG_LENGTH // 4 + len(rest.text)
+    assert len(single) == 64
+    kind = f"cannot create images of stream 1001 of {LONG_CHANNEL}"
+    assert rest.text == f"(0) {kind}: further errors, of which this log keeps 64 texts"
+    assert rest.observation_count == 36
+    assert rest.last_peer == "10.0.0.9:40000"
+    assert pair.receiver.counted("errors") == 100
+    assert text_length(pair.receiver) < LOG_LENGTH // 8
 
 
-@pytest.mark.parametrize(
-    ("datagram", "kind"),
-    [
-        pytest.param(b"?", f"datagram on {CHANNEL}", id="undecodable datagram"),
-        pytest.param(
-            setup(session_id=9, mtu=65504), f"cannot create images of {CHANNEL}", id="image without window"
-        ),
-    ],
-)
-def test_when_peers_have_used_up_their_part_their_errors_are_counted_by_kind(pair, datagram, kind):
+def test_errors_of_peers_of_all_kinds_take_at_most_a_quarter_of_the_log(pair):
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20300))
+    for stream_id in range(6):
+        pair.add_subscription(LONG_CHANNEL, stream_id)
+        for number in range(64):
+            stranger.send(setup(session_id=number, stream_id=stream_id, mtu=65504 - 32 * number))
+            pair.run_for(1 * MS)
+
+    rest = pair.receiver.errors()[-1]
+    assert rest.text == (f"(0) cannot create images of stream 5 of {LONG_CHANNEL}: {FURTHER} 1/4 of this log")
+    assert rest.observation_count > 10
+    assert LOG_LENGTH // 5 < text_length(pair.receiver) < LOG_LENGTH // 4 + 2 * len(rest.text)
+
+
+def test_errors_of_other_kinds_are_kept_in_a_flood_of_one_kind(pair):
     pair.add_subscription(CHANNEL, 1001)
     flood_with_images_that_cannot_be_created(pair)
 
-    # Texts that are shorter than those of the flood may still fit.
-    for port in range(41000, 41040):
-        SimulatedPeer(pair.network, "10.0.0.9", port, (pair.RECEIVER, 20121)).send(datagram)
-        pair.run_for(1100 * MS)
+    SimulatedPeer(pair.network, "10.0.0.8", 41000, (pair.RECEIVER, 20121)).send(b"?")
+    pair.run_for(1100 * MS)
 
     record = pair.receiver.errors()[-1]
-    assert record.text == f"(0) {kind}: {FURTHER} 1/4 {REMEDY}"
-    assert record.observation_count > 5
+    assert record.text.startswith(f"(0) datagram on {CHANNEL}: ")
+    assert record.last_peer == "10.0.0.8:41000"
 
 
 def test_a_known_error_of_a_peer_is_counted_in_its_entry_after_the_flood(pair):

@@ -84,9 +84,9 @@ def test_a_flood_of_setups_creates_no_more_images_than_the_session_limit(start_p
     assert len(pair.receiver.find_counters("rcv-hwm")) == 4
     (record,) = pair.receiver.errors()
     assert record.text == (
-        f"(11) exceeded session limit, stream-id=1001 from {STRANGER}: at most 4 images of a stream id; raise "
-        f"stream_session_limit"
+        "(11) exceeded session limit, stream-id=1001: at most 4 images of a stream id; raise stream_session_limit"
     )
+    assert record.last_peer == STRANGER
     assert stream.arrives_once_and_in_order()
 
 
@@ -141,7 +141,7 @@ def test_sessions_without_a_setup_do_not_block_a_new_stream(pair, stream, to_rec
 
 
 def test_logs_of_images_that_cannot_be_created_are_removed_during_a_flood(start_pair):
-    pair = start_pair(resource_free_limit=1)
+    pair = start_pair(resource_free_limit=1, awaited_images_limit=1000, awaited_images_source_limit=1000)
     pair.add_subscription(CHANNEL, 1001)
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
     counts = []

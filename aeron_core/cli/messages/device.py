@@ -118,7 +118,7 @@ class _Errors:
         for record in read_errors(self._cnc.error_log) if self._cnc is not None else ():
             if record.text not in self._reported:
                 self._reported.add(record.text)
-                print_stderr(f"warning: {record.text}")
+                print_stderr(f"warning: {record.line}")
 
 
 def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aeron:

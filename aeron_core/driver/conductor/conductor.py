@@ -10,7 +10,6 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
-from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.driver.conductor.registrars import Registrars
 from aeron_core.errors import ErrorCode, ProtocolError
@@ -129,25 +128,22 @@ class Conductor:
         settings = self._context.settings
         reason, stream_id = self._event.values[1], self._event.numbers[1]
         if reason == operations.SESSION_REFUSED_BY_LIMIT:
-            self._context.errors.record_variable(
-                Cause.PEER,
-                ErrorCode.GENERIC_ERROR,
-                f"exceeded session limit, stream-id={stream_id} from {self._event.source}: at most "
-                f"{settings.stream_session_limit} images of a stream id; raise stream_session_limit",
-                kind=f"exceeded session limit, stream-id={stream_id}",
+            text = (
+                f"exceeded session limit, stream-id={stream_id}: at most {settings.stream_session_limit} images of a "
+                f"stream id; raise stream_session_limit"
             )
         elif reason == operations.PLACE_REFUSED_TO_SOURCE:
-            self._context.errors.record(
-                ErrorCode.GENERIC_ERROR,
+            text = (
                 f"refused images: {settings.awaited_images_source_limit} images of one source wait for their first "
-                f"data; its SETUP frames may be forged; otherwise raise awaited_images_source_limit",
+                f"data; its SETUP frames may be forged; otherwise raise awaited_images_source_limit"
             )
         else:
-            self._context.errors.record(
-                ErrorCode.GENERIC_ERROR,
+            text = (
                 f"refused images: {settings.awaited_images_limit} images wait for their first data; their SETUP "
-                f"frames may be forged; otherwise raise awaited_images_limit",
+                f"frames may be forged; otherwise raise awaited_images_limit"
             )
+        # Stream ids are those of subscriptions, so that clients bound the number of texts.
+        self._context.errors.record(ErrorCode.GENERIC_ERROR, text, str(self._event.source))
 
     def _on_publication_error(self) -> None:
         event = self._event

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
@@ -104,6 +105,11 @@ class Cause(IntEnum):
     PEER = 4
 
 
+#: Texts of one kind of error of peers that are kept: the reference's texts contain what peers chose, such as their mtu.
+#: Invented: enough to recognise what a real network has, and 1 % of the log with texts of usual length.
+MAX_TEXTS_OF_KIND: Final = 64
+
+
 class ErrorSink:
     """Counts errors and stores each distinct one once; for the conductor, or an agent that holds the GIL."""
 
@@ -111,30 +117,34 @@ class ErrorSink:
         self._log = log
         self._counters = counters
         self._used_lengths = dict.fromkeys(Cause, 0)
+        # Kinds contain a channel or an id of this driver, not what peers chose: clients bound their number.
+        self._texts_of_kind: Counter[str] = Counter()
 
-    def record(self, code: int, text: str) -> None:
-        """Count an error and log its text."""
+    def record(self, code: int, text: str, peer: str = "") -> None:
+        """Count an error and log its text, beside the address of the last peer that caused it."""
         self._counters.errors.get_and_add(1)
         # The log is a fixed buffer with one entry for each distinct text. Repetitions only update its
         # count and its time, so a text should not contain numbers that always differ.
-        self._log.record(code, text)
+        self._log.record(code, text, peer)
 
-    def record_variable(self, cause: Cause, code: int, text: str, kind: str) -> None:
+    def record_variable(self, cause: Cause, code: int, text: str, kind: str, *, peer: str = "") -> None:
         """Count an error and log its text, which may differ each time; used by the conductor only.
 
-        When the entries of the cause have used up their part of the log, new texts are counted in one entry for each
-        `kind`, which must not contain what peers chose.
+        When the entries of the cause have used up their part of the log, or peers have caused MAX_TEXTS_OF_KIND texts
+        of a `kind`, new texts are counted in one entry for each kind, which must not contain what peers chose. `peer`,
+        the address of a peer, is kept beside the text.
         """
-        length = self._log.missing_length(code, text)
+        length = self._log.missing_length(code, text, peer)
         if self._used_lengths[cause] + length > self._log.capacity // cause:
             code = ErrorCode.UNUSED
-            text = (
-                f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log; raise "
-                f"AERON_ERROR_BUFFER_LENGTH to record more texts"
-            )
-        else:
+            text = f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log"
+        elif cause is Cause.PEER and length > 0 and self._texts_of_kind[kind] >= MAX_TEXTS_OF_KIND:
+            code = ErrorCode.UNUSED
+            text = f"{kind}: further errors, of which this log keeps {MAX_TEXTS_OF_KIND} texts"
+        elif length > 0:
             self._used_lengths[cause] += length
-        self.record(code, text)
+            self._texts_of_kind[kind] += 1
+        self.record(code, text, peer)
 
     def record_exception(self, error: BaseException, context: str = "", channel: str = "") -> None:
         """Count an exception and log its text after the description of its number and `context`; see `heading_of`."""
@@ -144,9 +154,9 @@ class ErrorSink:
         """Count and log the failure of a client's command like `record_exception`, within the limit for clients."""
         self.record_variable(Cause.CLIENT, *_entry_of(error, command, channel), kind=command)
 
-    def record_of_peer(self, error: BaseException, context: str, kind: str) -> None:
-        """Count and log an exception that a peer caused like `record_exception`, within the limit for peers."""
-        self.record_variable(Cause.PEER, *_entry_of(error, context, ""), kind=kind)
+    def record_of_peer(self, error: BaseException, context: str, peer: str) -> None:
+        """Count and log an exception that a peer caused like `record_exception`, within the limits for peers."""
+        self.record_variable(Cause.PEER, *_entry_of(error, context, ""), kind=context, peer=peer)
 
 
 def _entry_of(error: BaseException, context: str, channel: str) -> tuple[int, str]:

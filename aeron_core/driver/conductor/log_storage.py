@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
+from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.errors import ErrorCode, StorageError
 from aeron_core.frozen import frozen
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -122,10 +123,12 @@ class LogStorage:
             )
         threshold = self._settings.low_file_store_warning_threshold_length
         if free <= threshold:
-            self._errors.record(
+            # The space differs with each log that peers or clients make the driver create.
+            self._errors.record_variable(
+                Cause.PEER,
                 ErrorCode.UNUSED,
-                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}: a log that "
-                f"needs more is refused; free space, or use shorter terms",
+                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}",
+                kind=f"WARNING: space is running low: threshold={threshold} in {path.parent}",
             )
 
     def delete(self, stored: StoredLog) -> None:

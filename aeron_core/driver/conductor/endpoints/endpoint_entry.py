@@ -156,17 +156,15 @@ class EndpointEntry:
         self.transport.close_endpoint(self.native)
 
     def record_fault(self) -> None:
-        """Log the pending fault, such as a malformed datagram; one entry per reason and source."""
+        """Log the last malformed datagram, one entry per reason, with its source."""
         # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
         # not fill the log.
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
+            kind = f"{self.transport.unit} on {self.channel.uri}"
             self.context.errors.record_variable(
-                Cause.PEER,
-                ErrorCode.UNUSED,
-                f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}",
-                kind=f"{self.transport.unit} on {self.channel.uri}",
+                Cause.PEER, ErrorCode.UNUSED, f"{kind}: {reason}", kind=kind, peer=source
             )
 
 

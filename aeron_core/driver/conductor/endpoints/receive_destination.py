@@ -71,15 +71,13 @@ class ReceiveDestination:
         )
 
     def record_fault(self) -> None:
-        """Log the pending fault, such as a malformed datagram; one entry per reason and source."""
+        """Log the last malformed datagram, one entry per reason, with its source."""
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
+            kind = f"datagram on {self.channel.uri}"
             self._context.errors.record_variable(
-                Cause.PEER,
-                ErrorCode.UNUSED,
-                f"datagram from {source} on {self.channel.uri}: {reason}",
-                kind=f"datagram on {self.channel.uri}",
+                Cause.PEER, ErrorCode.UNUSED, f"{kind}: {reason}", kind=kind, peer=source
             )
 
     def close(self) -> None:

@@ -94,9 +94,8 @@ class ImageRegistrar:
             # No command caused the image, so there is no client to send an error to.
             self.context.errors.record_of_peer(
                 error,
-                f"cannot create an image of session {setup.session_id}, stream {setup.stream_id} of "
-                f"{endpoint.channel.uri} from {received.source}",
-                kind=f"cannot create images of {endpoint.channel.uri}",
+                f"cannot create images of stream {setup.stream_id} of {endpoint.channel.uri}",
+                peer=str(received.source),
             )
             self.context.receiver.send(
                 operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)

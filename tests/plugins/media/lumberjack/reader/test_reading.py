@@ -156,8 +156,9 @@ def test_events_before_a_fault_are_acknowledged(reading):
 def test_a_fault_is_reported_with_the_address_of_the_writer(reading):
     writer = reading.dial()
     reading.exchange(writer, b"2Z\0\0\0\0", 5 * S)
-    (error,) = reading.errors()
-    assert f"connection from {writer.address} on {CHANNEL}: frame type 0x5a" in error
+    (error,) = reading.driver.errors()
+    assert f"connection on {CHANNEL}: frame type 0x5a" in error.text
+    assert error.last_peer == str(writer.address)
     assert reading.counted("rejects-malformed") == 1
 
 
