@@ -52,10 +52,12 @@ CHANNEL_KEYS = {
     "max-resend": ("P, udp", "16; 1 to 256", "maximum number of active retransmits"),
     "fc": (
         "P, udp",
-        "`max`; `max[,rrwm:n]`, `min[,g:/n][,t:duration][,rrwm:n]`, `tagged,g:tag[/n][,t:duration][,rrwm:n]`, "
+        "`max`; `max[,rrwm:n]`, `min[,g:/n][,t:duration][,rrwm:n][,proof:true]`, "
+        "`tagged,g:tag[/n][,t:duration][,rrwm:n][,proof:true]`, "
         "a plugin's name and options",
         "flow control of a group of receivers: the fastest, the slowest, or the slowest with the tag; at least `n` "
-        "receivers, each dropped after a silence of `t`; a NAK may request at most `rrwm` windows",
+        "receivers, each dropped after a silence of `t`; a NAK may request at most `rrwm` windows; `proof`: only "
+        "receivers at an address that is not forged",
     ),
     "ssc": ("P", "false; `true`, `false`", "spies simulate connection: a spy alone connects the publication"),
     "response-correlation-id": (

@@ -241,6 +241,11 @@ class PythonFlowControl(FlowControl):
                     self._fail(error)
         return self._native.has_required_receivers(now_ns)
 
+    @property
+    def requires_proof(self) -> bool:
+        """See `MinFlowControl.requires_proof`, which a subclass in Python inherits."""
+        return bool(getattr(self._native, "requires_proof", False))
+
     def _fail(self, error: BaseException) -> None:
         self._is_broken = True
         self._report(error)

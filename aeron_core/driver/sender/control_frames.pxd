@@ -19,4 +19,4 @@ cdef class ControlFrames:
 
     cdef int32_t encode_setup(self, int64_t position) except -1 nogil
     cdef int32_t encode_heartbeat(self, int64_t position, uint8_t flags) except -1 nogil
-    cdef int32_t encode_rttm(self, int64_t echo_timestamp, int64_t receiver_id) except -1 nogil
+    cdef int32_t encode_rttm(self, int64_t echo_timestamp, int64_t receiver_id, uint8_t flags) except -1 nogil

@@ -63,8 +63,9 @@ class ControlFrames:
         self._heartbeat.encode(self.buffer, 0)
         return wire.DATA_HEADER_LENGTH
 
-    def encode_rttm(self, echo_timestamp: int, receiver_id: int) -> int:
-        """Encode an RTTM without the reply flag; return its length."""
+    def encode_rttm(self, echo_timestamp: int, receiver_id: int, flags: int) -> int:
+        """Encode an RTTM; return its length. `flags` is `wire.RTTM_FLAG_REPLY` if it needs a reply, else 0."""
+        self._rttm.flags = flags
         self._rttm.echo_timestamp = echo_timestamp
         self._rttm.receiver_id = receiver_id
         return self._rttm.encode(self.buffer, 0)

@@ -14,6 +14,7 @@ from aeron_core.driver.sender.control_frames cimport ControlFrames
 from aeron_core.driver.sender.datagram_run cimport DatagramRun
 from aeron_core.driver.sender.live_receivers cimport LiveReceivers
 from aeron_core.driver.sender.publication_events cimport PublicationEvents
+from aeron_core.driver.sender.receiver_proofs cimport ReceiverProofs
 from aeron_core.driver.sender.retransmit_handler cimport RetransmitHandler
 from aeron_core.driver.sender.sending_publication cimport SendingPublication
 from aeron_core.protocol.frames.error cimport ErrorFrame
@@ -37,6 +38,8 @@ cdef class NetworkPublication(SendingPublication):
     cdef OneWaySchedule _one_way
     cdef Clock _clock
     cdef LiveReceivers _receivers               # those whose last status message is not older than the timeout
+    cdef ReceiverProofs _proofs                 # of those receivers
+    cdef bint _requires_proof                   # the flow control gets status messages of proved receivers only
     cdef PublicationEvents _events              # to the conductor
     cdef int32_t _max_entries                   # of one send call
     cdef bint _has_refused_receivers            # reported, and no receiver was forgotten since
@@ -66,6 +69,8 @@ cdef class NetworkPublication(SendingPublication):
     cdef int32_t _forget_silent_receivers(self, int64_t now_ns) except -1 nogil
     @cython.locals(is_first=bint)
     cdef int32_t _set_has_receivers(self, bint has_receivers, int64_t now_ns) except -1 nogil
+    cdef bint _is_proved(self, StatusMessage sm) noexcept nogil
+    cdef int32_t _request_proof(self, int64_t receiver_id, int64_t now_ns) except -1 nogil
     cdef int32_t _refuse_receiver(self) except -1 nogil
     cdef bint _has_subscribers(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, bits=int32_t)

@@ -4,6 +4,7 @@
     SETUP      every 100 ms until the first status message, and when a status message requests one
     heartbeat  100 ms after the last data, with the EOS flag once everything was sent
     NAK        a receiver requests a part of a term again (`retransmit_handler`)
+    RTTM       a reply to a receiver, or a request for its proof (`receiver_proofs`)
 
 Not here: the lifecycle of a publication, which the conductor runs, and the socket.
 Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
@@ -22,6 +23,7 @@ from aeron_core.driver.sender.control_frames import ControlFrames
 from aeron_core.driver.sender.datagram_run import DatagramRun
 from aeron_core.driver.sender.live_receivers import LiveReceivers
 from aeron_core.driver.sender.publication_events import PublicationEvents
+from aeron_core.driver.sender.receiver_proofs import ReceiverProofs
 from aeron_core.driver.sender.retransmit_handler import RetransmitHandler
 from aeron_core.driver.sender.sending_publication import SendingPublication
 
@@ -59,6 +61,8 @@ class NetworkPublication(SendingPublication):
         self._max_entries = params.max_messages_per_send
         self._events = PublicationEvents(params)
         self._receivers = LiveReceivers(params.connection_timeout_ns)
+        self._requires_proof = params.requires_proof
+        self._proofs = ReceiverProofs(params.proof_secret)
         self._is_unicast = not params.is_group
         self._signals_eos = params.signals_eos
         # The sender may exceed its limit by the length of padding, of which only the header is sent. The longest
@@ -184,6 +188,7 @@ class NetworkPublication(SendingPublication):
     def _forget_silent_receivers(self, now_ns: int) -> int:
         if self._receivers.forget_silent(now_ns) > 0:
             self._has_refused_receivers = False
+            self._proofs.forget_all_but(self._receivers)
             if self._receivers.count() == 0:
                 self.has_receivers.set_release(0)
         return 0
@@ -203,7 +208,8 @@ class NetworkPublication(SendingPublication):
             # The duty cycle sends the SETUP, at most one per SETUP_INTERVAL_NS: many receivers, or forged requests,
             # cannot make this side send more.
             self._is_setup_elicited = True
-            self._flow_control.on_setup_elicited(sm, now_ns)
+            if self._is_proved(sm):
+                self._flow_control.on_setup_elicited(sm, now_ns)
             return 0
         if not sm.is_valid(self.log.term_length) or not self._is_credible(sm):
             self._counters.status_messages_rejected.increment_release()
@@ -219,11 +225,24 @@ class NetworkPublication(SendingPublication):
             return self._refuse_receiver()
         self._set_has_receivers(self._receivers.count() > 0, now_ns)
         self._has_initial_connection = True
+        if not self._is_proved(sm):
+            return self._request_proof(sm.receiver_id, now_ns)
         # A status message is not answered. The receiver repeats it, so a lost one delays the limit but does not stop
         # it.
         position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
         self.sender_limit.set_release(limit)
+        if sm.flags & wire.SM_FLAG_EOS:
+            self._proofs.forget(sm.receiver_id)
+        return 0
+
+    def _is_proved(self, sm: StatusMessage) -> bool:
+        return not self._requires_proof or self._proofs.is_proved(sm.receiver_id)
+
+    def _request_proof(self, receiver_id: int, now_ns: int) -> int:
+        # It sends a status message again, at the latest after its timeout.
+        if self._receivers.is_tracked(receiver_id) and self._proofs.take_request(receiver_id, now_ns):
+            self._send_frame(self._frames.encode_rttm(self._proofs.secret, receiver_id, wire.RTTM_FLAG_REPLY))
         return 0
 
     def _set_has_receivers(self, has_receivers: bool, now_ns: int) -> int:
@@ -285,22 +304,24 @@ class NetworkPublication(SendingPublication):
         if not self._events.error(self, error, destination_registration_id, source, now_ns):
             return 0
         self._receivers.forget(error.receiver_id)
+        self._proofs.forget(error.receiver_id)
         if self._receivers.count() == 0:
             self.has_receivers.set_release(0)
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Reply to a receiver that measures the round-trip time."""
-        # Without the flag it is a reply, but receivers do not reply to the measurements of a publication.
+        # Without the flag it is a reply: receivers do not reply to measurements of a publication, only to requests.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
+            self._proofs.on_reply(rttm.receiver_id, rttm.echo_timestamp)
             return 0
         if not self._rttm_replies.take(now_ns):
             self._counters.invalid_packets.get_and_add(1)
             return 0
-        return self._send_frame(self._frames.encode_rttm(rttm.echo_timestamp, rttm.receiver_id))
+        return self._send_frame(self._frames.encode_rttm(rttm.echo_timestamp, rttm.receiver_id, 0))
 
     def _measure_one_way(self) -> int:
-        return self._send_frame(self._frames.encode_rttm(self._clock.epoch_ns(), 0))
+        return self._send_frame(self._frames.encode_rttm(self._clock.epoch_ns(), 0, 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
         """Report the session of the responses, if this publication requested responses."""

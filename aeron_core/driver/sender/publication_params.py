@@ -58,6 +58,8 @@ class NetworkPublicationParams(IpcPublicationParams):
     retransmit_delay_ns: int
     retransmit_linger_ns: int
     connection_timeout_ns: int
+    requires_proof: bool
+    proof_secret: int
     now_ns: int
     clock: Clock
     one_way_latency_interval_ns: int

@@ -1,6 +1,6 @@
-"""Options of `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, separated by commas.
+"""Options of `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, `proof:bool`, separated by commas.
 
-Source: aeron_flow_control.c, aeron_flow_control_parse_tagged_options.
+Source: aeron_flow_control.c, aeron_flow_control_parse_tagged_options; `proof` is not from the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _GROUP: Final = re.compile(r"(?P<tag>[-+]?[0-9]{1,19})?(?:/(?P<size>[0-9]{1,10}))?")
 _GROUP_SIZE_FOLLOWS: Final = re.compile(r"[-+]?[0-9]*/")
-_ALLOWED: Final = ("g", "t", "rrwm")
+_ALLOWED: Final = ("g", "t", "rrwm", "proof")
+_BOOLEANS: Final = {"true": True, "false": False}
 #: Source: aeron_flow_control.c, AERON_FLOW_CONTROL_NUMBER_BUFFER_LEN without the NUL at the end.
 _MAX_VALUE_LENGTH: Final = 63
 #: Source: aeron_flow_control.h, the multiple for multicast.
@@ -29,12 +30,13 @@ _NO_TAG: Final = -1
 
 @frozen()
 class GroupOptions:
-    """Tag of the group, number of receivers required, and timeout of a silent receiver."""
+    """Tag of the group, number of receivers required, timeout of a silent receiver; whether receivers need a proof."""
 
     group_tag: int
     group_min_size: int
     receiver_timeout_ns: int
     retransmit_window_multiple: int = _RETRANSMIT_WINDOW_MULTIPLE
+    requires_proof: bool = False
 
 
 def parse_group_options(params: FlowControlParams) -> GroupOptions:
@@ -55,6 +57,8 @@ def parse_group_options(params: FlowControlParams) -> GroupOptions:
             options = _with_group(options, part, value, params.channel)
         elif key == "t":
             options = replace(options, receiver_timeout_ns=_timeout_ns(part, value, params.channel))
+        elif key == "proof":
+            options = replace(options, requires_proof=_boolean(part, value, params.channel))
         else:
             _, multiple = parse_option(part, allowed=_ALLOWED, channel=params.channel)
             options = replace(options, retransmit_window_multiple=multiple)
@@ -87,6 +91,12 @@ def _with_group(options: GroupOptions, part: str, value: str, channel: str) -> G
         group_tag=options.group_tag if tag is None else tag,
         group_min_size=options.group_min_size if size is None else size,
     )
+
+
+def _boolean(part: str, value: str, channel: str) -> bool:
+    if value not in _BOOLEANS:
+        raise refused("invalid proof", part, channel, "proof:true or proof:false")
+    return _BOOLEANS[value]
 
 
 def _timeout_ns(part: str, value: str, channel: str) -> int:

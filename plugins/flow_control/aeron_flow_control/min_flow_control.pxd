@@ -17,6 +17,7 @@ cdef class MinFlowControl(FlowControl):
     cdef int64_t _group_tag
     cdef int64_t _group_min_size          # number of receivers required
     cdef int64_t _receiver_timeout_ns     # a receiver that is silent for longer is removed
+    cdef readonly bint requires_proof     # read once, by the conductor
     cdef Receivers _receivers
     cdef AtomicCounter _receiver_count          # counter of receivers, for tools
     cdef bint _is_setup_for_group         # a receiver of the group requested the next setup

@@ -35,7 +35,8 @@ _NO_HOLD = (1 << 63) - 1
 class MinFlowControl(FlowControl):
     """The limit of the slowest receiver of a group.
 
-    Options: `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`.
+    Options: `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`, `proof:true` (only
+    receivers that reply to a request at their address are counted, or hold the limit).
 
     A NAK can request up to `rrwm` windows, 4 by default. The publication is connected while at least the required
     number of receivers is counted; with fewer the limit does not advance.
@@ -48,6 +49,8 @@ class MinFlowControl(FlowControl):
         self._group_tag = options.group_tag
         self._group_min_size = options.group_min_size
         self._receiver_timeout_ns = options.receiver_timeout_ns
+        #: Whether the publication passes on status messages of proved receivers only, see `receiver_proofs`.
+        self.requires_proof = options.requires_proof
         self._receivers = Receivers()
         self._receiver_count = params.new_counter(_COUNTER_TYPE, _COUNTER_NAME)
         self._is_setup_for_group = False

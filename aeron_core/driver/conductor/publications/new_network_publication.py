@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -157,6 +158,9 @@ def _params(
         retransmit_delay_ns=settings.retransmit_unicast_delay_ns,
         retransmit_linger_ns=settings.retransmit_unicast_linger_ns,
         connection_timeout_ns=settings.publication_connection_timeout_ns,
+        # Not part of the interface of plugins: a strategy without the attribute needs no proof.
+        requires_proof=bool(getattr(flow_control, "requires_proof", False)),
+        proof_secret=int.from_bytes(os.urandom(8), "little") >> 1,
         now_ns=context.clock.nano_time(),
         clock=context.clock,
         one_way_latency_interval_ns=settings.one_way_latency_interval_ns,
