@@ -1,10 +1,15 @@
 """Images that wait for their first data: a flood of forged SETUP frames takes bounded memory and time."""
 
+import gc
+
 import pytest
 
 from aeron_core._native.address import SocketAddress
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor.subscriptions.image_registrar import IMAGES_PER_CYCLE
 from aeron_core.driver.receiver.awaited_images import AwaitedImages
+from aeron_core.driver.receiver.image_connections import ImageConnection
+from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.testing import SimulatedPeer, encode_frame
 from aeron_core.testing.pair import MS, S
@@ -141,6 +146,22 @@ def test_places_are_free_again_after_their_images(pair):
         assert images(pair) == 8
         pair.run_for(30 * S)
         assert images(pair) == 0
+
+
+def test_images_that_have_ended_leave_nothing_in_memory(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    forgers = Forgers(pair, 100)
+    kinds = (SubscriberPosition, PublicationImage, ImageConnection)
+
+    def created():
+        gc.collect()
+        return sum(isinstance(each, kinds) for each in gc.get_objects())
+
+    before = created()
+    pair.run_for(10 * S, each=lambda: forgers.send(1))
+    pair.run_for(30 * S)
+
+    assert created() == before
 
 
 def test_places_are_free_again_after_their_subscription_was_closed(pair):

@@ -216,6 +216,9 @@ class ImageLifecycle(StreamLifecycle):
 
     def _on_removed(self) -> None:
         self._is_removed = True
+        # The receiver released them with the image, not one by one.
+        for item in (*self.links.values(), *self._connections):
+            self.context.receiver.forget(item)
         self._when_removed()
 
     def _enter(self, state: ImageState) -> None:
