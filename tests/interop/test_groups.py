@@ -139,3 +139,17 @@ def test_manual_mdc_sends_to_each_destination(start, drivers, clients, sender, r
                 time.sleep(0.00005)
         for peer in receiving:
             assert peer.result() == {"received": COUNT, "checksum": expected_checksum(COUNT)}
+
+
+@pytest.mark.parametrize("receivers", [["theirs", "ours"], ["theirs", "theirs"]])
+def test_receivers_of_both_drivers_prove_their_address(start, drivers, clients, receivers):
+    control = f"127.0.0.1:{free_port()}"
+    at = [(clients[kind], drivers[kind]()) for kind in receivers]
+
+    exchange(
+        start,
+        (clients["ours"], drivers["ours"]()),
+        at,
+        send_channel=f"aeron:udp?control={control}|control-mode=dynamic|fc=min,g:/{len(at)},proof:true",
+        receive_channels=[f"aeron:udp?endpoint=127.0.0.1:0|control={control}|control-mode=dynamic"] * len(at),
+    )
