@@ -67,8 +67,8 @@ class StreamSettings(SettingsFields):
     )
     awaited_images_limit: Annotated[int, Integer("AERON_CORE_AWAITED_IMAGES_LIMIT", 1, INT32_MAX)] = setting(
         128,
-        description="Maximum images that wait for their first data, of all streams: anyone can forge the SETUP of "
-        "one, which takes about 50 KiB of memory in the driver and 40 KiB in each client.",
+        description="Maximum images that wait for their first data, of all streams: a SETUP is easily forged, and "
+        "its image takes about 50 KiB of memory in the driver and 40 KiB in each client.",
     )
     awaited_images_source_limit: Annotated[
         int, Integer("AERON_CORE_AWAITED_IMAGES_SOURCE_LIMIT", 1, INT32_MAX)

@@ -1,4 +1,4 @@
-"""Networks of peers, by which limits count: one site may use as many addresses of its network as it likes."""
+"""Networks of peers, by which limits count: one site can use any number of addresses of its network."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -40,7 +40,7 @@ cpdef int64_t network_of(SocketAddress source) noexcept nogil:
         return 0
     packed = <unsigned char *>&(<sockaddr_in6 *>&source._storage).sin6_addr
     memcpy(&ip6, packed, HALF_LENGTH)
-    # All hosts of a link share fe80::/64, and IPv4 hosts ::/64: there, the other half tells them apart.
+    # All hosts of a link share fe80::/64, and IPv4 hosts ::/64: there, the other half distinguishes them.
     if ip6 == 0 or (packed[0] == 0xFE and packed[1] & 0xC0 == 0x80):
         memcpy(&ip6, packed + HALF_LENGTH, HALF_LENGTH)
     return <int64_t>((ip6 * MULTIPLIER) >> SHIFT)

@@ -1,7 +1,7 @@
 """Receivers that have proved that they get what the stream sends, for flow controls that require it.
 
-Anyone can forge a status message, and a receiver that is invented holds back a stream that waits for its slowest one. A
-number that only the receivers of the stream can know tells them apart:
+A status message is easily forged, and an invented receiver holds back a stream that waits for its slowest one. A number
+that only reaches the receivers of the stream distinguishes them:
 
     status message of an unproved receiver ──► RTTM with the reply flag and a secret number in place of its timestamp
     reply of that receiver with the number ──► proved, until it is forgotten

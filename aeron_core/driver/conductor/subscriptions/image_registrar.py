@@ -35,7 +35,7 @@ IMAGES_PER_CYCLE: Final = 2
 
 @frozen(kw_only=True)
 class ReceivedSetup:
-    """A SETUP that the receiver passed on: on which endpoint it arrived, and from where."""
+    """A SETUP that the receiver passed on, with its endpoint and its source."""
 
     dispatcher: object
     native: object
