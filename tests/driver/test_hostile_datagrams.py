@@ -91,7 +91,7 @@ def test_a_receiver_counts_and_logs_undecodable_frames(pair, stream, to_receiver
 
     assert pair.receiver.counted("invalid_packets") == 6
     (record,) = pair.receiver.errors()
-    assert (record.text, record.last_peer) == (f"(0) datagram on {CHANNEL}: {reason}", STRANGER)
+    assert (record.text, record.last_peer) == (f"(0) datagram on {CHANNEL}: {reason}; {DROPPED}", STRANGER)
     assert record.observation_count == pair.receiver.counted("errors") == 3
     assert stream.arrives_once_and_in_order()
 
@@ -124,7 +124,7 @@ def test_a_sender_counts_and_logs_undecodable_frames(pair, stream, to_sender, da
     assert pair.sender.counted("invalid_packets") == 6
     (record,) = pair.sender.errors()
     assert record.text == (
-        f"(0) datagram on {CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0: {reason}"
+        f"(0) datagram on {CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0: {reason}; {DROPPED}"
     )
     assert record.last_peer == "10.0.0.7:40000"
     assert record.observation_count == pair.sender.counted("errors") == 3
@@ -180,7 +180,7 @@ def test_data_that_does_not_fit_its_term_is_counted_and_logged_once(
 
     assert pair.receiver.counted("invalid_packets") == 2
     (record,) = pair.receiver.errors()
-    assert (record.text, record.last_peer) == (f"(0) datagram on {CHANNEL}: {reason}", STRANGER)
+    assert (record.text, record.last_peer) == (f"(0) datagram on {CHANNEL}: {reason}; {DROPPED}", STRANGER)
     assert stream.arrives_once_and_in_order()
 
 

@@ -77,7 +77,7 @@ def test_errors_of_peers_of_all_kinds_take_at_most_a_quarter_of_the_log(pair):
             pair.run_for(1 * MS)
 
     rest = pair.receiver.errors()[-1]
-    assert rest.text == (f"(0) cannot create images of stream 5 of {LONG_CHANNEL}: {FURTHER} 1/4 of this log")
+    assert rest.text == (f"(0) cannot create images of stream 5 of {LONG_CHANNEL}: {FURTHER} 1/4 {REMEDY}")
     assert rest.observation_count > 10
     assert LOG_LENGTH // 5 < text_length(pair.receiver) < LOG_LENGTH // 4 + 2 * len(rest.text)
 

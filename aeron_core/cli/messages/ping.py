@@ -100,7 +100,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
         raise ConfigurationError(
-            f"--size={size}: must be at least {_TIMESTAMP_LENGTH} bytes, the length of a timestamp"
+            f"--size={size}: must be at least {_TIMESTAMP_LENGTH}, the length of a timestamp in bytes"
         )
     latencies = Latencies()
     with ExitStack() as stack:
@@ -112,8 +112,8 @@ def ping(  # noqa: PLR0913 - the options of the command
             )
         if size > publication.max_payload_length:
             raise ConfigurationError(
-                f"--size={size}: must be from {_TIMESTAMP_LENGTH} to {publication.max_payload_length} bytes, what one "
-                "frame of mtu= can hold"
+                f"--size={size}: must be in bytes, from {_TIMESTAMP_LENGTH} to {publication.max_payload_length}: "
+                "what one frame of mtu= can hold"
             )
         await_other_side(publication, timeout)
         await_other_side(subscription, timeout)

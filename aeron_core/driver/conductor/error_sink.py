@@ -137,7 +137,10 @@ class ErrorSink:
         length = self._log.missing_length(code, text, peer)
         if self._used_lengths[cause] + length > self._log.capacity // cause:
             code = ErrorCode.UNUSED
-            text = f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log"
+            text = (
+                f"{kind}: further errors, whose texts exceed 1/{cause:d} of this log; raise "
+                f"AERON_ERROR_BUFFER_LENGTH to record more texts"
+            )
         elif cause is Cause.PEER and length > 0 and self._texts_of_kind[kind] >= MAX_TEXTS_OF_KIND:
             code = ErrorCode.UNUSED
             text = f"{kind}: further errors, of which this log keeps {MAX_TEXTS_OF_KIND} texts"

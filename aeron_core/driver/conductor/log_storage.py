@@ -127,7 +127,8 @@ class LogStorage:
             self._errors.record_variable(
                 Cause.PEER,
                 ErrorCode.UNUSED,
-                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}",
+                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}: a log that "
+                f"needs more is refused; free space, or use shorter terms",
                 kind=f"WARNING: space is running low: threshold={threshold} in {path.parent}",
             )
 

@@ -156,7 +156,7 @@ class EndpointEntry:
         self.transport.close_endpoint(self.native)
 
     def record_fault(self) -> None:
-        """Log the last malformed datagram, one entry per reason, with its source."""
+        """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""
         # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
         # not fill the log.
         fault = self.native.take_fault()

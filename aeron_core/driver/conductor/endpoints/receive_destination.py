@@ -71,7 +71,7 @@ class ReceiveDestination:
         )
 
     def record_fault(self) -> None:
-        """Log the last malformed datagram, one entry per reason, with its source."""
+        """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault

@@ -122,7 +122,9 @@ def test_channels_that_share_an_endpoint_must_agree_on_its_keys(pairing, adds, k
 
 def test_channels_that_share_a_socket_must_have_images_for_its_longest_messages(pairing):
     pair = pairing(subscribes=False)
-    with pytest.raises(RegistrationError, match=r"term-length.* at most 8192 bytes, but max-message is 1048576"):
+    with pytest.raises(
+        RegistrationError, match=r"term-length.* at most 8192 bytes, but max-message is 1048576"
+    ):
         pair.result(pair.client.add_subscription_async(LISTENING + "|term-length=64k", STREAM))
 
 
