@@ -72,10 +72,9 @@ class Assembly:
     ) -> None:
         self._settings = settings
         self._clock = clock
-        # Replaced sockets, as in a simulation, have no kernel buffers to check.
         if open_datagrams is None:
-            for text in cut_lengths(settings):
-                warnings.warn(text, stacklevel=5)
+            # Replaced sockets, as in a simulation, have no kernel buffers to check.
+            _warn_of_socket_lengths(settings)
         self.cnc = self._create_cnc()
         counters = CountersManager(
             self.cnc.counters_metadata,
@@ -231,6 +230,11 @@ class Assembly:
     def on_error(self, error: BaseException) -> None:
         """Record an exception of a duty cycle; any agent's thread may call this."""
         self.context.errors.record_exception(error, "duty cycle")
+
+
+def _warn_of_socket_lengths(settings: DriverFields) -> None:
+    for text in cut_lengths(settings):
+        warnings.warn(text, stacklevel=6)
 
 
 def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> EventLog:

@@ -200,5 +200,5 @@ class ConnectionLab(Simulation):
         return self.driver.find_counter("snd-pos").value
 
     def errors(self) -> list[str]:
-        """Return the texts of the error log."""
-        return [record.text for record in self.driver.errors()]
+        """Return the lines of the error log, with the last peers."""
+        return [record.line for record in self.driver.errors()]

@@ -90,7 +90,7 @@ class Ours:
 
     def errors(self) -> list[str]:
         """Return the entries of the distinct error log."""
-        return [record.text for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
+        return [record.line for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
 
 
 class Reader(Ours):

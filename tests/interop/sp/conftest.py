@@ -186,7 +186,7 @@ class OurPair:
 
     def errors(self) -> list[str]:
         """Return the entries of the distinct error log."""
-        return [record.text for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
+        return [record.line for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
 
     def close(self) -> None:
         if not self._is_closed:

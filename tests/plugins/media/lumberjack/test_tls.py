@@ -71,7 +71,7 @@ class Running:
         return list(self.received)
 
     def errors(self):
-        return [record.text for record in read_errors(self.cnc.error_log)]
+        return [record.line for record in read_errors(self.cnc.error_log)]
 
     def counts(self, name):
         """Wait until a counter is 1."""

@@ -47,7 +47,7 @@ class Ends:
         return bodies
 
     def errors(self):
-        return [record.text for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
+        return [record.line for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
 
 
 @pytest.fixture
