@@ -5,7 +5,7 @@ A sender that exists sends data or a heartbeat as soon as it receives the first 
 holds a *place*:
 
     SETUP ──take──► place ──first data or heartbeat, creation failed, log deleted──► released
-      └──no place: ignored, the sender repeats its SETUP after 100 ms
+      └──no place: ignored, the sender repeats its SETUP, or is asked for it again, after 100 ms
 
 While SETUPs are refused for lack of places, the conductor ends images without data after FIRST_DATA_TIMEOUT_NS, so that
 forged ones do not hold their places for the whole liveness timeout of an image.

@@ -172,7 +172,8 @@ class Dispatcher(ReceiveDispatcher):
             return self._refuse(endpoint, setup, source, operations.SESSION_REFUSED_BY_LIMIT, now_ns)
         place = self._awaited.take(source, now_ns)
         if place < 0:
-            # No state is kept: the sender's next SETUP tries again.
+            # No state is added: a sender without receivers repeats its SETUP, and one with receivers is asked again.
+            interest.expire_pending_soon(setup.session_id, now_ns)
             return self._refuse(endpoint, setup, source, place, now_ns)
         # If the ring is full, keep the state: the sender's next SETUP tries again.
         if not self._report(operations.CREATE_IMAGE, endpoint, setup, source, 0):

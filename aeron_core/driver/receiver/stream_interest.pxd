@@ -33,6 +33,8 @@ cdef class StreamInterest:
     cdef int32_t set_no_interest(self, int32_t session_id, int64_t now_ns) except -1 nogil
     @cython.locals(deadline_ns=int64_t)
     cdef int32_t set_until(self, int32_t session_id, int64_t state, int64_t now_ns) except -1 nogil
+    @cython.locals(state=int64_t, deadline_ns=int64_t)
+    cdef int32_t expire_pending_soon(self, int32_t session_id, int64_t now_ns) except -1 nogil
     cdef int32_t set_in_progress(self, int32_t session_id, int64_t place) except -1 nogil
     @cython.locals(state=int64_t)
     cdef bint is_in_progress(self, int32_t session_id) noexcept nogil

@@ -87,6 +87,20 @@ class StreamInterest:
         self._states.put(session_id, state | deadline_ns << operations.SESSION_STATE_BITS)
         return 0
 
+    def expire_pending_soon(self, session_id: int, now_ns: int) -> int:
+        """Let a session in PENDING_SETUP request its SETUP again after SETUP_INTERVAL_NS; return 0.
+
+        A sender with receivers sends one SETUP for each request, and ignored data requests none in that state.
+        """
+        state = self._states.get(session_id, operations.SESSION_UNKNOWN)
+        if (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP:
+            deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+            self._stale_from_ns = min(self._stale_from_ns, deadline_ns)
+            self._states.put(
+                session_id, operations.SESSION_PENDING_SETUP | deadline_ns << operations.SESSION_STATE_BITS
+            )
+        return 0
+
     def set_in_progress(self, session_id: int, place: int) -> int:
         """Set the state of a session while the conductor creates its image, which holds `place`; return 0."""
         # Counted like an image: otherwise a burst of SETUPs could pass the session limit before the first image

@@ -4,6 +4,7 @@ import gc
 
 import pytest
 
+from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor.subscriptions.image_registrar import IMAGES_PER_CYCLE
@@ -11,7 +12,8 @@ from aeron_core.driver.receiver.awaited_images import AwaitedImages
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.protocol.frames.setup import Setup
-from aeron_core.testing import SimulatedPeer, encode_frame
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.testing import SimulatedPeer, data_frame, encode_frame, frames_of
 from aeron_core.testing.pair import MS, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -124,6 +126,27 @@ def test_more_streams_than_places_of_one_host_are_all_received(pair):
 
     pair.run_until(lambda: all(publication.is_connected for publication in publications))
     assert images(pair) == 40
+
+
+def test_a_sender_with_receivers_is_asked_again_when_its_setup_was_refused(pair):
+    pair.add_subscription(CHANNEL, 1001)
+    forgers = Forgers(pair)
+    forgers.send(8)
+    pair.run_for(10 * MS)
+    # Of the same source, which has no place left. It sends one SETUP for each request.
+    sender = SimulatedPeer(pair.network, "10.9.0.1", 40001, (pair.RECEIVER, 20121))
+    requests = []
+
+    def answer():
+        sender.send(data_frame(b"data", session_id=7, stream_id=1001))
+        for frame in frames_of(StatusMessage, sender.receive()):
+            requests.append(pair.now_ns)
+            assert frame.flags & wire.SM_FLAG_SEND_SETUP
+            sender.send(setup(7))
+
+    pair.run_for(1 * S, each=answer)
+
+    assert 5 <= len(requests) <= 11
 
 
 def test_an_image_without_data_lives_for_the_liveness_timeout_if_none_is_refused(pair):
