@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -15,7 +14,6 @@ from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifec
 from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
 from aeron_core.driver.conductor.subscriptions.new_image import image_log_params, new_image
 from aeron_core.driver.receiver.image_connections import ImageConnection
-from aeron_core.errors import AeronError
 from aeron_core.frozen import frozen
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.uri.endpoint_parameters import EndpointParameters
@@ -52,20 +50,19 @@ class ImageRegistrar:
         self.context = context
         self.subscriptions = subscriptions
         self.lifecycles: list[ImageLifecycle] = []
-        # Bounded by the limit of `AwaitedImages`.
-        self._setups: deque[ReceivedSetup] = deque()
+        # By dispatcher, session and stream: a session whose subscription was replaced meanwhile is in it only once.
+        self._setups: dict[tuple[object, int, int], ReceivedSetup] = {}
 
     def on_create_image(self, command: Command) -> None:
         """Create an image, by a later `create_waiting`, of the stream that a SETUP describes."""
-        self._setups.append(
-            ReceivedSetup(
-                dispatcher=command.subject,
-                native=command.target,
-                setup=_setup_of(command),
-                ttl=command.values[0],
-                source=command.source.copy(),
-                control=command.control.copy(),
-            )
+        setup = _setup_of(command)
+        self._setups[command.subject, setup.session_id, setup.stream_id] = ReceivedSetup(
+            dispatcher=command.subject,
+            native=command.target,
+            setup=setup,
+            ttl=command.values[0],
+            source=command.source.copy(),
+            control=command.control.copy(),
         )
 
     def create_waiting(self) -> int:
@@ -77,7 +74,7 @@ class ImageRegistrar:
         # the mode SHARED, the data of all streams.
         count = min(len(self._setups), IMAGES_PER_CYCLE)
         for _ in range(count):
-            self._create_image(self._setups.popleft())
+            self._create_image(self._setups.pop(next(iter(self._setups))))
         return count
 
     def _create_image(self, received: ReceivedSetup) -> None:
@@ -90,7 +87,9 @@ class ImageRegistrar:
         setup = received.setup
         try:
             self._create(endpoint, setup, received)
-        except (AeronError, OSError) as error:
+        except (
+            Exception
+        ) as error:  # any: a strategy of a plugin may fail, and the session must not keep its place
             # No command caused the image, so there is no client to send an error to.
             self.context.errors.record_of_peer(
                 error,
