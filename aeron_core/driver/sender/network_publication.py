@@ -240,8 +240,11 @@ class NetworkPublication(SendingPublication):
         return not self._requires_proof or self._proofs.is_proved(sm.receiver_id)
 
     def _request_proof(self, receiver_id: int, now_ns: int) -> int:
-        # It sends a status message again, at the latest after its timeout.
-        if self._receivers.is_tracked(receiver_id) and self._proofs.take_request(receiver_id, now_ns):
+        if not self._receivers.is_tracked(receiver_id):
+            # The receiver has left with this message, or there are too many.
+            return self._proofs.forget(receiver_id)
+        # The receiver sends a status message again, at the latest after its timeout.
+        if self._proofs.take_request(receiver_id, now_ns):
             self._send_frame(self._frames.encode_rttm(self._proofs.secret, receiver_id, wire.RTTM_FLAG_REPLY))
         return 0
 

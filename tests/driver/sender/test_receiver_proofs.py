@@ -115,6 +115,20 @@ def test_a_guessed_number_proves_nothing(pair):
     assert stream.counted == 1
 
 
+def test_forged_receivers_that_leave_take_no_memory(pair):
+    stream = Stream(pair, "min,proof:true")
+    pair.run_for(500 * MS, each=stream.step)
+
+    for _ in range(20):
+        stream.forge(24, flags=0)
+        pair.run_for(30 * MS, each=stream.step)
+        stream.forge(24, flags=wire.SM_FLAG_EOS)
+        pair.run_for(30 * MS, each=stream.step)
+
+    assert stream.moves_in(1 * S) > 0
+    assert stream.counted == 1
+
+
 @pytest.fixture
 def proofs():
     return ReceiverProofs(SECRET)
