@@ -25,6 +25,8 @@ _MAX_STEADY_RETRIES = 10
 # Doublings of the delay: 100 µs becomes more than the interval of heartbeats. The limit keeps the shift within 64
 # bits.
 _MAX_DOUBLINGS = 10
+# Delay that the doublings begin with if that of the channel is shorter, which may be 0.
+_MIN_DOUBLED_NS = wire.HEARTBEAT_INTERVAL_NS >> _MAX_DOUBLINGS
 
 
 class LossDetector:
@@ -56,7 +58,7 @@ class LossDetector:
         if self._unanswered <= _MAX_STEADY_RETRIES or delay_ns >= wire.HEARTBEAT_INTERVAL_NS:
             return delay_ns
         doublings = min(self._unanswered - _MAX_STEADY_RETRIES, _MAX_DOUBLINGS)
-        return min(delay_ns << doublings, wire.HEARTBEAT_INTERVAL_NS)
+        return min(max(delay_ns, _MIN_DOUBLED_NS) << doublings, wire.HEARTBEAT_INTERVAL_NS)
 
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
         """Return the position up to which there is no gap; scans at most the rest of the term of `rebuild_position`."""
@@ -96,6 +98,6 @@ class LossDetector:
             # With a delay of 0, as for unreliable streams, a new gap is due in the same call.
             if now_ns >= self._expiry_ns:
                 self.is_due = True
-                self._unanswered += 1
+                self._unanswered = min(self._unanswered + 1, _MAX_STEADY_RETRIES + _MAX_DOUBLINGS)
                 self._expiry_ns = now_ns + self._retry_delay_ns()
         return rebuild_position - rebuild_offset + offset
