@@ -148,9 +148,9 @@ class LumberjackParameters(ConnectionParameters):
         alias="max-connections",
         description="Maximum number of connections; each takes 10 KiB. Further ones are refused.",
     )
-    # Half of the default of max-connections: one host, or one relay in front of many, leaves connections for others.
+    # No limit by default: a proxy, a load balancer or address translation gives many honest writers one address.
     max_per_source: int = Field(
-        128,
+        0,
         ge=0,
         le=65536,
         alias="max-per-source",

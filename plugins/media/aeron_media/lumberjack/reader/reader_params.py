@@ -30,7 +30,7 @@ class ReaderParams:
     window_timeout_ns: int = 30 * S
     idle_timeout_ns: int = 60 * S
     write_timeout_ns: int = 30 * S
-    max_per_source: int = 128
+    max_per_source: int = 0
     eviction_timeout_ns: int = 5 * S
 
     @property
