@@ -158,12 +158,13 @@ class RelayThread:
             return
         self._watches.set(self._control.socket, self._control.events())
         if self._listener is not None:
-            unaccounted = (
-                len(self._in_handshake) + len(self._control.unannounced) + len(self._waiting_for_peer)
-            )
             # Not accepting is the back pressure for new peers: the kernel keeps them in its backlog.
-            waits = self._listener.is_paused(time.monotonic()) or unaccounted >= MAX_HANDSHAKES
+            waits = self._listener.is_paused(time.monotonic()) or self._unaccounted() >= MAX_HANDSHAKES
             self._watches.set(self._listener.socket, None if waits else select.EPOLLIN)
+
+    def _unaccounted(self) -> int:
+        """Return the number of connections that the endpoint's own limit does not count."""
+        return len(self._in_handshake) + len(self._control.unannounced) + len(self._waiting_for_peer)
 
     # From a new connection to its removal
 
@@ -172,11 +173,15 @@ class RelayThread:
         accepted = self._listener.accept(now)
         if accepted is not None:
             wire, peer = accepted
-            if self._sources.has_space(peer):
+            # Many peers behind one address may connect at once: refuse them only when handshakes become scarce.
+            if self._sources.has_space(peer) or self._unaccounted() < MAX_HANDSHAKES // 2:
                 self._begin(wire, None, peer, now)
             else:
                 wire.close()
-                text = f"more than {MAX_HANDSHAKES_PER_SOURCE} handshakes of one source at a time"
+                text = (
+                    f"more than {MAX_HANDSHAKES_PER_SOURCE} handshakes of one source at a time, while half of the "
+                    f"{MAX_HANDSHAKES} of all sources are taken: connect again later"
+                )
                 self._faults.keep(text, peer, FaultKind.OTHER)
 
     def _on_control(self, events: int, now: float) -> None:
