@@ -29,14 +29,18 @@ class _PathSocket(socket.socket):
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             found = os.fstat(descriptor)
-            if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+            if not stat.S_ISSOCK(found.st_mode):
                 raise OSError(errno.EEXIST, "the path was replaced after the socket was bound to it")
+            # From here on `close` removes the file, also after an error.
+            self._path = path
+            self._identity = (found.st_dev, found.st_ino)
             if permissions is not None:
+                # Some file systems show another owner: compare it only if it matters.
+                if found.st_uid != os.geteuid():
+                    raise OSError(errno.EEXIST, "the path was replaced after the socket was bound to it")
                 os.chmod(f"/proc/self/fd/{descriptor}", permissions)
         finally:
             os.close(descriptor)
-        self._path = path
-        self._identity = (found.st_dev, found.st_ino)
 
     def close(self) -> None:
         """Close the socket, and unlink its path."""
