@@ -89,6 +89,7 @@ cdef class ReaderConnection(EventSink):
     cdef int32_t _check_deadlines(self, int64_t now_ns) except -1 nogil
     cdef bint _is_peer_waiting(self) noexcept nogil
     cdef int64_t idle_ns(self, int64_t now_ns) noexcept nogil
+    @cython.locals(silence_ns=int64_t)
     cdef int32_t _check_silence(self, int64_t now_ns) except -1 nogil
     cdef bint _is_unfinished(self) except -1 nogil
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil

@@ -349,17 +349,27 @@ class ReaderConnection(EventSink):
 
     def _is_peer_waiting(self) -> bool:
         # A window that waits for the next turn, because there were many in this one, waits for no subscriber.
-        return self._acks.size > 0 or (self._parser.is_blocked and not self._has_window_waiting)
+        # Nor do acknowledgements of windows without events, which a peer may leave unread.
+        return (self._acks.size > 0 and self.events > self.acknowledged) or (
+            self._parser.is_blocked and not self._has_window_waiting
+        )
 
     def idle_ns(self, now_ns: int) -> int:
         """Return for how long no event has arrived, in nanoseconds; 0 if that is up to this side."""
         if self.phase not in (phases.PHASE_OPEN, phases.PHASE_FED):
             return 0
-        return 0 if self._is_peer_waiting() or not self._output.is_empty() else now_ns - self._last_event_ns
+        if self._is_peer_waiting() or not self._output.is_empty():
+            return 0
+        return now_ns - self._last_event_ns
 
     def _check_silence(self, now_ns: int) -> int:
         if self._is_unfinished():
-            if now_ns - self._progress_ns > self._window_timeout_ns:
+            # Windows without events are progress, too, but not for ever: a byte of the next frame may always be there.
+            silence_ns = now_ns - self._last_event_ns
+            if (
+                now_ns - self._progress_ns > self._window_timeout_ns
+                or silence_ns > self._idle_timeout_ns + self._window_timeout_ns
+            ):
                 return self._end(end_reasons.UNFINISHED, self._left, self._window, now_ns)
         elif now_ns - self._last_event_ns > self._idle_timeout_ns:
             return self._end(end_reasons.IDLE, 0, 0, now_ns)

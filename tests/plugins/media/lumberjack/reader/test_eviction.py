@@ -79,6 +79,15 @@ def test_bytes_without_events_are_no_sign_of_life(reading, flood):
     assert answered.endswith(CLOSED)
 
 
+def test_a_part_of_a_frame_is_no_sign_of_life(reading):
+    writer = reading.dial()
+    answered = reading.exchange(writer, window(0) + window(0)[:1], 1 * S)
+    for _ in range(100):
+        if not answered.endswith(CLOSED):
+            answered += reading.exchange(writer, window(0)[1:] + window(0)[:1], 1 * S)
+    assert answered.endswith(CLOSED)
+
+
 def test_a_connection_that_sends_events_is_not_idle(reading):
     writer = reading.dial()
     for _ in range(35):
