@@ -171,7 +171,8 @@ class _Tail:
     def defect(self, promise: _Promise) -> str:
         """Return why the files cannot be continued, empty if they can."""
         covered, index, segment = self.covered, self.index.name, self.segment.name
-        if self.base + self._capacity < covered:
+        # Without entries nothing is covered: a recording that joined within a term begins after the base of its file.
+        if len(self.entries) and self.base + self._capacity < covered:
             return f"{segment}: ends at position {self.base + self._capacity}: {index} covers more"
         uncovered = self.base + self._capacity - covered
         # A recorder covers data at once if there is this much of it; padding may follow.

@@ -71,11 +71,12 @@ def test_a_recording_continues_at_its_position(written):
     assert written.data() == frames_at(0, [b"a", b"b", b"c"])
 
 
-def test_a_recording_without_a_frame_continues_at_its_start(begin):
-    written = begin(start_position=TERM_LENGTH)
+@pytest.mark.parametrize("start", [TERM_LENGTH, TERM_LENGTH + 64])
+def test_a_recording_without_a_frame_continues_at_its_start(begin, start):
+    written = begin(start_position=start)
     die(written)
 
-    assert resume(written) == Resumption(TERM_LENGTH, TERM_LENGTH)
+    assert resume(written) == Resumption(start, start)
 
 
 @pytest.mark.parametrize("cut", [1, 31, 32, 63])
