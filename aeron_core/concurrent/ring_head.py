@@ -25,21 +25,22 @@ class RingHead:
         self._tail_offset = capacity + wire.RING_TAIL_OFFSET
         # None until the first use: a ring object of a producer has no position of its own.
         self._position: int | None = None
+        self._is_overwritten = False
 
     def load(self) -> int:
-        """Return the position.
+        """Return the position; restore the head if another process has overwritten it.
 
-        Raises ProtocolError, once, if another process has overwritten the head; it is restored.
+        Raises ProtocolError, once, for a head that is impossible before the first use.
         """
         # No other thread stores it, so an ordinary load would do; the acquire costs nothing here.
         stored = self._buffer.get_i64_acquire(self._offset)
         if stored == self._position:
             return stored
         if self._position is not None:
+            # Continue: a process that overwrites the head again and again must not stop the commands of others.
             self.store(self._position)
-            raise ProtocolError(
-                "head of the command ring overwritten by another process: restored, nothing is lost"
-            )
+            self._is_overwritten = True
+            return self._position
         tail = self._buffer.get_i64_acquire(self._tail_offset)
         if is_position(stored) and 0 <= tail - stored <= self._capacity:
             self._position = stored
@@ -59,7 +60,7 @@ class RingHead:
     def check_producers(self) -> None:
         """Reset what producers store if no correct one can have stored it.
 
-        Raises ProtocolError, once, for an impossible tail. Commands in the ring are lost then; without the reset, all
+        Raises ProtocolError for a head that was overwritten since the last call, and once for an impossible tail. Commands in the ring are lost then; without the reset, all
         later ones would be: producers would take the ring for full, or write where the consumer never reads.
         """
         head = self.load()
@@ -70,6 +71,11 @@ class RingHead:
         if cached > head or not is_position(cached):
             self._buffer.compare_and_set_i64(self._cache_offset, cached, head)
         if is_tail_correct:
+            if self._is_overwritten:
+                self._is_overwritten = False
+                raise ProtocolError(
+                    "head of the command ring overwritten by another process: restored, nothing is lost"
+                )
             return
         # Zero first: old records behind a new tail would be read as new ones.
         self._buffer.set_memory(0, self._capacity, 0)

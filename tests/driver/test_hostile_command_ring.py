@@ -27,6 +27,19 @@ def test_an_overwritten_head_is_one_error_and_the_next_commands_succeed(lone, ri
     assert lone.add_publication("aeron:ipc", 1001)
 
 
+def test_commands_succeed_while_a_client_overwrites_the_head_in_each_duty_cycle(lone, ring):
+    lone.run_for(100 * MS)
+
+    def overwrite():
+        ring.buffer.put_i64(ring.capacity + wire.RING_HEAD_OFFSET, 4)
+
+    lone.run_for(2 * S, each=overwrite)
+    assert lone.driver.counted("errors") <= 4
+    registration = lone.client.add_publication_async("aeron:ipc", 1001)
+    lone.run_for(1 * S, each=overwrite)
+    assert lone.result(registration)
+
+
 @pytest.mark.parametrize("word", [*WORDS, 0])
 def test_an_overwritten_tail_is_one_error_and_the_next_commands_succeed(lone, ring, word):
     lone.run_for(100 * MS)

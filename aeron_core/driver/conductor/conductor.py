@@ -191,6 +191,8 @@ class Conductor:
         try:
             self._unblock_commands(now_ns)
         except ProtocolError as error:
+            # The time since which the ring is blocked is not known any more.
+            self._blocked_position = -1
             self._context.errors.record_command(error, "to-driver ring buffer")
 
     def _unblock_commands(self, now_ns: int) -> None:
