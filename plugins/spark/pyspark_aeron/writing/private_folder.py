@@ -72,12 +72,14 @@ def _open_base(path: Path) -> int:
 
 def _check_folder(fd: int, path: Path) -> None:
     status = os.fstat(fd)
-    if not _is_private(status):
+    if status.st_uid != os.geteuid():
         raise RecordingError(
-            f"{path}: belongs to user {status.st_uid} and has mode {stat.S_IMODE(status.st_mode):04o}: must belong to "
-            f"user {os.geteuid()} and be writable for no other; delete it, or set another folder with option staging"
+            f"{path}: belongs to user {status.st_uid}: must belong to user {os.geteuid()}; delete it, or set another "
+            "folder with option staging"
         )
-    if status.st_mode & _OF_OTHERS:  # of an earlier version
+    # Earlier versions made folders as the umask permitted. What others have left there does no harm: names of files are
+    # random, each is created anew, and the commit compares its content.
+    if status.st_mode & _OF_OTHERS:
         os.fchmod(fd, 0o700)
 
 
