@@ -80,7 +80,8 @@ class Neighbors:
     def on_self(self, peer: GossipPeer, length: int, time_ms: int, now_ms: int) -> None:
         """Process a packet of `length` bytes from `peer` itself."""
         if peer in self._neighbors:
-            self._neighbors[peer] = time_ms
+            # The packet states its age, which may be forged: it must not make the neighbour older.
+            self._neighbors[peer] = max(self._neighbors[peer], time_ms)
             return
         candidate = self._candidates.get(peer)
         if peer in self._trusted or (candidate is not None and candidate.asked_ms is not None):
@@ -140,7 +141,8 @@ class Neighbors:
         self._prompt[peer] = None
 
     def _promote(self, peer: GossipPeer, time_ms: int) -> None:
-        if len(self._neighbors) >= MAX_NEIGHBORS:
+        # Neighbours from the settings are few, and must not be locked out by forged ones.
+        if len(self._neighbors) >= MAX_NEIGHBORS and peer not in self._trusted:
             self.refused_count += 1
             return
         self._forget(peer)
