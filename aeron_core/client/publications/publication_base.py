@@ -151,7 +151,9 @@ class PublicationBase(PublicationState):
             return Claim(self, position, claim)
         self.give_claim_back(claim)
         if position == wire.RESULT_ERROR:
-            refuse_length(length, self._log.max_payload_length, " to be claimed: offer a longer one")
+            refuse_length(
+                length, self._log.max_payload_length, " to be claimed; use `offer` for a longer message"
+            )
         return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:

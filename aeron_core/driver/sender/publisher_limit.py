@@ -54,8 +54,9 @@ class PublisherLimit:
         return 1
 
     def _is_clean_for(self, limit: int) -> bool:
-        # The buffer of the limit's term must not hold old data. With three buffers it is clean if the limit is one term
-        # ahead of the cleaning, or two terms ahead if the cleaning is not just at the start of its term.
+        # The buffer of the limit's term must not hold old data. A term uses the buffer of the term three before it, so
+        # the buffer is clean if the limit is at most two terms ahead of the cleaning. As in the reference, a gap of two
+        # is accepted only after the cleaning of its term has begun.
         gap = (limit >> self._log.position_bits_to_shift) - (
             self._clean_position >> self._log.position_bits_to_shift
         )
