@@ -8,6 +8,7 @@ from aeron_core.logbuffer.gap_scanner cimport scan_for_gap
 
 cdef int32_t _MAX_STEADY_RETRIES
 cdef int32_t _MAX_DOUBLINGS
+cdef int64_t _MIN_DOUBLED_NS
 
 
 @cython.final

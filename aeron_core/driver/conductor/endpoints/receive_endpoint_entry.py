@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
 from aeron_core.concurrent import counter_types
@@ -12,6 +12,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
+from aeron_core.driver.receiver.awaited_images import AwaitedImages
 from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
+
+_NO_LIMIT: Final = 2**31 - 1
 
 
 class ReceiveEndpointEntry(EndpointEntry):
@@ -53,12 +56,16 @@ class ReceiveEndpointEntry(EndpointEntry):
         self._interests: dict[int, StreamInterest] = {}
         # (stream id, session id or None for all sessions) -> number of subscriptions
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
+        # The source of a connection is known, and its medium limits connections: its images need no places.
+        self.awaited = (
+            context.awaited_images if transport.has_datagrams else AwaitedImages(_NO_LIMIT, _NO_LIMIT)
+        )
         # Created here, but used by the receiver alone: the conductor only sends it commands.
         self.dispatcher = Dispatcher(
             context.from_receiver,
             context.system_counters,
             context.settings.stream_session_limit,
-            context.awaited_images,
+            self.awaited,
         )
         self._receiver_id = receiver_id
         self.destinations: list[ReceiveDestination] = []
@@ -160,7 +167,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         """Receive a stream for one more subscription: one session, or all with `session_id` None."""
         interest = self._interests.get(stream_id)
         if interest is None:
-            interest = self._interests[stream_id] = StreamInterest(stream_id, self.context.awaited_images)
+            interest = self._interests[stream_id] = StreamInterest(stream_id, self.awaited)
             self.context.receiver.send(operations.ADD_INTEREST, self.dispatcher, interest)
         # Called before the count changes: the first subscription of the endpoint requests a SETUP of any session.
         self._elicit_setup_for(session_id, stream_id)

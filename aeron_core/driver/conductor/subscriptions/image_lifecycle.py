@@ -184,7 +184,7 @@ class ImageLifecycle(StreamLifecycle):
     def _timeout_ns(self, now_ns: int) -> int:
         timeout_ns = self.context.settings.image_liveness_timeout_ns
         # Its SETUP may be forged, and others are refused for it.
-        if self.image.awaits_data.get_acquire() and self.context.awaited_images.is_contended(now_ns):
+        if self.image.awaits_data.get_acquire() and self.endpoint.awaited.is_contended(now_ns):
             return min(timeout_ns, FIRST_DATA_TIMEOUT_NS)
         return timeout_ns
 

@@ -95,7 +95,7 @@ def new_image(
                 setup.initial_term_id,
             ),
             connections=connections,
-            awaited=context.awaited_images,
+            awaited=request.endpoint.awaited,
             hwm_position=storage[counter_types.RECEIVER_HWM],
             rebuild_position=storage[counter_types.RECEIVER_POSITION],
             naks_sent=storage[counter_types.RECEIVER_NAKS_SENT],
