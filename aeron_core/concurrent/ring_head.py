@@ -60,8 +60,9 @@ class RingHead:
     def check_producers(self) -> None:
         """Reset what producers store if no correct one can have stored it.
 
-        Raises ProtocolError for a head that was overwritten since the last call, and once for an impossible tail. Commands in the ring are lost then; without the reset, all
-        later ones would be: producers would take the ring for full, or write where the consumer never reads.
+        Raises ProtocolError for a head that was overwritten since the last call, and once for an impossible tail.
+        Commands in the ring are lost then; without the reset, all later ones would be: producers would take the ring
+        for full, or write where the consumer never reads.
         """
         head = self.load()
         tail = self._buffer.get_i64_acquire(self._tail_offset)

@@ -218,7 +218,8 @@ class Recording:
             f"its last file is {names.segment_file(self.recording_id, bases[-1])}" if bases else "it has none"
         )
         raise CorruptRecordingError(
-            f"recording {self.recording_id} position {end}: must be within the files of the recording; {last}"
+            f"{self._store.uri}/{self.recording_id}/{name}: is missing: position {end}: must be within the files of "
+            f"the recording, {last}; {DAMAGED}"
         )
 
     def position_at(self, time_ns: int) -> int:
