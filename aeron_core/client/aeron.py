@@ -145,9 +145,10 @@ class Aeron:
     ) -> PeerWatch:
         """Call handlers for peers that connect, disconnect or are refused, until the watch is closed.
 
-        `on_added` is called first for the peers that are connected already. The handlers run on the thread of the
-        client's conductor, which checks at most every 10 ms. Only media that distinguish their peers report any,
-        such as `aeron:sp`.
+        `on_added` is called first for the peers that are connected already. The handlers run on the thread of
+        the client's conductor, which checks at most every 10 ms. The peers of a subscription are its images;
+        those of a publication, and refusals, are reported only by media that distinguish peers, such as
+        `aeron:sp`.
         """
         handlers = PeerHandlers(on_added=on_added, on_removed=on_removed, on_refused=on_refused)
         with self._conductor.lock:
@@ -170,7 +171,10 @@ class Aeron:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes = b"", label: str = ""
     ) -> Counter:
-        """Add a counter that outlives this client, or return the one with that type and registration id."""
+        """Add a static counter, which outlives this client, or return the one with that type and registration id.
+
+        Raises RegistrationError if a counter that is not static has both.
+        """
         return self.add_static_counter_async(type_id, registration_id, key, label).result()
 
     def add_static_counter_async(
@@ -180,7 +184,10 @@ class Aeron:
         return self._woken(self._operations.add_static_counter(type_id, registration_id, key, label))
 
     def next_session_id(self, stream_id: int) -> int:
-        """Return an unused session id of the stream, for `session-id=` of a channel."""
+        """Return a session id that no publication of the driver uses with the stream id, for `session-id=`.
+
+        A driver that is too old to know the request is not asked: the id is then a random number.
+        """
         answer = self._operations.next_session_id(stream_id)
         return answer if isinstance(answer, int) else answer.result()
 
@@ -218,7 +225,10 @@ class Aeron:
         self._conductor.driver.close_client(client_id)
 
     def add_available_counter_handler(self, handler: CounterHandler) -> None:
-        """Add a handler that is called when a client of the driver, this or another, allocates a counter."""
+        """Add a handler that is called when any client of the driver adds a counter, unless it is static.
+
+        It is also called for the heartbeat counter that the driver adds for each client.
+        """
         with self._conductor.lock:
             self._conductor.callbacks.available_counter_handlers.append(handler)
 
@@ -228,7 +238,10 @@ class Aeron:
             self._conductor.callbacks.available_counter_handlers.remove(handler)
 
     def add_unavailable_counter_handler(self, handler: CounterHandler) -> None:
-        """Add a handler that is called when a counter of a client of the driver, this or another, is freed."""
+        """Add a handler that is called when a counter of any client of the driver is freed.
+
+        It is also called for the heartbeat counter of each client.
+        """
         with self._conductor.lock:
             self._conductor.callbacks.unavailable_counter_handlers.append(handler)
 

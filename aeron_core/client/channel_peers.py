@@ -90,7 +90,11 @@ class ChannelPeers:
         position: int,
         log: LogBuffer,
     ) -> int:
-        """Return how many messages of a batch a peer accepts in sequence, or the `refusal` of the first one."""
+        """Return how many messages of a batch a peer accepts in sequence, or the `refusal` of the first one.
+
+        A message whose length is negative or above the maximum is counted and ends the count: the appender
+        then returns the error.
+        """
         taken = 0
         while taken < count:
             offset = (first + taken) * 8

@@ -28,7 +28,10 @@ class ChannelStatus(IntEnum):
 
 
 def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
-    """Return the state that counter `status_id` holds; a channel without an endpoint is always active."""
+    """Return the state that counter `status_id` holds, ERRORED for an unknown value.
+
+    A channel without an endpoint, `status_id` -1, is always ACTIVE.
+    """
     if status_id == NULL_COUNTER_ID:
         return ChannelStatus.ACTIVE
     try:
@@ -52,7 +55,10 @@ def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
 
 
 def resolved_channel(counters: CountersReader, channel: str, status_id: int) -> str | None:
-    """Return `channel` with port 0 of its endpoint replaced by the bound port; None until it is bound."""
+    """Return `channel` with port 0 of its endpoint replaced by the bound port, None until that is bound.
+
+    A channel without port 0 is returned as it is.
+    """
     if not _ENDPOINT_WITH_PORT_0.search(channel):
         return channel
     addresses = local_addresses(counters, status_id)

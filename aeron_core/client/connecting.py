@@ -34,12 +34,12 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
 ) -> Aeron:
     """Connect to the driver of `aeron_dir`; wait for it if it is starting.
 
-    Without `settings` they are read from the environment. `error_handler` is a shorthand for handlers with
-    only `on_error`. With `use_conductor_invoker` no thread is started: call `Aeron.do_work` often.
-    `driver_invoker` is called while the client waits for a driver that runs in the same thread.
+    Without `settings`, the settings are read from the environment. `error_handler` is a shorthand for
+    handlers with only `on_error`. With `use_conductor_invoker` no thread is started: call `Aeron.do_work`
+    often. `driver_invoker` is called while the client waits, to run a driver that has no thread of its own.
 
-    Raises DriverTimeoutError if no driver is found within the driver timeout, CncIncompatibleError if its
-    version differs.
+    Raises DriverTimeoutError if no driver is alive within the driver timeout, CncIncompatibleError if the
+    version of its files is not compatible.
     """
     fields: ClientFields | None = settings
     if fields is None:

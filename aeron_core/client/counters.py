@@ -55,7 +55,7 @@ class Counter:
 
     @property
     def is_allocated(self) -> bool:
-        """Whether the driver has its slot allocated, for this owner or another."""
+        """Whether the driver has a counter with this id: this one or, after it was freed, another one."""
         return self._counters.state(self.id) == wire.COUNTER_STATE_ALLOCATED
 
     @property
@@ -79,7 +79,7 @@ class Counter:
         return self._value.get_and_add(delta)
 
     def propose_max(self, value: int) -> bool:
-        """Raise the value to `value` as the only writer; return whether it was lower."""
+        """Raise the counter to `value` as the only writer; return whether it was lower before."""
         self._check_open()
         return self._value.propose_max_release(value)
 

@@ -1,7 +1,8 @@
 """Handlers: callbacks of a program for events of its client.
 
-They run on the thread of the client's conductor, or on that of a call that waits for the driver. They must not
-wait for the driver themselves: use the `_async` methods in them.
+They run on the thread that runs the client's conductor at that time: its own thread, the caller of
+`Aeron.do_work`, or a call that waits for the driver or closes a resource. They must not wait for the driver
+themselves: use the `_async` methods in them.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 @frozen(slots=True, kw_only=True)
 class PublicationErrorFrame:
-    """A receiver rejected one of the client's publications."""
+    """Error that a receiver reported for one of the client's publications, such as a rejection."""
 
     registration_id: int
-    """Registration id of the publication; the original one if the publication is shared."""
+    """The publication's `original_registration_id`, the same for all publications that share the stream."""
     destination_registration_id: int
     """Registration id of the destination; -1 if there is none."""
     session_id: int
@@ -33,7 +34,7 @@ class PublicationErrorFrame:
     group_tag: int
     """-1 if the receiver has none."""
     source: tuple[str, int] | None
-    """Host and port of the receiver; None if unknown."""
+    """Host and port of the receiver, 127.0.0.1 and 0 for IPC; None if unknown."""
     error_code: ErrorCode
     error_message: str
 
@@ -74,7 +75,7 @@ class ClientHandlers:
     """All handlers of a client; each is optional."""
 
     on_error: ErrorHandler = log_error
-    """Errors that no call can raise: the driver died, it timed the client out, or a handler raised."""
+    """Called with errors that no call can raise, for example if the driver died or a handler raised."""
     on_available_image: ImageHandler | None = None
     """Default of subscriptions that are added without this handler; `on_unavailable_image` likewise."""
     on_unavailable_image: ImageHandler | None = None

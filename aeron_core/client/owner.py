@@ -29,7 +29,7 @@ class Connectable(Protocol):
 
 
 class ResourceOwner(Protocol):
-    """The client; any thread may call it. Its methods raise ClosedError once the client is closed."""
+    """The client; any thread may call it. Commands raise ClosedError once the client is closed."""
 
     @property
     def counters(self) -> CountersReader:
@@ -45,9 +45,10 @@ class ResourceOwner(Protocol):
         """Send a command that is answered with its correlation id; `what` names it in errors."""
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait without the GIL until `condition` holds; return False if it does not within `timeout` seconds.
+        """Wait until `condition` holds; return False if it does not within `timeout` seconds (None: no limit).
 
-        Raises ClientError in a handler of the client's conductor, which must not wait.
+        Runs duty cycles of the client's conductor, and sleeps in between without the GIL. Raises ClientError
+        if it has to wait in a handler of the client.
         """
 
     def check_open(self) -> None:
@@ -60,10 +61,10 @@ class ResourceOwner(Protocol):
         """
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
-        """Close a publication and remove it from the driver."""
+        """Close a publication and remove it from the driver; does nothing if it is closed."""
 
     def close_subscription(self, registration_id: int) -> None:
-        """Close a subscription with its images and remove it from the driver."""
+        """Close a subscription and its images and remove it from the driver; does nothing if it is closed."""
 
     def close_counter(self, registration_id: int) -> None:
-        """Close a counter and free it in the driver."""
+        """Close a counter and free it in the driver; does nothing if it is closed."""

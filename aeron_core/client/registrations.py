@@ -5,7 +5,8 @@
              -> timed out     no answer within the driver timeout, although the driver was alive after that
              -> cancelled     the program no longer wants it
 
-Invariant: a resource that arrives for a timed-out or cancelled registration is removed from the driver.
+Invariant: a resource that arrives for a timed-out or cancelled registration is removed from the driver,
+provided that it arrives within the driver timeout, or twice that time if the registration timed out.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Registration(Generic[T]):
         return self.state is not RegistrationState.AWAITING
 
     def poll(self) -> T | None:
-        """Return the result, None while it is pending. Raises the same errors as `result`."""
+        """Return the result, None while it is pending. Raises the errors of `result` except TimeoutError."""
         if self.state is RegistrationState.CANCELLED:
             raise ClientError(f"{self.what}: the registration was cancelled: send the command again")
         if self._error is not None:
@@ -74,10 +75,12 @@ class Registration(Generic[T]):
         return self._value
 
     def result(self, timeout: float | None = None) -> T:
-        """Wait for the result and return it; raises TimeoutError after `timeout` seconds.
+        """Wait for the result and return it; raises TimeoutError after `timeout` seconds, None for no limit.
 
-        Raises RegistrationError if the driver refuses, and DriverTimeoutError if it does not answer within the
-        driver timeout. If the driver is dead the client is closed; otherwise it stays open.
+        Raises RegistrationError if the driver refuses, StorageError or ProtocolError if its answer cannot be
+        used, and ClientError if the registration was cancelled. Raises DriverTimeoutError if the driver does
+        not answer within the driver timeout: if the driver is dead, the client is closed then, otherwise it
+        stays open.
         """
         self._awaiter.await_registration(self, timeout)
         value = self.poll()
@@ -92,7 +95,10 @@ class Registration(Generic[T]):
         return True
 
     def complete(self, response: Response) -> T | None:
-        """Take the driver's answer; return the result if it is no longer wanted. For the client's conductor."""
+        """Take the driver's answer; return None if a caller still wants the result.
+
+        Otherwise returns the result, which the caller must close. For the client's conductor.
+        """
         value = self._make(response)
         if self.is_done:
             return value
@@ -132,10 +138,11 @@ class Registrations:
         return self._pending.pop(correlation_id, None)
 
     def check_deadlines(self, beat_ns: int, timeout_ns: int) -> int:
-        """Fail registrations after their deadline, and return how many.
+        """Fail pending registrations whose deadline is not after `beat_ns`; return how many.
 
-        `beat_ns` is the time of the driver's last heartbeat. If it is older than a deadline the driver may be dead,
-        which closes the client elsewhere: the registration is kept.
+        `beat_ns` is the time of the driver's last heartbeat. If it is older than a deadline the driver may be
+        dead, which closes the client elsewhere: the registration is kept. A registration that fails here is
+        kept until a second deadline, `timeout_ns` later.
         """
         count = 0
         for registration in list(self._pending.values()):

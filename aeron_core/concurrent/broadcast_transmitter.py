@@ -34,9 +34,9 @@ class BroadcastTransmitter:
         self._tail = read_position(buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
 
     def transmit(self, type_id: int, message: Buffer) -> None:
-        """Send one message. Raises ConfigurationError if the type is below 1 or the message too long.
+        """Send one message of at most `max_message_length` bytes. One thread only.
 
-        One thread only.
+        Raises ConfigurationError for a longer message, or a type that is not from 1 to 2147483647.
         """
         data = message_bytes(type_id, message, self.max_message_length)
         length = wire.RECORD_HEADER_LENGTH + len(data)

@@ -1,13 +1,14 @@
 """Types, keys and labels of the counters of streams, channels and clients, which tools of any origin parse.
 
     stream          key: registration id i64, session id i32, stream id i32, channel length i32, channel
-                    label: "<name>: <registration id> <session id> <stream id> <channel>"
+                    label: "<name>: <registration id> <session id> <stream id> <channel>"; that of a
+                    subscriber position ends with " @<join position>"
     channel         key: channel length i32, channel
                     label: "<name>: <channel>"
     bound address   key: counter id of the channel status i32, address length i32, address
                     label: "<name>: <counter id of the channel status> <address>"
     client          key: client id i64
-                    label: "client-heartbeat: id=<client id>"
+                    label: "client-heartbeat: id=<client id>"; the client may append its name and version
 
 A key that is too long for its field is cut; the label then has more of it.
 
@@ -86,7 +87,7 @@ _ADDRESS_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 2 * _I32_LENGTH - 1
 
 @frozen()
 class CounterOwner:
-    """The stream of a counter and the client that owns it; `client_id` may be DRIVER_OWNER_ID."""
+    """The stream of a counter, and the client that owns the counter; `client_id` may be DRIVER_OWNER_ID."""
 
     registration_id: int
     session_id: int
@@ -109,7 +110,11 @@ class CounterOwner:
 
 
 def owner_of(record: CounterRecord) -> CounterOwner | None:
-    """Return the stream of a counter as its key states it; None if the key cannot be that of a stream."""
+    """Return stream and owner of a counter; None if the key cannot be that of a stream.
+
+    The stream is that of the key. If the key has no space for the whole channel, the channel is that of the
+    label.
+    """
     length = int.from_bytes(record.key[16:20], "little", signed=True)
     if not 0 <= length <= len(record.key) - _STREAM_KEY_CHANNEL_OFFSET:
         return None

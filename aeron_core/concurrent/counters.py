@@ -211,7 +211,8 @@ class CountersManager(CountersReader):
     ) -> int:
         """Return the id of a new counter with the value 0.
 
-        Label and key are truncated to 380 and 112 bytes. Raises StorageError if no id is left.
+        Label and key are truncated to 380 and 112 bytes. Raises StorageError if all ids are in use or were
+        freed too recently.
         """
         counter_id = self._next_id(label)
         value_at = self._value_at(counter_id)

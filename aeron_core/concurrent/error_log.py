@@ -148,9 +148,9 @@ def _parted(data: bytes) -> tuple[str, str]:
 
 
 def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord]:
-    """Return the errors last observed at `since_ms` or later, in the order of their entries.
+    """Yield the errors last observed at `since_ms` or later, in the order of their entries.
 
-    Raises ProtocolError at an entry that does not end within the buffer, after returning all entries before it.
+    Raises ProtocolError at an entry with an impossible length, after yielding all entries before it.
     """
     offset = 0
     while offset + wire.ERROR_LOG_HEADER_LENGTH <= buffer.capacity:

@@ -41,9 +41,10 @@ class LossEntry:
 
 
 def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
-    """Return the entries, oldest first.
+    """Yield the entries in the order of their first loss.
 
-    Raises ProtocolError at an entry that does not end within the buffer, after returning all entries before it.
+    Raises ProtocolError at an entry that does not end within the buffer, after yielding all entries before
+    it.
     """
     offset = 0
     while offset + wire.LOSS_CHANNEL_OFFSET <= buffer.capacity:

@@ -23,9 +23,11 @@ def create_mapped_file(
 ) -> AtomicBuffer:
     """Create a file of `length` zero bytes that did not exist before, and map it.
 
-    A sparse file allocates disk space when it is written, and a write that finds no space left kills the process
-    (SIGBUS); any other file allocates all of it now. With `populate` all its pages become resident now, so that no
-    access has to wait for a page fault. Raises StorageError, and then leaves no file behind.
+    A sparse file allocates disk space when it is written, and a write that finds no space left kills the
+    process (SIGBUS); any other file allocates all of it now. With `populate` all its pages become resident
+    now, so that no access has to wait for a page fault. Raises ConfigurationError if `length` is below 1, and
+    StorageError if the file exists or cannot be created, allocated or mapped; a file that was created is
+    deleted then.
     """
     path = Path(path)
     if length <= 0:

@@ -67,7 +67,7 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
 
 
 def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> memoryview:
-    """Return `message` as contiguous bytes; raise ConfigurationError if it does not fit into a record.
+    """Return `message` as contiguous bytes; raise ConfigurationError as `check_message` does.
 
     Call before claiming: a claim that cannot be filled would block the consumer.
     """
@@ -77,7 +77,7 @@ def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> mem
 
 
 def check_message(type_id: int, length: int, max_message_length: int) -> None:
-    """Raise ConfigurationError unless a message of that type and length fits."""
+    """Raise ConfigurationError unless the type is from 1 to 2147483647 and the length is allowed."""
     if not 1 <= type_id <= 0x7FFFFFFF:
         raise ConfigurationError(f"type_id={type_id}: must be from 1 to 2147483647")
     if not 0 <= length <= max_message_length:

@@ -57,8 +57,9 @@ ControlledRecordHandler = Callable[[int, AtomicBuffer, int, int], ReadAction]
 class ManyToOneRingBuffer:
     """A ring over `buffer`: a power of two of bytes for records, then a trailer with the positions.
 
-    Raises ConfigurationError for any other length of the buffer. Positions that only a faulty or hostile process can
-    have stored raise ProtocolError from every method that uses them; the consumer restores them.
+    Raises ConfigurationError for any other length of the buffer. Positions that only a faulty or hostile
+    process can have stored raise ProtocolError from the methods that read or write records; the consumer
+    restores or resets them (`RingHead`). The properties return positions unchecked.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -79,7 +80,8 @@ class ManyToOneRingBuffer:
     def write(self, type_id: int, message: Buffer) -> bool:
         """Append a message; return False if the ring has too little free space.
 
-        Raises ConfigurationError for a type below 1 and for a message longer than `max_message_length`.
+        Raises ConfigurationError for a type that is not from 1 to 2147483647, and for a message longer than
+        `max_message_length`.
         """
         data = message_bytes(type_id, message, self.max_message_length)
         length = wire.RECORD_HEADER_LENGTH + len(data)
@@ -109,19 +111,23 @@ class ManyToOneRingBuffer:
         return index + wire.RECORD_HEADER_LENGTH
 
     def commit(self, offset: int) -> bool:
-        """Publish the claim at `offset`; return False if it no longer exists, as after `unblock`."""
+        """Publish the claim at `offset`; return False if it no longer exists, as after `unblock`.
+
+        Raises ConfigurationError for an offset that `try_claim` cannot have returned.
+        """
         return self._end_claim(offset, aborted=False)
 
     def abort(self, offset: int) -> bool:
-        """Abandon the claim at `offset`: the consumer skips it. Return False if it no longer exists."""
+        """Abandon the claim at `offset`: the consumer skips it. Returns and raises as `commit` does."""
         return self._end_claim(offset, aborted=True)
 
     def read(self, handler: RecordHandler, limit: int) -> int:
         """Call `handler` for up to `limit` complete messages and return their number.
 
-        A message whose handler raises counts as read. A record with an impossible length raises ProtocolError,
-        once, and everything up to the tail or the end of the buffer is skipped with it, since the start of the
-        next record is unknown. Consumer thread only.
+        Stops at the end of the buffer; the next call continues at its beginning. A message whose handler
+        raises is not delivered again. A record with an impossible length raises ProtocolError, once, and
+        everything up to the tail or the end of the buffer is skipped with it, since the start of the next
+        record is unknown. Consumer thread only.
         """
 
         def read_on(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> ReadAction:

@@ -58,7 +58,7 @@ class RingHead:
         self._buffer.put_i64_release(self._offset, position)
 
     def check_producers(self) -> None:
-        """Reset what producers store if no correct one can have stored it.
+        """Reset the tail and the cached head, which producers store, if no correct one can have stored them.
 
         Raises ProtocolError for a head that was overwritten since the last call, and once for an impossible tail.
         Commands in the ring are lost then; without the reset, all later ones would be: producers would take the ring

@@ -25,7 +25,10 @@ def semaphore_name(aeron_dir: Path | str, agent: str) -> str:
 
 
 def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
-    """Return the semaphore of `agent`, or None if it has none or this user may not post it."""
+    """Return the semaphore of `agent`, or None if it has none or this user may not post it.
+
+    A semaphore that belongs neither to this user nor to the owner of the directory is not used: None.
+    """
     name = semaphore_name(aeron_dir, agent)
     try:
         # Every user may create the name, and shorten the file while others have mapped it, which kills them (SIGBUS).

@@ -70,7 +70,7 @@ class Callbacks:
             self._run(lambda: handler(image))
 
     def available_counter(self, registration_id: int, counter_id: int) -> None:
-        """Call the handlers for a counter that this or another client allocated."""
+        """Call the handlers for a counter that was added for this or another client."""
         for handler in tuple(self._available_counter):
             self._run_counter(handler, registration_id, counter_id)
 
@@ -80,7 +80,7 @@ class Callbacks:
             self._run_counter(handler, registration_id, counter_id)
 
     def publication_error(self, frame: PublicationErrorFrame) -> None:
-        """Call the handler for a publication that a receiver rejected."""
+        """Call the handler for an error that a receiver reported for a publication."""
         handler = self.handlers.on_publication_error
         if handler is not None:
             self._run(lambda: handler(frame))

@@ -2,7 +2,9 @@
 
 Not here: handling of responses (driver_listener), commands (operations), the thread (conductor_thread).
 
-    open -> closed    by `close`, or when the driver died, timed the client out, or missed its heartbeats
+    open -> closed    by `close` or `leave`, or by an error: the driver shut down, its heartbeat is too old,
+    it timed
+                      the client out, its responses were lost, or the cycle did not run for too long
 
 One lock guards everything: the cycle runs on its own thread, in the program's own loop, and in every call
 that waits for the driver, so that no response waits for a thread to wake up.
@@ -124,7 +126,11 @@ class ClientConductor:
             )
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Run duty cycles until `condition` holds; return False if it does not within `timeout` seconds."""
+        """Run duty cycles until `condition` holds; return False if it does not within `timeout` seconds.
+
+        Sleeps, without the GIL, after a duty cycle without work. Raises ClientError if it has to wait in a
+        handler.
+        """
         deadline_ns = None if timeout is None else self.clock.nano_time() + int(timeout * _NS_PER_S)
         pause_s = _MIN_PAUSE_S
         while not condition():

@@ -24,7 +24,10 @@ _PAUSE_S: Final = 0.001
 
 
 class DriverProxy:
-    """The driver's command ring, for one client. Raises ClientError if the ring stays full for 10 ms."""
+    """Sends the commands of one client to the driver's ring.
+
+    Each command raises ClientError if the ring stays full for 10 ms.
+    """
 
     def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
         """`wake_up` is signalled after each command; None if the driver does not wait on a semaphore."""
@@ -51,7 +54,7 @@ class DriverProxy:
         return self._write(kind(self.client_id, self.next_correlation_id(), *fields, **named))
 
     def close_client(self, client_id: int | None = None) -> int:
-        """Close this client, or another one, with all its resources."""
+        """Command the driver to close this client, or another one, with all its resources."""
         closed = self.client_id if client_id is None else client_id
         return self._write(commands.ClientClose(closed, self.next_correlation_id()))
 

@@ -45,7 +45,10 @@ _NO_CORRELATION_ID: Final = -1
 
 
 class ClientOperations:
-    """The owner of a client's resources. Any thread may use it; raises ClosedError once the client is closed."""
+    """The owner of a client's resources. Any thread may use it.
+
+    Commands raise ClosedError once the client is closed.
+    """
 
     def __init__(self, conductor: ClientConductor) -> None:
         self._conductor = conductor
@@ -116,7 +119,7 @@ class ClientOperations:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes, label: str
     ) -> Registration[Counter]:
-        """Register a counter that outlives the client, or find the existing one."""
+        """Register a static counter, which outlives the client, or find the one with both ids."""
         type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
         registration_id = int64_of(registration_id, "registration_id")
 
@@ -129,7 +132,11 @@ class ClientOperations:
         return self._send(what, make, commands.AddStaticCounter, registration_id, type_id, key, label)
 
     def next_session_id(self, stream_id: int) -> Registration[int] | int:
-        """Request an unused session id of the stream; choose one at random if the driver is too old to answer."""
+        """Request a session id that no publication of the driver uses with the stream id.
+
+        Returns a random number instead if the counter of the driver's control protocol version is missing or
+        too low.
+        """
         stream_id = int32_of(stream_id, "stream_id")
         counters = self._conductor.counters
         counter_id = counter_types.SYSTEM_CONTROL_PROTOCOL_VERSION
@@ -169,7 +176,7 @@ class ClientOperations:
         return self._send(what, make, kind, *fields, **named)
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait without the GIL until `condition` holds; return False if it does not within `timeout` seconds."""
+        """See `ResourceOwner.await_until`."""
         return self._conductor.await_until(condition, timeout)
 
     def check_open(self) -> None:
@@ -192,13 +199,13 @@ class ClientOperations:
             )
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
-        """Close a publication and remove it from the driver."""
+        """See `ResourceOwner.close_publication`."""
         with self._conductor.lock:
             if self._resources.remove_publication(registration_id, self._now_ns()):
                 self._remove_publication(registration_id, revoke=revoke)
 
     def close_subscription(self, registration_id: int) -> None:
-        """Close a subscription with its images and remove it from the driver."""
+        """See `ResourceOwner.close_subscription`; calls the handler of each image that this closes."""
         with self._conductor.lock:
             removed = self._resources.remove_subscription(registration_id, self._now_ns())
             if removed is None:
@@ -209,7 +216,7 @@ class ClientOperations:
                 self._conductor.callbacks.unavailable_image(subscription, image)
 
     def close_counter(self, registration_id: int) -> None:
-        """Close a counter and free it in the driver."""
+        """See `ResourceOwner.close_counter`."""
         with self._conductor.lock:
             if self._resources.remove_counter(registration_id):
                 self._driver.send(commands.RemoveCounter, registration_id)

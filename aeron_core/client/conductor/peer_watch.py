@@ -1,7 +1,8 @@
 """Calls handlers for peers that connect to a channel, disconnect, or are refused.
 
 Polls the driver's counters on the thread of the client's conductor: a peer that connects and disconnects between
-two polls is not reported. Not here: the list of peers (channel_peers).
+two polls is not reported. The peers of a subscription are its images. Not here: the peers of a publication
+(channel_peers).
 """
 
 from __future__ import annotations

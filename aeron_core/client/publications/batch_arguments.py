@@ -47,6 +47,6 @@ def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
 
 
 def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
-    """Return the length of a message, gathered or not."""
+    """Return the length of a message in bytes; that of all its parts if it is a list or tuple."""
     parts = data if isinstance(data, (list, tuple)) else (data,)
     return sum(memoryview(part).nbytes for part in parts)

@@ -39,7 +39,10 @@ class ClaimOwner(Protocol):
 
 
 class Claim:
-    """Claimed space for one message; true while it is open. One thread uses it."""
+    """Claimed space for one message; true while it is open. One thread uses it.
+
+    If it is not open, everything but `position` and `abort` raises NoClaimError.
+    """
 
     def __init__(self, publication: ClaimOwner, position: int, claim: BufferClaim | None) -> None:
         self._position = position
@@ -53,7 +56,7 @@ class Claim:
 
     @property
     def buffer(self) -> memoryview:
-        """The payload, writable until the claim is committed. Raises NoClaimError if the claim is not open."""
+        """The payload, writable. Do not write to it after `commit` or `abort`: others may read it then."""
         return self._open().buffer
 
     @property
@@ -80,7 +83,7 @@ class Claim:
         self._open().set_flags(value)
 
     def commit(self) -> None:
-        """Publish the message to readers. Raises NoClaimError if the claim is not open."""
+        """Publish the message to readers."""
         self._open().commit()
         self._give_back()
 

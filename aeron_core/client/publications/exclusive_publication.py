@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class ExclusivePublication(PublicationBase):
     """A publication with its own session: one thread at a time may offer.
 
-    Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
-    again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.
+    `offer` returns the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION
+    (offer again at once), CLOSED, MAX_POSITION_EXCEEDED, and with `peer` also NO_PEER and PEER_FULL: all
+    negative.
     """
 
     def __init__(self, params: PublicationArguments) -> None:
@@ -31,7 +32,10 @@ class ExclusivePublication(PublicationBase):
         self._exclusive_appender = appender
 
     def append_padding(self, length: int) -> int:
-        """Append padding of a header and `length` bytes, which receivers skip; return as `offer` does."""
+        """Append padding of a header and `length` bytes, which subscribers skip; return the same as `offer`.
+
+        Raises ValueError if `length` is negative or greater than `max_message_length`.
+        """
         if self.is_closed:
             return OfferResult.CLOSED
         return self._result(self._check_result(self._exclusive_appender.append_padding(length), length))
@@ -39,8 +43,9 @@ class ExclusivePublication(PublicationBase):
     def offer_block(self, block: Buffer) -> int:
         """Append whole frames, headers included, that were built for this position; return the same as `offer`.
 
-        Raises ValueError unless each frame has the session and stream id of the publication and the term id and
-        offset of its position, the first is a data frame, and all fit into the rest of the term.
+        If the publisher limit allows an offer, raises ValueError unless each frame has the session and stream
+        id of the publication and the term id and offset of its position, the first is a data frame, and all
+        fit into the rest of the term.
         """
         if self.is_closed:
             return OfferResult.CLOSED

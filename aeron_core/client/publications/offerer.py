@@ -29,7 +29,8 @@ class Offerer:
     ) -> None:
         """Set the limits of an offer in seconds, None for no limit.
 
-        `timeout` limits the time without a subscriber, `back_pressure_timeout` that of back pressure.
+        `timeout` limits the time in which the publication is not connected, `back_pressure_timeout` the time
+        from the first back pressure of a message.
         """
         self._publication = publication
         self._timeout = timeout
@@ -41,8 +42,9 @@ class Offerer:
     def offer(self, data: Buffer, reserved_value: int = 0) -> int:
         """Offer until the message is accepted and return the position after it.
 
-        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, SendTimeoutError after
-        `back_pressure_timeout` seconds, MaxPositionExceededError, or ClosedError once the publication is closed.
+        Raises NotConnectedError if the publication is not connected for `timeout` seconds, SendTimeoutError
+        if the message is still back-pressured `back_pressure_timeout` seconds after it was for the first
+        time, MaxPositionExceededError, or ClosedError once the publication is closed.
         """
         deadline_s: float | None = None
         pressure_deadline_s: float | None = None
@@ -70,7 +72,10 @@ class Offerer:
                 time.sleep(_PAUSE_S)
 
     def _check_back_pressure(self, deadline_s: float | None) -> float | None:
-        """Return the deadline; raise SendTimeoutError if it has passed."""
+        """Return the deadline, a new one if `deadline_s` is None; raise SendTimeoutError if it has passed.
+
+        Returns None if there is no limit.
+        """
         if self._back_pressure_timeout is None:
             return None
         now_s = time.monotonic()
@@ -83,7 +88,10 @@ class Offerer:
         return deadline_s if deadline_s is not None else now_s + self._back_pressure_timeout
 
     def _check_connected(self, deadline_s: float | None) -> float | None:
-        """Return the deadline; raise NotConnectedError if it has passed."""
+        """Return the deadline, a new one if `deadline_s` is None; raise NotConnectedError if it has passed.
+
+        Returns None if there is no limit.
+        """
         if self._timeout is None:
             return None
         now_s = time.monotonic()

@@ -13,8 +13,9 @@ from aeron_core.logbuffer.appender import ConcurrentAppender
 class Publication(PublicationBase):
     """A publication that clients share: any number of threads may offer.
 
-    Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
-    again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.
+    `offer` returns the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION
+    (offer again at once), CLOSED, MAX_POSITION_EXCEEDED, and with `peer` also NO_PEER and PEER_FULL: all
+    negative.
     """
 
     def __init__(self, params: PublicationArguments) -> None:

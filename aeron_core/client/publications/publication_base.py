@@ -89,10 +89,11 @@ class PublicationBase(PublicationState):
     ) -> int:
         """Append one message as `offer` does, wait until it is accepted, and return the position after it.
 
-        Waits without the GIL while no subscriber is connected, under back pressure, and while the queue of `peer` is
-        full, at most `timeout` seconds; None: no limit. Then raises NotConnectedError or SendTimeoutError. Raises
-        ClosedError, MaxPositionExceededError, or NotConnectedError for a `peer` that is not connected, at once.
-        Handlers of the client, such as that of an available image, must not wait.
+        Waits while the publication is not connected, under back pressure, and while the queue of `peer` is
+        full, at most `timeout` seconds; None: no limit. Then raises NotConnectedError or SendTimeoutError.
+        Raises ClosedError, MaxPositionExceededError, or NotConnectedError for a `peer` that is not connected,
+        at once. Raises ClientError if it has to wait in a handler of the client, such as that of an available
+        image.
         """
         result = self.offer(data, reserved_value=reserved_value, peer=peer)
         if result >= 0:
@@ -116,9 +117,11 @@ class PublicationBase(PublicationState):
     ) -> int:
         """Append many messages without the GIL; return how many were appended, or the negative reason for none.
 
-        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are appended
-        than requested, a later call continues with `first` increased by the result. `peer` is as for `offer`.
-        Raises ValueError if the first message is too long or its offsets are wrong.
+        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are
+        appended than requested, a later call continues with `first` increased and `count`, if given, reduced
+        by the result. `peer` is as for `offer`. Raises ValueError if `first` and `count` do not lie within
+        `offsets`, or if the first message is too long or its offsets are wrong, and TypeError for `offsets`
+        of another type.
         """
         if self.is_closed:
             return OfferResult.CLOSED
@@ -161,7 +164,7 @@ class PublicationBase(PublicationState):
         self._spare_claim = claim
 
     def refusal_of(self, peer: int, length: int) -> int:
-        """Return 0 if a message of `length` bytes to a peer would be accepted now, or NO_PEER, PEER_FULL or CLOSED.
+        """Return 0 if a peer's queue has space for a message of `length` bytes, or NO_PEER, PEER_FULL or CLOSED.
 
         Raises ValueError for a message longer than `max_message_length`, or if the channel's medium does not
         distinguish peers.
@@ -174,9 +177,11 @@ class PublicationBase(PublicationState):
         return self._addressable(peer).refusal(peer, length, self._position())
 
     def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
-        """Return how many messages of a batch a peer accepts now, or NO_PEER or PEER_FULL if it accepts none.
+        """Return for how many messages of a batch a peer's queue has space, or NO_PEER or PEER_FULL for none.
 
-        Raises ValueError for an invalid range of the batch, and as `refusal_of` does.
+        A message that is too long or has wrong offsets counts as one and ends the count: its offer then
+        fails. Raises ValueError for an invalid range of the batch, or if the channel's medium does not
+        distinguish peers.
         """
         check_range(boundaries, first, count)
         return self._addressable(peer).count_taken(

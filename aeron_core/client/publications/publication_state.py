@@ -37,14 +37,14 @@ class PublicationState:
 
     @property
     def position(self) -> int:
-        """The position after everything that was offered, CLOSED once closed."""
+        """The position after everything that publishers of the stream have appended, CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return self._position()
 
     @property
     def position_limit(self) -> int:
-        """The position up to which offers succeed, CLOSED once closed."""
+        """The position before which a message must begin to be accepted, CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return self._limit.get_i64_acquire(0)
@@ -58,7 +58,11 @@ class PublicationState:
 
     @property
     def is_connected(self) -> bool:
-        """Whether a subscriber is connected."""
+        """Whether the publication is open and the driver reports its stream as connected.
+
+        Over a network: flow control has the receivers that it requires, or a spy simulates a connection. With
+        IPC: there is a subscriber.
+        """
         return not self.is_closed and self._log.is_connected()
 
     @property
@@ -98,7 +102,7 @@ class PublicationState:
 
     @property
     def peers(self) -> list[ChannelPeer]:
-        """The connected peers if the channel's medium distinguishes them; otherwise an empty list."""
+        """The connected peers; an empty list if the channel's medium does not distinguish peers, or once closed."""
         return [] if self.is_closed else self.channel_peers().connected()
 
     def channel_peers(self) -> ChannelPeers:
@@ -110,7 +114,7 @@ class PublicationState:
         return self._peers
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None for no limit.
+        """Wait until `is_connected`; raises NotConnectedError after `timeout` seconds, None for no limit.
 
         Raises ClosedError if the publication is closed.
         """
@@ -122,7 +126,7 @@ class PublicationState:
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
-        """Return `address:port` of the sockets that the driver sends from."""
+        """Return `address:port` of the sockets that the driver sends from; none for IPC."""
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
@@ -162,11 +166,14 @@ class PublicationState:
         )
 
     def revoke(self) -> None:
-        """Close the publication; subscribers drop messages that they have not read yet."""
+        """Close the publication and end its stream, also for other publications that share it.
+
+        The driver closes the images of subscribers: messages that they have not read by then are lost.
+        """
         self._owner.close_publication(self.registration_id, revoke=True)
 
     def close(self) -> None:
-        """Close the publication; subscribers still read all offered messages. Closing twice does nothing."""
+        """Close the publication; the driver still delivers what was appended. Closing twice does nothing."""
         self._owner.close_publication(self.registration_id, revoke=False)
 
     def __enter__(self) -> Self:

@@ -51,7 +51,7 @@ def send_when_accepted(
 
 
 def is_final(result: int) -> bool:
-    """Return whether no later offer of the same message succeeds."""
+    """Return whether it is useless to offer again: CLOSED, MAX_POSITION_EXCEEDED or NO_PEER."""
     return result in _FINAL
 
 

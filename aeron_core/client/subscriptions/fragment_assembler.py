@@ -33,11 +33,11 @@ class FragmentAssembler:
         self._on_fragment(buffer, header)
 
     def free_session(self, session_id: int) -> bool:
-        """Drop the incomplete message of a session; return whether there was one."""
+        """Drop a session's buffer with any incomplete message; return whether the session had a buffer."""
         return self._builders.pop(session_id, None) is not None
 
     def clear(self) -> None:
-        """Drop all incomplete messages."""
+        """Drop the buffers of all sessions with their incomplete messages."""
         self._builders.clear()
 
     def _on_fragment(self, buffer: memoryview, header: Header) -> None:

@@ -149,7 +149,7 @@ class Header:
         return positions.align_frame(self._buffer.get_i32(self._offset + wire.FRAME_LENGTH_OFFSET))
 
     def position_of(self) -> int:
-        """Return the position after the frame; for compiled callers."""
+        """Return the position after the fragment or message; for compiled callers."""
         return self.position_before() + self.span()
 
     def position_before(self) -> int:

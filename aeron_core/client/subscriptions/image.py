@@ -2,7 +2,7 @@
 
 Not here: the round robin over images (subscription), reassembly (fragment_assembler), frames (`TermReader`).
 Invariant: the subscriber position, which lets the sender continue, never passes a fragment that was not
-delivered; if a handler raises, its fragment counts as delivered.
+delivered, unless the program sets it; if a handler raises, its fragment counts as delivered.
 
     open -> closed     once, when the driver or the subscription removes the image; its last position stays
 """
@@ -68,8 +68,9 @@ class Image:
     def position(self) -> int:
         """The position up to which the stream was read; the last position of a closed image.
 
-        It may be set after `block_peek`: forward to the end of a frame, at most to the end of the current term.
-        Any other value raises ConfigurationError; setting the position of a closed image does nothing.
+        It may be set after `block_peek`: forward to the end of a frame, at most to the end of the current
+        term. Raises ConfigurationError for a value out of this range or not a multiple of 32; whether a frame
+        ends there is not checked. Setting the position of a closed image does nothing.
         """
         return self._current_position()
 
@@ -84,19 +85,22 @@ class Image:
 
     @property
     def is_end_of_stream(self) -> bool:
-        """Whether the stream has ended and all of it was read."""
+        """Whether the end of the stream is known and the position has reached it."""
         return self._current_position() >= self.end_of_stream_position
 
     @property
     def end_of_stream_position(self) -> int:
-        """The position at which the stream ends; 2**63 - 1 while it is open."""
+        """The position at which the stream ends; 2**63 - 1 until the driver knows it.
+
+        It stays 2**63 - 1 if the image is closed before, for example because the sender disappeared.
+        """
         if self.is_closed:
             return self._final_end_of_stream_position
         return self._log.end_of_stream_position_acquire()
 
     @property
     def active_transport_count(self) -> int:
-        """The number of transports that deliver the stream, 0 once closed.
+        """The number of network paths that deliver the stream; 0 for IPC, for spies, and once closed.
 
         Updated with each status message of the driver: a new image has none yet, although data may have arrived.
         """
@@ -151,20 +155,21 @@ class Image:
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `handler` once with a block of whole frames and their headers; return the length of the block.
+        """Call `handler` with one block of whole frames and their headers; return its length in bytes.
 
         A block has at most `block_length_limit` bytes and ends before padding. Padding is a separate block, of any
-        length.
+        length. Returns 0 without a call if there is no frame, or if the next one is longer than the limit.
         """
         return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
 
     def block_peek(self, initial_position: int, block_length_limit: int) -> memoryview:
         """Return whole frames with their headers from `initial_position` on, without moving the position.
 
-        Blocks end like those of `block_poll`; an empty block means that no frame is there. The view is valid until
-        the next block is taken. `initial_position` may be up to a term before or after the position: read frames
-        stay in the log until the driver cleans it, which may happen at any time, from the lowest position on.
-        Raises ConfigurationError if it is not a multiple of 32 or out of that range.
+        Blocks end like those of `block_poll`; the block is empty if no frame is there, if the frame is longer
+        than the limit, or if the image is closed. The view is valid until the next block is taken.
+        `initial_position` may be up to a term before or after the position: read frames stay in the log until
+        the driver cleans it, which may happen at any time, from the lowest position on. Raises
+        ConfigurationError if it is negative, not a multiple of 32, or out of that range.
         """
         return self.peek_block(
             arguments.int64_of(initial_position, "initial_position"),
@@ -172,10 +177,11 @@ class Image:
         )
 
     def reject(self, reason: str) -> None:
-        """Reject the publication: the reason is sent to the sender, and no more data arrives.
+        """Reject the publication: its sender gets the reason, and no subscriber of this driver gets more data.
 
-        The driver closes the image after its image liveness timeout, that of an IPC publication at once. The stream
-        may come back after that if its sender continues. `reason` is at most 1023 bytes.
+        The driver closes the image after its image liveness timeout, that of an IPC publication at once. The
+        stream may come back after that timeout if its sender continues. Raises RegistrationError if `reason`
+        has more than 1023 bytes, or for the image of a spy.
         """
         if self.subscription is not None:
             self.subscription.reject_image(self, reason)
@@ -323,7 +329,7 @@ class Image:
 
     @property
     def required_length(self) -> int:
-        """Length in bytes of a message that did not fit into the last batch, or 0."""
+        """Length in bytes of the message that ended the last batch because it did not fit; 0 if none did."""
         return self._reader.required_length
 
     def _view_of_frame(self, frame: int) -> memoryview:

@@ -28,7 +28,7 @@ class MessageBuilder:
         return self._put(fragment)
 
     def append(self, fragment: memoryview, header: Header) -> bool:
-        """Append the next fragment; drop the message and return False if there is a gap."""
+        """Append the next fragment; drop the message and return False after a gap, or if no message has begun."""
         if self._expected < 0 or header.position_before() != self._expected:
             self.reset()
             return False
@@ -43,11 +43,11 @@ class MessageBuilder:
         return 0
 
     def message(self) -> memoryview:
-        """Return the message, which is valid until the next fragment is appended."""
+        """Return the message, which is valid until the next fragment is added."""
         return memoryview(self._buffer)[: self._length].toreadonly()
 
     def header(self) -> Header:
-        """Return the header of the first fragment, changed as if the message was one frame."""
+        """Return a copy of the first fragment's header, changed as if the message was one frame."""
         assert self._header is not None
         header = self._header.copy()
         header.complete(self._length, self._expected - self._begin)

@@ -80,7 +80,7 @@ class Subscription:
 
     @property
     def is_connected(self) -> bool:
-        """Whether at least one publication is being received."""
+        """Whether at least one image is open."""
         return any(not image.is_closed for image in self._images)
 
     def image_by_session_id(self, session_id: int) -> Image | None:
@@ -93,7 +93,7 @@ class Subscription:
         return [ChannelPeer(image.session_id, image.source_identity) for image in self.images]
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for the first image; raises NotConnectedError after `timeout` seconds, None for no limit.
+        """Wait until an image is open; raises NotConnectedError after `timeout` seconds, None for no limit.
 
         Raises ClosedError if the subscription is closed.
         """
@@ -102,7 +102,7 @@ class Subscription:
     def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:
         """Call `handler` for up to `fragment_limit` fragments of all images and return their number.
 
-        Each poll begins with another image. An exception of the handler propagates; its fragment counts as
+        Each poll begins with the next image. An exception of the handler propagates; its fragment counts as
         delivered. Messages longer than `max_payload_length` of the publication arrive in several fragments:
         wrap the handler in a FragmentAssembler to reassemble them.
         """
@@ -114,19 +114,24 @@ class Subscription:
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Poll, and continue after each fragment as `handler` returns; an aborted fragment does not count."""
+        """Poll, and continue after each fragment as `handler` returns; an aborted fragment does not count.
+
+        ABORT and BREAK end the poll of their image: the poll continues with the next image.
+        """
         return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `handler` once with the frames of each image that has any; return the bytes of all blocks."""
+        """Call `Image.block_poll` for each image; return the bytes of all blocks. The limit is that of a block."""
         arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 
     def poll_batch(self, max_messages: int = 4096) -> MessageBatch:
         """Return up to `max_messages` whole messages of all images, as arrays that the caller owns.
 
-        Fragments are reassembled. A batch ends early when its messages fill 1 MiB. The GIL is released while
-        messages are copied from the images, and held for the second copy, into the arrays.
+        Fragments are reassembled. A batch ends early before a message that does not fit into its buffer: 1
+        MiB, or more if a longer message came before. The GIL is released while messages are copied from the
+        images, and held for the second copy, into the arrays. Raises ProtocolError for an invalid frame if no
+        message comes before it.
         """
         import numpy as np  # noqa: PLC0415 - lazy: a third of the import time of the package, and only this method needs it
 
@@ -155,7 +160,7 @@ class Subscription:
         return next(iter(self.local_addresses()), None)
 
     def resolved_channel(self) -> str | None:
-        """Return the channel with the bound port instead of port 0, None until it is bound."""
+        """Return the channel, with the bound port if its endpoint has port 0; None until it is bound."""
         return channel_status.resolved_channel(self._owner.counters, self.channel, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
@@ -181,7 +186,7 @@ class Subscription:
         )
 
     def reject_image(self, image: FragmentImage, reason: str) -> None:
-        """Reject a publication: the driver sends the reason to its sender and closes the image."""
+        """Do what `Image.reject` describes, for an image of this subscription."""
         self._owner.command(
             f"reject image {image.correlation_id}",
             commands.RejectImage,
@@ -217,7 +222,7 @@ class Subscription:
         return image
 
     def mark_closed(self) -> tuple[Image, ...]:
-        """Close all images and return them. For the client's conductor."""
+        """Close the subscription, and close, remove and return its images. For the client's conductor."""
         images = self._images
         self.is_closed = True
         self._images = ()
