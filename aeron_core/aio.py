@@ -156,9 +156,9 @@ async def peer_events(
     *,
     max_sleep_s: float = _MAX_SLEEP_S,
 ) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
-    """Yield an event for each peer that connects, disconnects or is refused; end when the resource is closed.
+    """Yield an event for each peer that connects, disconnects or is refused, as `Aeron.watch_peers` reports them.
 
-    Peers that are already connected are yielded first. The watch is closed with the generator.
+    Peers that are already connected are yielded first. Ends when the resource or the client is closed.
     """
     # The conductor's thread appends and the loop removes: both operations of a deque are atomic.
     events: deque[PeerAdded | PeerRemoved | PeerRefusal] = deque()
@@ -201,7 +201,7 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
 async def result(registration: Registration[T]) -> T:
     """Wait for the result of a registration; cancelling the wait cancels the registration.
 
-    Raises the same errors as `Registration.result`.
+    Raises the same errors as `Registration.poll`.
     """
     backoff = Backoff()
     try:

@@ -21,7 +21,8 @@ _CPUS_FILE: Final = "cpuset.cpus.effective"
 def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list[int]:
     """Return the processors of the control group, or of its nearest parent with a cpuset, in ascending order.
 
-    Raises ConfigurationError if none of them has a cpuset, or if the list is not valid.
+    Raises ConfigurationError if the process has no control group of version 2, if none of them has a cpuset,
+    or if the list is not valid.
     """
     own = group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
     while True:

@@ -82,8 +82,8 @@ class BackoffIdleStrategy(IdleStrategy):
 class SignalIdleStrategy(IdleStrategy):
     """Waits until a named semaphore is posted or `bound_ns` has passed: almost no CPU while idle.
 
-    Events from sources that cannot post (a client of another library, the network) are handled after `bound_ns`.
-    Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond.
+    Events from sources that cannot post (a client of another library, the network) wait for at most
+    `bound_ns`. Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond.
     """
 
     def __init__(self, name: str, bound_ns: int) -> None:

@@ -27,7 +27,8 @@ class AgentRunner:
     """Runs the duty cycles of one agent until it is closed.
 
     The thread holds the GIL only while the agent or the idle strategy takes it. Exceptions of the agent go to
-    `on_error`, on the agent's thread; the agent continues after a pause.
+    `on_error`, on the agent's thread; the agent continues after a pause, but does not run if `on_start`
+    raised.
     """
 
     def __init__(
@@ -89,7 +90,8 @@ class AgentRunner:
     def close(self) -> None:
         """Stop after the current duty cycle and at most one idle period, and wait for the thread.
 
-        Called on the agent's own thread, it does not wait.
+        Called on the agent's own thread, it does not wait. If the thread was never started, closes the agent
+        here.
         """
         self._is_running.set_release(0)
         self._idle_strategy.wake()

@@ -72,7 +72,10 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Print the help if there are no arguments: that of the program to stdout, that of a group to stderr."""
+        """Print the help and end if there are no arguments.
+
+        That of the program goes to stdout, exit code 0; that of a group to stderr, exit code 2.
+        """
         if not args and not ctx.resilient_parsing:
             is_program = ctx.parent is None
             typer.echo(ctx.get_help(), err=not is_program)

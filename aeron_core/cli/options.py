@@ -63,7 +63,7 @@ SettingsFiles = Annotated[
 
 
 def directory_of(aeron_dir: Path | None) -> Path:
-    """Return the given directory, or that of the environment."""
+    """Return the given directory, by default that of AERON_DIR or else the user's own."""
     return aeron_dir or aeron_dir_of()
 
 

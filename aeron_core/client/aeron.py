@@ -171,7 +171,7 @@ class Aeron:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes = b"", label: str = ""
     ) -> Counter:
-        """Add a static counter, which outlives this client, or return the one with that type and registration id.
+        """Add a static counter, which outlives this client, or return the existing one with both ids.
 
         Raises RegistrationError if a counter that is not static has both.
         """

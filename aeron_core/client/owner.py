@@ -45,7 +45,7 @@ class ResourceOwner(Protocol):
         """Send a command that is answered with its correlation id; `what` names it in errors."""
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until `condition` holds; return False if it does not within `timeout` seconds (None: no limit).
+        """Wait until `condition` holds; return False if it does not within `timeout` seconds.
 
         Runs duty cycles of the client's conductor, and sleeps in between without the GIL. Raises ClientError
         if it has to wait in a handler of the client.

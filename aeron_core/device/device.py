@@ -76,7 +76,7 @@ class Ties:
     """Assigns peers of one side to peers of the other, by session; the sides are 0 and 1.
 
     The first message of an unassigned peer assigns it to the peer of the other side with the fewest assignments, among
-    equals to the one that connected first. The reverse assignment is made too, unless that peer has one already. An
+    equals to the first of the list. The reverse assignment is made too, unless that peer has one already. An
     assignment ends when one of the two peers disconnects.
     """
 
@@ -84,9 +84,10 @@ class Ties:
         self._of_side: tuple[dict[int, int], dict[int, int]] = ({}, {})
 
     def choose(self, side: int, session: int, here: Collection[int], there: Sequence[int]) -> int | None:
-        """Return the peer among `there` that receives messages of `session`; None if `there` is empty.
+        """Return the session of the peer that receives the messages of `session`; None if `there` is empty.
 
-        `here` are the connected peers of the side of `session`.
+        `here` and `there`: sessions of the connected peers on the side of `session`, number `side`, and on
+        the other.
         """
         ties, back = self._of_side[side], self._of_side[1 - side]
         tied = ties.get(session)
@@ -216,7 +217,7 @@ class Device:
 
     @property
     def is_closed(self) -> bool:
-        """Whether a channel is closed, which also happens when the driver shuts down or the client is closed."""
+        """Whether a channel is closed: by `close`, with the client, or because the driver shut down."""
         return any(side.subscription.is_closed for side in self._sides)
 
     def do_work(self) -> int:
@@ -224,7 +225,7 @@ class Device:
         return sum(direction.do_work() for direction in self._directions)
 
     def settle(self) -> bool:
-        """Forward messages that were read already; return whether the driver has sent all of them."""
+        """Forward messages that were read already; return whether all were sent or queued for their peers."""
         for direction in self._directions:
             direction.do_work(reads=False)
         return all(each.left == 0 for each in self.traffic) and all(

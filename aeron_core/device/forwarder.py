@@ -1,7 +1,8 @@
 """Forwards the messages of one image to a publication, with their hop counts.
 
-Not here: the choice of image and publication. Invariant: order is kept and no message is skipped; under back pressure
-messages stay in the batch and the image is not read, so that its sender waits.
+Not here: the choice of image and publication. Invariant: order is kept, and no message is skipped except
+those that are too long for the publication, which are counted; under back pressure messages stay in the batch
+and the image is not read, so that its sender waits.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Forwarder:
         self._next = 0
 
     def has_messages(self) -> bool:
-        """Return whether a message is pending; poll the image if none is."""
+        """Return whether a message is pending; if none is, poll the image first."""
         if self._next < self._batch.count:
             return True
         self._batch.clear()
@@ -51,7 +52,8 @@ class Forwarder:
     def forward(self, is_addressed: bool, session_id: int) -> int:
         """Send pending messages, if `is_addressed` only to the peer with `session_id`.
 
-        Returns 0 if all were sent, or the negative result of the offer that stopped it.
+        Returns 0 if none is left, or the negative result of the offer that stopped it. Messages that are too
+        long for the publication are dropped and counted in `too_long`.
         """
         if self._publication.is_closed:
             return wire.RESULT_CLOSED

@@ -3,7 +3,7 @@
 It runs inside the driver's process, so any host that reaches it could otherwise use up the descriptors and the CPU of
 the driver. Hence no server of the standard library, which has a thread per connection and no limits.
 Not here: one connection (metrics_connection), the counters as metrics (metrics).
-Invariant: at most `MAX_CONNECTIONS` descriptors are open, each for at most `REQUEST_LIMIT_S`.
+Invariant: at most `MAX_CONNECTIONS` connections are open, each for at most `REQUEST_LIMIT_S`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BACKLOG: Final = 16
 
 
 class MetricsServer:
-    """Serves requests on its own thread inside the `with` block."""
+    """Serves requests on its own thread, from its creation until `close` or the end of the `with` block."""
 
     def __init__(self, address: HostPort, records: Records) -> None:
         """Listen; raise StorageError if the address cannot be bound."""
@@ -71,7 +71,7 @@ class MetricsServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}{METRICS_PATH}"
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, close all connections, and wait for the thread."""
         self._is_closing = True
         self._waker.send(b"\0")
         self._thread.join()

@@ -38,7 +38,10 @@ class Latencies:
         self._max_ns = max(self._max_ns, value_ns)
 
     def percentile_ns(self, percentile: float) -> int:
-        """Return the highest value of the bucket that contains the percentile; 0 if nothing was recorded."""
+        """Return a latency that `percentile` % of those recorded do not exceed; 0 if nothing was recorded.
+
+        It is the highest value of a bucket, but never above the highest latency recorded.
+        """
         # Of 1000 values, the 99.9th percentile is the 999th. Without rounding first, the quotient can be too large:
         # 41000 * 99.9 / 100 is 40959.00000000001.
         rank = max(1, -int(-round(self.count * percentile / 100, 6) // 1))

@@ -85,7 +85,10 @@ def export_recording(  # noqa: PLR0913 - the options of the command
 def range_of(
     recording: Recording, begin: int | None, end: int | None, since: str | None, until: str | None
 ) -> tuple[int, int]:
-    """Return the range of positions, given as positions or times; raise ConfigurationError if its end is too early."""
+    """Return the first and last position of a range, each given as a position or a time.
+
+    Raises ConfigurationError if both are given for one of them, or if the last is before the first.
+    """
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:
             raise ConfigurationError(f"{names}: only one of them is allowed")

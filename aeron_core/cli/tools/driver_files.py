@@ -30,7 +30,7 @@ class DriverFiles:
 
     @classmethod
     def open(cls, aeron_dir: Path) -> DriverFiles:
-        """Map the file; raise CncNotReadyError if no driver has run there."""
+        """Map the file; raise CncNotReadyError if there is none, or its driver has not finished its start."""
         path = aeron_dir / CNC_FILE
         try:
             cnc = CncFile.open(path, read_only=True)

@@ -15,7 +15,10 @@ Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between t
 
 
 def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
-    """Show the result of `page` every `interval` seconds until a signal; once if stdout is not a terminal."""
+    """Show the result of `page` every `interval` seconds until a signal.
+
+    Shows it only once if `once` is set or stdout is not a terminal.
+    """
     if once or not sys.stdout.isatty():
         print(page(), flush=True)
         return

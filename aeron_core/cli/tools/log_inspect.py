@@ -69,7 +69,10 @@ class InspectedFrame:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """End of the written data in one term buffer; its position is negative if the term is not in use yet."""
+    """End of the data that publishers have claimed in one term buffer.
+
+    `position` is negative if the term is not in use yet.
+    """
 
     term_id: int
     offset: int
@@ -137,7 +140,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
     """Yield the frames of one term buffer up to the first gap; with `skip_gaps`, also those after gaps.
 
-    After a gap, only bytes that contain their own term offset count as a frame: they may be old payload.
+    After a gap, bytes count as a frame only if they contain their own term offset: others may be old payload.
     """
     begin = index * log.term_length
     offset = 0

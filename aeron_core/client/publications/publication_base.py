@@ -164,7 +164,7 @@ class PublicationBase(PublicationState):
         self._spare_claim = claim
 
     def refusal_of(self, peer: int, length: int) -> int:
-        """Return 0 if a peer's queue has space for a message of `length` bytes, or NO_PEER, PEER_FULL or CLOSED.
+        """Return 0 if a peer's queue has space for `length` bytes, or NO_PEER, PEER_FULL or CLOSED.
 
         Raises ValueError for a message longer than `max_message_length`, or if the channel's medium does not
         distinguish peers.

@@ -102,7 +102,7 @@ class PublicationState:
 
     @property
     def peers(self) -> list[ChannelPeer]:
-        """The connected peers; an empty list if the channel's medium does not distinguish peers, or once closed."""
+        """The connected peers; empty once closed, or if the channel's medium does not distinguish peers."""
         return [] if self.is_closed else self.channel_peers().connected()
 
     def channel_peers(self) -> ChannelPeers:

@@ -121,7 +121,7 @@ class Subscription:
         return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `Image.block_poll` for each image; return the bytes of all blocks. The limit is that of a block."""
+        """Call `Image.block_poll` for each image; return the bytes of all blocks."""
         arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 

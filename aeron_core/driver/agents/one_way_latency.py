@@ -39,7 +39,7 @@ class OneWaySchedule:
         self._deadline_ns = 0
 
     def is_due(self, now_ns: int) -> bool:
-        """Return whether to measure now, and count the measurement as done."""
+        """Return whether to measure now; if so, count the measurement as done."""
         # The first measurement is due at once, because the caller asks only while there is a receiver.
         if self._interval_ns == 0 or (self._sent > 0 and now_ns < self._deadline_ns):
             return False

@@ -24,7 +24,7 @@ class RateLimit:
         self._end_ns = 0
 
     def take(self, now_ns: int) -> bool:
-        """Return whether one more action is permitted, and count it."""
+        """Return whether one more action is permitted; if so, count it."""
         # Fixed intervals are enough: at most twice the limit is permitted in quick succession, half of it before and
         # half after the border of two intervals.
         if now_ns >= self._end_ns:

@@ -111,7 +111,7 @@ def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter
 
 
 class SystemCounters:
-    """One attribute per system counter; each counter has one writer at a time."""
+    """One attribute per system counter. A counter with several writers is changed with `get_and_add` only."""
 
     def __init__(self, manager: CountersManager, labels: SystemCounterLabels) -> None:
         made = {

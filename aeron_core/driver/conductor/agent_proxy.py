@@ -50,7 +50,10 @@ class AgentProxy:
         self.flush()
 
     def link(self, operation: int, target: object, subject: object, then: Linked) -> None:
-        """Command the agent to follow `subject`; `then` is called with the join position that the agent chose."""
+        """Command the agent to add `subject`, a subscriber, to `target`.
+
+        `then` is called with the join position that the agent chose.
+        """
         self._on_link[operation, id(target), id(subject)] = then
         self.send(operation, target, subject)
 

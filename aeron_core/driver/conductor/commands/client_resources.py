@@ -162,7 +162,8 @@ class ClientResources:
     def add_static_counter(self, command: commands.AddStaticCounter) -> None:
         """Allocate a counter that outlives its client, or find the one with its type and registration id.
 
-        Raises CommandRefusedError if a counter of a client has both, StorageError if no counter is free.
+        Raises CommandRefusedError if a counter that is not static has both, StorageError if no counter is
+        free.
         """
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
@@ -206,7 +207,7 @@ class ClientResources:
         self.context.counters.free(counter_id)
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
-        """Send a session id that no publication with the stream id uses."""
+        """Send a session id that no publication of this driver with the stream id uses, on any channel."""
         # The command names no channel, so the session id must be unused on every channel.
         lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
         session_id = self._registrars.network.next_session_id(lifecycles, command.stream_id)

@@ -1,7 +1,8 @@
 """Dispatch of client commands, one at a time.
 
-A command that needs a name lookup stays unfinished until the name is resolved. Later commands of the same client are
-queued behind it, so that a client gets its responses in order; commands of other clients are not delayed.
+A command that needs a name lookup stays unfinished until the name is resolved. Later commands of the same
+client are queued behind it, except keepalives, the close of the client, and the request to end the driver, so
+that a client gets its responses in order; commands of other clients are not delayed.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class CommandHandler:
         self._waiting_count = 0
 
     def do_work(self) -> int:
-        """Execute one command from the ring and those that can be resumed; return 0 if there was none."""
+        """Execute one command from the ring, unfinished commands whose names are resolved, and queued ones.
+
+        Returns 0 if there was nothing to do.
+        """
         work = self._resume() if self._unfinished or self._waiting else 0
         try:
             # One command per duty cycle, as in the reference (AERON_COMMAND_DRAIN_LIMIT): a command that
