@@ -156,7 +156,7 @@ async def peer_events(
     *,
     max_sleep_s: float = _MAX_SLEEP_S,
 ) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
-    """Yield an event for each peer that connects, disconnects or is refused, as `Aeron.watch_peers` reports them.
+    """Yield an event for each peer that connects, disconnects or is refused, as for `Aeron.watch_peers`.
 
     Peers that are already connected are yielded first. Ends when the resource or the client is closed.
     """

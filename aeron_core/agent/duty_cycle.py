@@ -15,7 +15,7 @@ class DutyCycleTracker:
         self._time_of_last_ns = 0
 
     def measure_and_update(self, now_ns: int) -> int:
-        """Record the time since the previous call, if any, as a duty cycle; `now_ns` is monotonic. Return 0."""
+        """Record the time since the previous call, if any, as a duty cycle; `now_ns` is monotonic."""
         if self._time_of_last_ns > 0:
             duration_ns = now_ns - self._time_of_last_ns
             self._longest.propose_max_release(duration_ns)

@@ -19,7 +19,7 @@ class AgentInvoker:
         self._is_closed = False
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do. Exceptions go to `on_error`, with result 1."""
+        """Run one duty cycle; return 0 if there was nothing to do. An exception goes to `on_error`."""
         try:
             if not self._is_started:
                 self._is_started = True

@@ -171,9 +171,10 @@ class Aeron:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes = b"", label: str = ""
     ) -> Counter:
-        """Add a static counter, which outlives this client, or return the existing one with both ids.
+        """Add a static counter, which outlives this client, or return the existing one.
 
-        Raises RegistrationError if a counter that is not static has both.
+        Its type and registration id identify it. Raises RegistrationError if a counter that is not static has
+        both.
         """
         return self.add_static_counter_async(type_id, registration_id, key, label).result()
 

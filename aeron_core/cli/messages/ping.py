@@ -45,7 +45,7 @@ class _Pinger:
         self._received_ns = 0
 
     def round_trip_ns(self) -> int:
-        """Return the time of one round trip; raise NotConnectedError if the message does not return in time."""
+        """Return the time of one round trip; raise NotConnectedError if the timeout expires first."""
         sent_ns = time.monotonic_ns()
         self._message[:_TIMESTAMP_LENGTH] = sent_ns.to_bytes(_TIMESTAMP_LENGTH, "little")
         self._received_ns = 0

@@ -119,7 +119,7 @@ class ClientOperations:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes, label: str
     ) -> Registration[Counter]:
-        """Register a static counter, which outlives the client, or find the one with both ids."""
+        """Register a static counter, which outlives the client; see `Aeron.add_static_counter`."""
         type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
         registration_id = int64_of(registration_id, "registration_id")
 
