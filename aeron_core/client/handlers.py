@@ -1,7 +1,7 @@
 """Handlers: callbacks of a program for events of its client.
 
-They run on the thread that runs the client's conductor at that time: its own thread, the caller of
-`Aeron.do_work`, or a call that waits for the driver or closes a resource. They must not wait for the driver
+They run on the thread that runs the client's conductor at that time: its own thread, or that of a call of
+`Aeron.do_work`, of a method that waits, or of one that closes something. They must not wait for the driver
 themselves: use the `_async` methods in them.
 """
 

@@ -78,9 +78,9 @@ class Registration(Generic[T]):
         """Wait for the result and return it; raises TimeoutError after `timeout` seconds, None for no limit.
 
         Raises RegistrationError if the driver refuses, StorageError or ProtocolError if its answer cannot be
-        used, and ClientError if the registration was cancelled. Raises DriverTimeoutError if the driver does
-        not answer within the driver timeout: if the driver is dead, the client is closed then, otherwise it
-        stays open.
+        used, ClosedError if the client is closed first, and ClientError if the registration was cancelled.
+        Raises DriverTimeoutError if the driver does not answer within the driver timeout; the client is
+        closed only if the driver is dead.
         """
         self._awaiter.await_registration(self, timeout)
         value = self.poll()

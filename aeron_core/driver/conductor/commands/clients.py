@@ -1,4 +1,4 @@
-"""The clients of a driver: each is added with its first resource, and removed when it closes or times out."""
+"""The clients of a driver, each from its first command that adds a resource until it closes or times out."""
 
 from __future__ import annotations
 
