@@ -3,8 +3,8 @@
 Not here: handling of responses (driver_listener), commands (operations), the thread (conductor_thread).
 
     open -> closed    by `close` or `leave`, or by an error: the driver shut down, its heartbeat is too old,
-    it timed
-                      the client out, its responses were lost, or the cycle did not run for too long
+    it
+                      timed the client out, its responses were lost, or the cycle did not run for too long
 
 One lock guards everything: the cycle runs on its own thread, in the program's own loop, and in every call
 that waits for the driver, so that no response waits for a thread to wake up.

@@ -120,8 +120,8 @@ class PublicationBase(PublicationState):
         `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are
         appended than requested, a later call continues with `first` increased and `count`, if given, reduced
         by the result. `peer` is as for `offer`. Raises ValueError if `first` and `count` do not lie within
-        `offsets`, or if the first message is too long or its offsets are wrong, and TypeError for `offsets`
-        of another type.
+        `offsets`, or if the first message is too long or its offsets are wrong, and TypeError if the items of
+        `offsets` are neither int64 nor bytes.
         """
         if self.is_closed:
             return OfferResult.CLOSED

@@ -44,7 +44,7 @@ class PublicationState:
 
     @property
     def position_limit(self) -> int:
-        """The position before which a message must begin to be accepted, CLOSED once closed."""
+        """The publisher limit: messages that begin before this position are accepted. CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return self._limit.get_i64_acquire(0)
@@ -114,7 +114,7 @@ class PublicationState:
         return self._peers
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait until `is_connected`; raises NotConnectedError after `timeout` seconds, None for no limit.
+        """Wait until it is connected; raises NotConnectedError after `timeout` seconds, None for no limit.
 
         Raises ClosedError if the publication is closed.
         """

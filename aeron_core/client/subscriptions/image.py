@@ -177,7 +177,7 @@ class Image:
         )
 
     def reject(self, reason: str) -> None:
-        """Reject the publication: its sender gets the reason, and no subscriber of this driver more data.
+        """Reject the publication for all subscribers of this driver; its sender gets the reason.
 
         The driver closes the image after its image liveness timeout, that of an IPC publication at once. The
         stream may come back after that timeout if its sender continues. Raises RegistrationError if `reason`

@@ -28,7 +28,7 @@ class MessageBuilder:
         return self._put(fragment)
 
     def append(self, fragment: memoryview, header: Header) -> bool:
-        """Append the next fragment; return False and drop the message if there is a gap, or no beginning."""
+        """Append the next fragment; drop the message and return False if a fragment before it is missing."""
         if self._expected < 0 or header.position_before() != self._expected:
             self.reset()
             return False

@@ -35,7 +35,7 @@ class SubscriberPositions:
         return self._positions.size
 
     def add(self, position: SubscriberPosition, join_position: int) -> int:
-        """Add a borrowed entry and set its counter to `join_position`, where it begins to read; return that.
+        """Add a borrowed entry, set its counter to `join_position`, and return `join_position`.
 
         The agent chooses the position, because only the agent decides which part of the log is cleaned: until the
         entry is in the list, nothing prevents the log from being cleaned.
