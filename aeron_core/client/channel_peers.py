@@ -92,8 +92,8 @@ class ChannelPeers:
     ) -> int:
         """Return how many messages of a batch a peer accepts in sequence, or the `refusal` of the first one.
 
-        A message whose length is negative or above the maximum is counted and ends the count: the appender
-        then returns the error.
+        A message with an impossible length is counted and ends the count: the appender then returns the
+        error.
         """
         taken = 0
         while taken < count:

@@ -38,8 +38,8 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     handlers with only `on_error`. With `use_conductor_invoker` no thread is started: call `Aeron.do_work`
     often. `driver_invoker` is called while the client waits, to run a driver that has no thread of its own.
 
-    Raises DriverTimeoutError if no driver is alive within the driver timeout, CncIncompatibleError if the
-    version of its files is not compatible.
+    Raises DriverTimeoutError if no driver is alive within the driver timeout, CncIncompatibleError if its
+    `cnc.dat` is damaged or has an incompatible version.
     """
     fields: ClientFields | None = settings
     if fields is None:

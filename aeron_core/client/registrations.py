@@ -138,7 +138,7 @@ class Registrations:
         return self._pending.pop(correlation_id, None)
 
     def check_deadlines(self, beat_ns: int, timeout_ns: int) -> int:
-        """Fail pending registrations whose deadline is not after `beat_ns`; return how many.
+        """Fail pending registrations if their deadline is not after `beat_ns`; return how many.
 
         `beat_ns` is the time of the driver's last heartbeat. If it is older than a deadline the driver may be
         dead, which closes the client elsewhere: the registration is kept. A registration that fails here is

@@ -124,8 +124,8 @@ class ManyToOneRingBuffer:
     def read(self, handler: RecordHandler, limit: int) -> int:
         """Call `handler` for up to `limit` complete messages and return their number.
 
-        Stops at the end of the buffer; the next call continues at its beginning. A message whose handler
-        raises is not delivered again. A record with an impossible length raises ProtocolError, once, and
+        Stops at the end of the buffer; the next call continues at its beginning. If the handler raises, its
+        message is not delivered again. A record with an impossible length raises ProtocolError, once, and
         everything up to the tail or the end of the buffer is skipped with it, since the start of the next
         record is unknown. Consumer thread only.
         """

@@ -61,9 +61,9 @@ def export_recording(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Export the messages of a recording.
 
-    Fails at data that does not have the checksum of the index. Fragmented messages are reassembled. Tables have the
-    columns recording_id, session_id, stream_id, position (after the message), time (of the recording), reserved_value
-    and payload. --json adds a summary.
+    Fails at data that does not have the checksum of the index, unless --no-verify. Fragmented messages are
+    reassembled. Tables have the columns recording_id, session_id, stream_id, position (after the message),
+    time (of the recording), reserved_value and payload. --json adds a summary.
     """
     recording = Archive.open(place).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)

@@ -64,9 +64,9 @@ def replay(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Publish the frames of a recording at their original positions.
 
-    Terms have their original length. With --keep-session and the original stream id, subscribers receive identical
-    frames. Data recorded after the replay started is not replayed. Stops at data that does not have the checksum of
-    the index.
+    Terms have their original length. With --keep-session and the original stream id, subscribers receive
+    identical frames. Data recorded after the replay started is not replayed. Fails at data that does not have
+    the checksum of the index, unless --no-verify.
     """
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)

@@ -1,7 +1,7 @@
 """Connects to the driver of a directory, also while it is starting.
 
     no file, or incomplete        wait
-    an incompatible version       raise
+    incompatible, or damaged      raise
     no heartbeat, or an old one   wait: a driver that died may be replaced by another, with a new file
 
 Source: aeron_client.c, aeron_client_connect_to_driver.
@@ -31,7 +31,7 @@ def connect_cnc(
     """Return the cnc file of a live driver.
 
     Calls `pause` between two attempts, or sleeps 16 ms if it is None. Raises DriverTimeoutError if no driver is alive
-    within the driver timeout, CncIncompatibleError for an incompatible version.
+    within the driver timeout, CncIncompatibleError if the file is damaged or has an incompatible version.
     """
     deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS
     while True:

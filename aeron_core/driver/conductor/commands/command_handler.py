@@ -52,7 +52,7 @@ class CommandHandler:
         self._waiting_count = 0
 
     def do_work(self) -> int:
-        """Execute one command from the ring, unfinished commands whose names are resolved, and queued ones.
+        """Execute one command from the ring; finish those with resolved names, and begin queued ones.
 
         Returns 0 if there was nothing to do.
         """
