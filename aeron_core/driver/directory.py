@@ -31,7 +31,11 @@ _START_CHECK_INTERVAL_S: Final = 0.01
 
 
 def prepare_directory(settings: DriverFields) -> None:
-    """Delete `aeron_dir` and create it again with its folders; raise ActiveDriverError if a live driver uses it."""
+    """Delete `aeron_dir` and create it again with its folders.
+
+    Raises ActiveDriverError if a live driver uses it, unless `dir_delete_on_start` is set; StorageError if it
+    holds files that no driver created, or cannot be deleted or created.
+    """
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():
         raise StorageError(
@@ -172,9 +176,9 @@ def delete_directory(path: Path) -> None:
 def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:
     """Delete the directory of a dead driver; with `dry_run` only check that it may be deleted.
 
-    Raises ActiveDriverError if the driver is alive, or was within the last `timeout_ms`; CncIncompatibleError if
-    another version created it, so that its liveness is unknown; StorageError if `path` holds files that no driver
-    created, or cannot be deleted.
+    Raises ActiveDriverError if the driver's heartbeat is at most `timeout_ms` old; CncIncompatibleError if
+    another version created the directory, so that its liveness is unknown; StorageError if `path` holds files
+    that no driver created, or cannot be deleted.
     """
     _check_is_ours(path)
     _check_no_active_driver(path, timeout_ms)

@@ -146,7 +146,10 @@ class EventLog:
         return f"[{now_ns // _NS}.{now_ns % _NS:09}]"
 
     def _first_line(self) -> str:
-        """Return the first line of each file. Source: aeron_driver_agent.c, aeron_driver_agent_dissect_log_start."""
+        """Return the first line of a log and of each of its files.
+
+        Source: aeron_driver_agent.c, aeron_driver_agent_dissect_log_start.
+        """
         from aeron_core.concurrent.error_report import date_of  # noqa: PLC0415 - lazy: most drivers have no event log
 
         date = date_of(self._clock.epoch_ms())
@@ -170,7 +173,8 @@ class EventLog:
     def close(self) -> None:
         """Write the waiting lines and stop the thread.
 
-        If standard output is a pipe that is not read, the lines are lost after `CLOSE_TIMEOUT_S`.
+        Waits at most `CLOSE_TIMEOUT_S`: if the output blocks, such as a pipe that is not read, lines may be
+        lost.
         """
         # From now on events are dropped, so the queue stops growing.
         self.is_on = False

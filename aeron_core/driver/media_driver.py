@@ -144,9 +144,9 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for this process.
 
-        If `settings` is a mapping without `aeron_dir`, the driver gets a private directory, keeps its log buffers in
-        POSIX shared memory, and deletes both when it is closed. It also deletes what killed drivers of this kind left
-        behind.
+        If `settings` is None or a mapping without `aeron_dir`, the driver gets a private directory, keeps its
+        log buffers in POSIX shared memory, and deletes both when it is closed. It also deletes what killed
+        drivers of this kind left behind.
         """
         if isinstance(settings, DriverFields):
             return cls.launch(settings, registry=registry, sections=sections)
@@ -182,7 +182,8 @@ class MediaDriver:
     def do_work(self) -> int:
         """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
 
-        Raises ConfigurationError unless the driver was created with `invoker=True`.
+        Raises ConfigurationError unless the driver was created with `invoker=True` or `threading_mode`
+        INVOKER.
         """
         if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(

@@ -25,7 +25,7 @@ def new_private_directory(default: Path) -> Path:
 
 
 def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:
-    """Delete the private directories of ended processes beside `default`; return their paths.
+    """Delete this user's private directories of ended processes beside `default`; return their paths.
 
     The driver's heartbeat must also be older than `timeout_ms`: the process id may belong to another container that
     shares this filesystem.

@@ -67,9 +67,10 @@ def code_of(error: BaseException) -> ErrorCode:
 
 
 def text_of(error: BaseException, channel: str = "") -> str:
-    """Return the text that is sent to a client; the `channel` of the command is appended if it is missing.
+    """Return the text that is sent to a client.
 
-    Only the text of an unexpected exception begins with the name of its type.
+    `channel` is appended, unless the text contains it or it is longer than MAX_URI_LENGTH. Only the text of
+    an unexpected or empty exception begins with the name of its type.
     """
     if isinstance(error, AeronError | OSError) and str(error):
         text = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
@@ -111,7 +112,7 @@ MAX_TEXTS_OF_KIND: Final = 64
 
 
 class ErrorSink:
-    """Counts errors and stores each distinct one once; for the conductor, or an agent that holds the GIL."""
+    """Counts errors and stores each distinct one once; for threads that hold the GIL."""
 
     def __init__(self, log: DistinctErrorLog, counters: SystemCounters) -> None:
         self._log = log
@@ -130,9 +131,9 @@ class ErrorSink:
     def record_variable(self, cause: Cause, code: int, text: str, kind: str, *, peer: str = "") -> None:
         """Count an error and log its text, which may differ each time; used by the conductor only.
 
-        When the entries of the cause have used up their part of the log, or peers have caused MAX_TEXTS_OF_KIND texts
-        of a `kind`, new texts are counted in one entry for each kind, which must not contain what peers chose. `peer`,
-        the address of a peer, is kept beside the text.
+        When the entries of the cause have used up their part of the log, or peers have caused
+        MAX_TEXTS_OF_KIND texts of a `kind`, new texts are counted in one entry for each kind. `kind` must not
+        contain what peers chose. `peer`, the address of a peer, is kept beside the text.
         """
         length = self._log.missing_length(code, text, peer)
         if self._used_lengths[cause] + length > self._log.capacity // cause:

@@ -162,14 +162,20 @@ class StreamLifecycle(ABC):
             self.unlink(subscription)
 
     def notify_unavailable(self) -> None:
-        """Send an unavailable image to the client of each subscription that got an available image."""
+        """Send an unavailable image for each subscription; see `notify_unavailable_to`.
+
+        Subscriptions that are joining get no available image any more either.
+        """
         for subscription in self.links:
             self.notify_unavailable_to(subscription)
         # Joining subscriptions got no available image, so they get no unavailable image either.
         self._joining = set()
 
     def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:
-        """Send an unavailable image to the client of a subscription if it got an available image."""
+        """Send an unavailable image to the client of a subscription that has an available image.
+
+        It has none if it is not linked, is joining, or is untethered and lingers or rests.
+        """
         if (
             subscription in self.links
             and subscription not in self._joining
@@ -251,12 +257,12 @@ class StreamLifecycle(ABC):
         self._attach(position, partial(self._on_rejoined, subscription, position))
 
     def _is_read_by_all(self, position: int) -> bool:
-        """Return whether every subscriber has read up to `position`."""
+        """Return whether no subscriber is joining, and all of `reader_positions` have reached `position`."""
         # A joining subscriber may still need data: the agent may have chosen its position already.
         return not self._joining and all(reader >= position for reader in self.reader_positions())
 
     def free_counter_of(self, position: SubscriberPosition) -> None:
-        """Free the counter of a subscriber that the agent has released; an untethered one that lingers keeps it."""
+        """Free the counter of a subscriber that the agent has released; one that lingers untethered keeps it."""
         if position in self._leaving:
             self._leaving.remove(position)
             return

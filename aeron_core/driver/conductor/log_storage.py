@@ -141,9 +141,9 @@ class LogStorage:
         self._ended.append(stored.path)
 
     def free_ended(self) -> int:
-        """Remove the files of some deleted logs; return how many.
+        """Remove the files of some deleted logs; return how many removals were tried.
 
-        To free a long log takes the kernel long, so one duty cycle removes at most `resource_free_limit`.
+        To free a long log takes the kernel long, so one call tries at most `resource_free_limit`.
         """
         count = min(len(self._ended), self._settings.resource_free_limit)
         for _ in range(count):

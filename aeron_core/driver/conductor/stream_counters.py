@@ -34,7 +34,7 @@ def allocate_stream_counter(
 def allocate_channel_counter(
     manager: CountersManager, type_id: int, name: str, channel: str, registration_id: int
 ) -> AtomicCounter:
-    """Return a new counter of a channel endpoint: its status (0, initialising) or a counter of its medium."""
+    """Return a new counter of a channel endpoint: its status (0, initialising), destinations, or medium."""
     counter_id = manager.allocate(
         type_id,
         f"{name}: {channel}",

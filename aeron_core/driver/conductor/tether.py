@@ -27,8 +27,8 @@ class TetherState(Enum):
 class Tether:
     """State of one untethered subscriber, and the time since which a timeout of the state runs.
 
-    In ACTIVE, `since_ns` is the last time at which the subscriber was past the limit; else the time at
-    which the state was entered.
+    In ACTIVE, `since_ns` is the last time at which the subscriber was seen past the limit or joining; else
+    the time at which the state was entered.
     """
 
     since_ns: int

@@ -45,7 +45,7 @@ class AwaitedImages:
         self._refused_ns = AtomicLong()
 
     def take(self, source: SocketAddress, now_ns: int) -> int:
-        """Take a place for an image from `source`; return it, or a negative reason why there is none."""
+        """Take a place for an image from `source`; return it, or a negative `operations.PLACE_REFUSED…`."""
         place = network_of(source)
         if self._held_by.get(place, 0) >= self._source_limit:
             self._refused_ns.set_release(now_ns)

@@ -284,7 +284,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def unsubscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Remove the subscription to one session."""
+        """Remove the subscription to one session; without one to all, stop routing its frames."""
         interest._sessions.remove(session_id)
         if not interest._is_all_sessions:
             interest._images.remove(session_id)

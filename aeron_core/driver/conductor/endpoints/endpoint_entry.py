@@ -1,6 +1,7 @@
 """Base of the conductor's records of channel endpoints: status, bound addresses and counters.
 
-A channel endpoint is shared by all streams of channels with the same canonical form, and closed with the last.
+A channel endpoint may be shared by several channels (see `shared_endpoints`). It is closed when the agent has
+released its last stream.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ class EndpointEntry:
         return self.channel.remote
 
     def allocate_status(self, type_id: int, name: str) -> AtomicCounter:
-        """Return a new channel status; it becomes active when the endpoint is open."""
+        """Return a new counter that the caller frees: the channel status, or the number of destinations."""
         return stream_counters.allocate_channel_counter(
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
 
     def new_counter(self, name: str) -> AtomicCounter:
-        """Return a new counter for the medium; `free_counters` frees it."""
+        """Return a new counter for the medium, which `free_counter` or `free_counters` frees."""
         return self._new_counter(counter_types.MEDIA, name)
 
     def new_refusal_counter(self, name: str) -> AtomicCounter:
@@ -95,7 +96,10 @@ class EndpointEntry:
         self.context.counters.free(counter.id)
 
     def publish_addresses(self, status: AtomicCounter, name: str) -> None:
-        """Publish the bound addresses and set the status to active; on failure, close the endpoint and raise."""
+        """Publish the bound addresses and set the status to active.
+
+        On failure, close the sockets, free the counters, and raise.
+        """
         # The label without addresses: after each change, the current addresses are appended to it.
         self._label = self.context.counters.label(status.id)
         try:
@@ -131,7 +135,10 @@ class EndpointEntry:
         self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
-        """Raise CommandRefusedError if a timestamp offset in `keys` is another one in `channel`, or set in one only."""
+        """Raise CommandRefusedError unless `channel` and the endpoint set the same timestamp offsets for `keys`.
+
+        A key that neither sets counts as the same.
+        """
         # The endpoint writes a timestamp into each frame at one offset, the same for all its streams.
         requested, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:

@@ -203,7 +203,10 @@ class ReceiveEndpointEntry(EndpointEntry):
         )
 
     def on_timer(self, now_ns: int) -> None:
-        """Request a SETUP of any session once a second if there are subscriptions."""
+        """Request a SETUP of any session at all control addresses, if streams are subscribed.
+
+        Requests come about a second after the last one, whatever session that was for.
+        """
         # This method runs once per timer interval. Requests half an interval early keep the average near one
         # second; otherwise each one would be late by up to an interval.
         due_ns = (
@@ -216,7 +219,7 @@ class ReceiveEndpointEntry(EndpointEntry):
                 self._elicit_setup(control, 0, 0)
 
     def unsubscribe(self, stream_id: int, session_id: int | None) -> None:
-        """Undo one `subscribe`; the stream is dropped with its last subscription."""
+        """Undo one `subscribe`; the receiver drops the stream after its last subscription."""
         self._wanted[stream_id, session_id] -= 1
         if self._wanted[stream_id, session_id] > 0:
             return

@@ -28,7 +28,7 @@ class SendDestination:
 
 
 class SendEndpointEntry(EndpointEntry):
-    """A send endpoint; `user_count` is the number of its publications."""
+    """A send endpoint; `user_count` is the number of its publications that the sender has not released."""
 
     native: SendChannelEndpoint
 
@@ -100,7 +100,11 @@ class SendEndpointEntry(EndpointEntry):
         )
 
     def change_remote(self, address: SocketAddress) -> bool:
-        """Change the address; return whether it was another one and accepted. Raises OSError if it is unreachable."""
+        """Change the remote address; return whether it was changed.
+
+        Returns False if it is the current address, or the endpoint does not accept it. Raises OSError if the
+        address cannot be reached.
+        """
         # The address is recorded only if the endpoint has accepted it; otherwise the next lookup tries
         # again.
         if address == self.remote or not self.native.change_remote(address):
@@ -112,9 +116,10 @@ class SendEndpointEntry(EndpointEntry):
         return True
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Change the address of a destination; return whether it was another one and accepted.
+        """Change the address of a destination; return whether it was changed.
 
-        Returns False also if the destination is unknown. Raises OSError if the address cannot be reached.
+        Returns False if the destination is unknown, has this address already, or the endpoint does not accept
+        the address. Raises OSError if the address cannot be reached.
         """
         destination = self.destinations.get(registration_id)
         if (

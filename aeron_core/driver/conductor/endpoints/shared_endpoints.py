@@ -93,7 +93,10 @@ class ClosingEndpoints:
 
 
 def check_original(channel: Channel) -> None:
-    """Raise ChannelUriError if a publication needs an existing endpoint with its tag, and there is none."""
+    """Raise ChannelUriError if a channel for which no endpoint was found has a tag but no address of its own.
+
+    `control-mode=manual` needs no address.
+    """
     uri = channel.uri
     if (
         uri.channel_tag != INVALID_TAG
@@ -113,8 +116,8 @@ def check_socket_lengths(
 ) -> None:
     """Raise ChannelUriError if a channel asks for other socket buffer lengths than the endpoint that it shares.
 
-    A channel that sets no length accepts any, or with `requires_defaults` asks for the default. The keys of `defaults`
-    are checked in their order.
+    A channel that sets no length accepts any, or with `requires_defaults` asks for the default, unless that
+    is 0. The keys of `defaults` are checked in their order.
     """
     for key, default in defaults.items():
         requested = channel.uri.get_size(key, 0) or (default if requires_defaults else 0)

@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class _NameNeedsHelperError(AeronError):
-    """An address is not a literal: it must be resolved on a helper thread. Never leaves this module."""
+    """A name cannot be resolved at once: it needs a helper thread. Never leaves this module."""
 
 
 def literal_address(address: HostPort) -> SocketAddress | None:
@@ -81,7 +81,10 @@ class NameResolution:
             self._working.close()
 
     def resolve(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
-        """Return a future of the resolved channel; it is done already if no name has to be looked up."""
+        """Return a future of the resolved channel; it is done already if no helper thread is needed.
+
+        A wrong URI is an exception of the future.
+        """
         done: Future[Channel] = Future()
         try:
             # Most channels have literal addresses: they need no thread, and the response follows in the same

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @frozen()
 class Search:
-    """A name to resolve again; `change` applies the address and returns whether it differs from the former one."""
+    """A name to resolve again; `change` applies an address and returns whether it replaced another one."""
 
     key: Hashable  # at most one search per key is pending
     name: str
@@ -65,7 +65,7 @@ class ReResolution:
         self._pending: dict[Hashable, tuple[Search, Future[SocketAddress]]] = {}
 
     def do_work(self, now_ns: int) -> int:
-        """Apply the addresses that were found, and start searches at each interval; return 0 if there was nothing."""
+        """Apply found addresses, and start searches at each interval; return 0 if neither was due."""
         work = self._take_found() if self._pending else 0
         if self._interval_ns == 0 or now_ns < self._deadline_ns:
             return work

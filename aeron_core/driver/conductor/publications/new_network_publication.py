@@ -41,7 +41,10 @@ def new_network_publication(
     storage: StreamStorage,
     initial_term_id: int,
 ) -> SendingPublication:
-    """Return a publication for the sender; its counters are added to `storage`. Raises StorageError or PluginError."""
+    """Return a publication for the sender; its counters are added to `storage`.
+
+    Raises StorageError, PluginError, or CommandRefusedError if the flow control is not installed.
+    """
     # Counters of a strategy come first, as in the reference.
     flow_control = _flow_control(context, request, endpoint, storage, initial_term_id)
     _allocate_counters(request, storage)

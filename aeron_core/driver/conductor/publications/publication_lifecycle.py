@@ -1,7 +1,7 @@
 """The part of a publication's lifecycle that is the same on any medium.
 
-    ACTIVE ──last client gone──► DRAINING ──all consumed──► LINGER ──► DONE
-       └──────────revoked──────────────────────────────────►┘
+    ACTIVE ──last client gone──► DRAINING ──all consumed, or undeliverable──► LINGER ──► DONE
+       └──────────revoked────────────────────────────────────────────────────►┘
 
 Not here: sending (`network_publication`) and the publisher limit, which the sender updates.
 """
@@ -82,7 +82,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def accepts_subscriptions(self) -> bool:
-        """Whether a subscription may still be linked."""
+        """Whether a subscription may be linked now; not during the cool-down after a rejection."""
         if self.is_cooling_down:
             return False
         state = self.state
@@ -92,28 +92,31 @@ class PublicationLifecycle(StreamLifecycle):
 
     @abstractmethod
     def _has_unread_data(self) -> bool:
-        """Return whether a draining stream has data for another subscriber."""
+        """Return whether a draining stream has data that a new subscriber may read."""
 
     @property
     def is_shareable(self) -> bool:
-        """Whether another client may use the publication."""
+        """Whether a further add command may share the publication: it is active and not exclusive."""
         return self.state == operations.PUBLICATION_ACTIVE and not self.is_exclusive
 
     @property
     def producer_position(self) -> int:
-        """Position up to which publishers have appended."""
+        """Position up to which publishers have claimed the log."""
         return self.log.producer_position()
 
     @abstractmethod
     def _consumer_position(self) -> int:
-        """Return the position up to which the stream was consumed."""
+        """Return the position of the furthest consumer: of the sender, or for IPC of a subscriber."""
 
     def _blocked_position(self) -> int:
         """Return a position at which the stream is blocked if it stays the same and is not the end of the stream."""
         return self._consumer_position()
 
     def release(self, *, revoke: bool) -> None:
-        """Remove one client from the users; when the last has gone, the stream drains, or lingers if it is revoked."""
+        """Remove one user; after the last, the stream drains.
+
+        A revoked stream does not drain: the next timer makes it linger, even if it has other users.
+        """
         self.reference_count -= 1
         if revoke:
             # One client revokes the stream for all that share it. The timer acts on the flag, which

@@ -23,7 +23,8 @@ def publication_log_params(
 ) -> LogBufferParams:
     """Return the metadata of a publication's log; the initial term id is random unless the URI sets one.
 
-    `channel`: of the publication's endpoint; None in shared memory. As in the reference, values that no URI sets are 0.
+    `channel`: of the publication's endpoint; None in shared memory. As in the reference, socket buffer
+    lengths and `max-resend` are 0 if the URI does not set them.
     """
     params = request.params
     # As in the reference, the lengths are those of the URI that opened the socket, 0 if it sets none.

@@ -46,7 +46,10 @@ class PublicationRegistrar:
         stream_id: int,
         uri: ChannelUri,
     ) -> int:
-        """Return the session id in the URI, or a new one. Raises CommandRefusedError if it is in use."""
+        """Return the session id in the URI, or a new one.
+
+        Raises CommandRefusedError if one of `lifecycles` with the stream id uses the session id in the URI.
+        """
         # Two streams with both ids equal would be one stream to their receivers, and its frames would
         # mix.
         used = {lifecycle.session_id for lifecycle in lifecycles if lifecycle.stream_id == stream_id}
@@ -111,7 +114,7 @@ class PublicationRegistrar:
 
 
 def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters, uri: ChannelUri) -> None:
-    """Raise CommandRefusedError if a parameter that the URI sets differs from the publication's.
+    """Raise CommandRefusedError if the URI sets another session id, mtu, term length or start position.
 
     Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
     """

@@ -49,7 +49,8 @@ class ResponseChannels:
     def check(self, channel: Channel) -> ImageLifecycle | None:
         """Return the image that a publication responds to, None if it responds to none.
 
-        Raises CommandRefusedError if the image, or the response subscription of a request, does not exist.
+        Raises CommandRefusedError if a response has no correlation id, or that of no image that requests
+        responses; and if a request names no response subscription.
         """
         params = PublicationParameters.parse(
             channel.uri,
@@ -127,7 +128,11 @@ class ResponseChannels:
             image.image.announce_responses(answers[-1].session_id)
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
-        """Set the session of the subscription for the responses to a publication; if it is set, request its SETUP."""
+        """Set the session of the subscription for the responses to a publication, or request its SETUP.
+
+        The SETUP is requested if the session is set already. While the subscription has an image, its session
+        is not replaced by another.
+        """
         lifecycle = next((s for s in self._publications.lifecycles if s.publication is publication), None)
         # The publication may have ended while the event was in the ring.
         if lifecycle is None:

@@ -37,7 +37,10 @@ class SendDestinations:
         self._publications = publications
 
     def add(self, command: commands.AddDestination) -> Unfinished:
-        """Add a destination; one with an unknown name is used as soon as the name can be resolved."""
+        """Return the unfinished command that adds a destination once its channel is resolved.
+
+        A destination with an unknown name is added too; it is used as soon as the name can be resolved.
+        """
         # Refuse at once what cannot succeed, before a lookup that may take seconds.
         self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)
@@ -56,9 +59,9 @@ class SendDestinations:
         return self._resolve(uri), resolved
 
     def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
-        """Remove the destination with a URI, if there is one.
+        """Remove the newest destination with the name in the URI, else with its address, if there is one.
 
-        Returns the unfinished command if the address must be compared and has to be resolved first, else None.
+        Returns None if the name was found, else the unfinished command that compares the resolved address.
         """
         endpoint = self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)

@@ -1,10 +1,10 @@
 """The lifecycle of an image.
 
     ACTIVE ──no subscribers, inactive too long, ended, or revoked──► DRAINING (status messages have EOS, if not revoked)
-    DRAINING ──consumed, and five status messages later──► LINGER (unavailable) ──► DONE
+    DRAINING ──consumed, and five status messages later; or revoked──► LINGER (unavailable) ──► DONE
 
 On entry to LINGER the image is removed from the receiver, so that its endpoint can be closed; clients may still read
-it.
+its log.
 Source: aeron_publication_image.c, aeron_publication_image_on_time_event.
 """
 
@@ -91,9 +91,10 @@ class ImageLifecycle(StreamLifecycle):
 
     @property
     def accepts_subscriptions(self) -> bool:
-        """Whether a subscription may still be linked.
+        """Whether a subscription may be linked now.
 
-        False once the last subscriber was removed: the receiver then routes no more frames to the image.
+        False without subscribers, or if all are untethered and linger or rest: the image then drains, and the
+        receiver may already route no more frames to it.
         """
         if not self.has_readers:
             return False
@@ -122,7 +123,7 @@ class ImageLifecycle(StreamLifecycle):
         )
 
     def add_connection(self, connection: ImageConnection) -> None:
-        """Add a connection, over which the image receives frames too."""
+        """Add a connection, over which the image receives frames too; ignored once the image lingers."""
         if self.state in (ImageState.ACTIVE, ImageState.DRAINING):
             self._connections.append(connection)
             self.context.receiver.send(operations.ADD_IMAGE_CONNECTION, self.image, connection)

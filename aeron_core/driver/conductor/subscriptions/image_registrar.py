@@ -66,9 +66,10 @@ class ImageRegistrar:
         )
 
     def create_waiting(self) -> int:
-        """Create a few of the requested images; return how many.
+        """Handle a few of the queued SETUPs; return how many.
 
-        On error log it, and retry with the next SETUP.
+        No image is created if the stream is not subscribed any more, or on an error, which is logged: the
+        sender's next SETUP tries again.
         """
         # An image takes the time of several commands: a burst of SETUPs must not delay what clients ask for, and in
         # the mode SHARED, the data of all streams.

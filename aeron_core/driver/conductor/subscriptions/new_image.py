@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def image_log_params(settings: DriverFields, request: ImageRequest) -> LogBufferParams:
-    """Return the metadata of the log of an image; as in the reference, values that no URI sets are 0."""
+    """Return the metadata of an image's log; as in the reference, socket lengths that no URI sets are 0."""
     params, setup = request.subscription.params, request.setup
     # As in the reference, the lengths are those of the URI that opened the socket, 0 if it sets none.
     sockets = EndpointParameters.parse(request.endpoint.channel.uri)

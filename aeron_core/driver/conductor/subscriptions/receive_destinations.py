@@ -37,8 +37,8 @@ class ReceiveDestinations:
     def add(self, command: AddRcvDestination) -> Unfinished | None:
         """Add a destination: an address, shared memory or a spy.
 
-        Returns the unfinished command if the channel has to be resolved, else None. Raises CommandRefusedError if the
-        subscription is unknown or not manual.
+        Returns None for shared memory, else the unfinished command that continues with the resolved channel.
+        One of the two raises CommandRefusedError if the subscription is unknown or not manual.
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
@@ -96,9 +96,10 @@ class ReceiveDestinations:
             link.establish()
 
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
-        """Remove a destination; an unknown address is ignored. Returns as `add` does.
+        """Remove a destination; an unknown address is ignored.
 
-        Raises CommandRefusedError if the subscription is unknown or not manual, or has no such spy or destination in
+        Returns the unfinished command of an address, which has to be resolved first, else None. One of the
+        two raises CommandRefusedError if the subscription is unknown or not manual, or has no such spy or
         shared memory.
         """
         uri = ChannelUri.parse(command.channel)

@@ -1,4 +1,4 @@
-"""Checks of a new subscription against those that use the same endpoint; each raises if they conflict."""
+"""Checks of a new subscription: of its window, and against those that use the same endpoint; each raises."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel, params: SubscriptionParameters) -> None:
     """Raise ChannelUriError if the socket buffer lengths of `channel` differ from those of the endpoint.
 
-    Also raises it if the receiver window of `channel` is longer than the receive buffer.
+    Also raises it if the medium has datagrams and the window of `channel` is longer than the receive buffer.
+    Manual channels and endpoints are not checked.
     """
     # The sockets belong to the destinations, so there is none to compare with. As in the reference, the check is also
     # left out for a manual subscription that shares the endpoint of another.
@@ -67,7 +68,10 @@ def check_window(
 def check_clash(
     others: Iterable[SubscriptionEntry], command: AddSubscription, params: SubscriptionParameters
 ) -> None:
-    """Raise CommandRefusedError if an option differs from that of a subscription to the same streams."""
+    """Raise CommandRefusedError if one of `others` has the same stream and session ids, but another option.
+
+    The options are `reliable`, `rejoin`, and whether the subscription is for responses.
+    """
     for other in others:
         if other.stream_id != command.stream_id or other.params.session_id != params.session_id:
             continue

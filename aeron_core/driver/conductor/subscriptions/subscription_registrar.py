@@ -168,7 +168,10 @@ class SubscriptionRegistrar:
     def reserve_links_of(
         self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
     ) -> list[SubscriberLink]:
-        """Return links of a subscription to those of the streams that it matches. Raises StorageError."""
+        """Return links of a local subscription to the streams that it matches and that accept it.
+
+        Raises StorageError.
+        """
         return _reserve_all(
             subscription, (lifecycle for lifecycle in lifecycles if _is_for(subscription, lifecycle))
         )
@@ -217,7 +220,10 @@ class SubscriptionRegistrar:
     def remove(
         self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle], *, notify: bool = False
     ) -> None:
-        """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
+        """Remove a subscription and its local destinations, and close its endpoint if nothing else uses that.
+
+        With `notify`, the client gets unavailable images of the subscription.
+        """
         lifecycles = list(lifecycles)
         # Destinations end with their subscription. Their images are not reported as unavailable either: the client
         # closes them itself.
