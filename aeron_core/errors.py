@@ -91,7 +91,10 @@ class PluginError(AeronError):
 
 
 class ProtocolError(AeronError, ValueError):
-    """A decoder rejected bytes; `code` is the error code of the response. Never raised past a driver's duty cycle."""
+    """Bytes of a message or a shared file were rejected; `code` is sent if they were a client's command.
+
+    Never raised past a driver's duty cycle.
+    """
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.MALFORMED_COMMAND) -> None:
         super().__init__(message)

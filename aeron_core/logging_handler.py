@@ -5,7 +5,7 @@
     )
 
 Not here: the content of an event (shipping.record_events). A background thread connects and publishes.
-Invariant: a record is published, queued, or counted in `dropped`.
+Invariant: a record is published, still queued, or counted in `dropped`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _inherited: list[object] = []
 class PublishingHandler(logging.Handler):
     """Publishes each record as a JSON event, or with `raw` as the text of its formatter.
 
-    Without a driver or a subscriber, records wait in the queue; `dropped` counts the records that a full queue
-    refused or that are too long for a message, and an event reports them as soon as possible.
+    Without a driver or a subscriber, records wait in the queue; `dropped` counts the records that are lost,
+    and an event reports them as soon as possible.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments of `dictConfig`
@@ -63,10 +63,11 @@ class PublishingHandler(logging.Handler):
     ) -> None:
         """Publish to `channel` through the driver of `aeron_dir` or an `embedded` one.
 
-        Errors of an embedded driver, such as readers that refuse connections, are printed to stderr, as `logging`
-        prints its own. `capacity`: maximum number of queued records. `when_full`: "drop-newest", "drop-oldest", or
-        "block" for `block_timeout` seconds. `close_timeout`: seconds that program exit waits for queued records.
-        `fields`: added to each event. Raises ConfigurationError for a value that is not allowed.
+        Errors of an embedded driver, such as readers that refuse connections, are printed to stderr, as
+        `logging` prints its own. `capacity`: maximum number of queued records. `when_full`: "drop-newest",
+        "drop-oldest", or "block" for `block_timeout` seconds. `close_timeout`: seconds that `flush`, `close`
+        and program exit wait for queued records. `fields`: added to each event. Raises ConfigurationError for
+        a value that is not allowed.
         """
         super().__init__(level)
         if capacity < 1:
@@ -95,7 +96,7 @@ class PublishingHandler(logging.Handler):
 
     @property
     def dropped(self) -> int:
-        """Number of records dropped so far, because the queue was full or they were too long for a message."""
+        """Number of records dropped so far: queue full or closed, or record too long for a message."""
         return self._queue.dropped
 
     def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:

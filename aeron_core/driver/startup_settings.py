@@ -38,7 +38,7 @@ class PluginSections(Mapping[str, "SettingsModel"]):
     def __init__(self, registry: Registry, given: GivenSections) -> None:
         """Load the sections that are given or that the environment sets; warn of mistakes in them.
 
-        Raises ConfigurationError for a section that no installed plugin has.
+        Raises ConfigurationError for a section that no installed plugin has, and for a wrong value.
         """
         self._registry = registry
         self._names = registry.section_names()
@@ -64,7 +64,7 @@ class PluginSections(Mapping[str, "SettingsModel"]):
         return loaded.settings
 
     def is_set(self, name: str) -> bool:
-        """Return whether a source has a value of a section, so that it may differ from its defaults."""
+        """Return whether the section was given or the environment sets a value of it."""
         return name in self._set
 
     def __getitem__(self, name: str) -> SettingsModel:

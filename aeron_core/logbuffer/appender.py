@@ -7,8 +7,8 @@ How the tail is moved (source: aeron_publication.c):
 
     one message   atomic add: it succeeds whatever other publishers did since the tail was read. The tail may end up
                   past the limit by a few messages, as in every Aeron client
-    a run         compare-and-set: a run may be as long as the window, and several publishers that each added one
-                  would together run into terms that are not clean yet
+    several       compare-and-set: one claim for a run of messages can be as long as the window, and the
+    messages      claims of several publishers together would extend into terms that are not clean yet
     past the end  the publisher that moved the tail over the end of the term pads the rest and rotates the log
 """
 
@@ -40,7 +40,7 @@ class Appender:
         raise NotImplementedError
 
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
-        """Append a message of one frame; return the same as `offer`, or 0 if `offer` must append it."""
+        """Append a message of one frame; return the same as `offer`, or 0 if the caller must use `offer`."""
         raise NotImplementedError
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
@@ -142,9 +142,9 @@ class ConcurrentAppender(Appender):
         return position + required
 
     def claim(self, claim: BufferClaim, length: int) -> int:
-        """Claim space for a message of `length` bytes, at most one frame; return the position after it.
+        """Claim space for a message of at most one frame; return the position after it, or a negative result.
 
-        The caller fills `claim` and commits or aborts it.
+        The caller fills `claim` and commits or aborts it. Raises ValueError if `claim` is open.
         """
         if length < 0 or length > self._max_payload_length:
             return wire.RESULT_ERROR
@@ -170,7 +170,7 @@ class ConcurrentAppender(Appender):
     def offer_batch(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append `count` messages from index `first` on; return how many were, or a negative result for none.
+        """Append up to `count` messages from index `first` on; return how many, or a negative result.
 
         `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
         up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
@@ -267,7 +267,11 @@ class ConcurrentAppender(Appender):
         )
 
     def _end_term(self, position: int, raw_tail: int) -> int:
-        """Pad the bytes claimed past the end of a term and rotate the log; return the publisher's result."""
+        """Pad the rest of the term, beyond whose end a claim extends, and rotate the log.
+
+        Returns RESULT_ADMIN_ACTION, or RESULT_MAX_POSITION_EXCEEDED after the last term, which is not
+        rotated.
+        """
         term_id = positions.raw_tail_term_id(raw_tail)
         left_in_term = self._term_length - positions.raw_tail_term_offset(raw_tail, self._term_length)
         # A later publisher whose claim began past the end has nothing to pad, but rotates the log all the same: the

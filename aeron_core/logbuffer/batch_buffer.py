@@ -42,7 +42,7 @@ class BatchBuffer:
         return self.count < self.capacity and length <= self.data.capacity - self.data_length
 
     def append(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Add bytes to the message that `finish` completes. Raises IndexError if the batch is full."""
+        """Add bytes to the message that `finish` completes. Raises IndexError if they exceed the memory."""
         self.data.copy_from(self.data_length, source, source_offset, length)
         self.data_length += length
         return 0

@@ -1,8 +1,8 @@
 """A range of a log that a publisher claimed and fills in place.
 
-Not here: claiming a range (the appenders).
-Invariant: while a claim is open its frame has a negative length, so that no reader passes it. Every claim must end
-with `commit` or `abort`; otherwise the stream stops until the driver unblocks the publisher as crashed.
+Not here: claiming a range (the appenders). Invariant: while a claim is open its frame has a negative length,
+so that no reader passes it. Every claim must end with `commit` or `abort`; otherwise the stream stops until
+the driver pads the claim: after the unblock timeout, or if the publication is exclusive, after its removal.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class BufferClaim:
         return self.frame_offset + wire.DATA_HEADER_LENGTH if self.frame_offset >= 0 else -1
 
     def flags(self) -> int:
-        """Return the flags of the frame. Like all methods below, raises IndexError if no claim is open."""
+        """Return the flags. The methods for header fields raise IndexError if no claim is open."""
         return self.log_buffer.get_u8(self._field(wire.FRAME_FLAGS_OFFSET))
 
     def set_flags(self, flags: int) -> int:
@@ -90,7 +90,7 @@ class BufferClaim:
         return self.log_buffer.put_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET), value)
 
     def prepare(self, buffer: AtomicBuffer) -> int:
-        """Prepare a claim in `buffer`. For appenders."""
+        """Prepare a claim in `buffer`; raise ValueError if a claim is open. For appenders."""
         # Successive claims in the same log never need the GIL.
         return 0 if self.log_buffer is buffer and self.frame_offset < 0 else self._bind(buffer)
 

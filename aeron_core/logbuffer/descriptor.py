@@ -21,7 +21,7 @@ from aeron_core.logbuffer.metadata import LogBufferMetadata, LogBufferParams, re
 class LogBuffer:
     """A log created by some process; `LogBuffer.initialize` creates one.
 
-    Raises ProtocolError if the metadata page does not fit a log of this length.
+    Raises ProtocolError if the metadata page is invalid or does not fit a log of this length.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -107,7 +107,11 @@ class LogBuffer:
         )
 
     def is_connected(self) -> bool:
-        """Return whether the driver reports the stream as connected: at least one receiver."""
+        """Return whether the driver reports the stream as connected.
+
+        It is connected if it has the receivers that flow control requires, or an IPC subscriber, or a spy
+        that simulates a connection.
+        """
         # Written by the driver only. Appenders read it to distinguish NOT_CONNECTED from BACK_PRESSURED.
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET) == 1
 
@@ -128,11 +132,11 @@ class LogBuffer:
         )
 
     def active_transport_count(self) -> int:
-        """Return the number of transports on which the stream of an image arrives."""
+        """Return the number of live connections of an image when its last status message was sent."""
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET)
 
     def set_active_transport_count(self, count: int) -> int:
-        """Report to subscribers the number of transports on which the stream arrives."""
+        """Report to subscribers the number of live connections on which the stream arrives."""
         return self.buffer.put_i32_release(
             self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET, count
         )

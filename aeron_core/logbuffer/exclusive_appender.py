@@ -88,7 +88,7 @@ class ExclusiveAppender(Appender):
         return self._term_begin_position + self.term_offset
 
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
-        """Append a single-frame message that fits; return the position after it, 0 for any other message."""
+        """Append a single-frame message if term and limit allow it; return the position after it, else 0."""
         length = len(data)
         if not self._has_space_for_frame(length):
             return 0
@@ -121,9 +121,9 @@ class ExclusiveAppender(Appender):
         return position + required
 
     def claim(self, claim: BufferClaim, length: int) -> int:
-        """Claim space for a message of `length` bytes, at most one frame; return the position after it.
+        """Claim space for a message of at most one frame; return the position after it, or a negative result.
 
-        The caller fills `claim` and commits or aborts it.
+        The caller fills `claim` and commits or aborts it. Raises ValueError if `claim` is open.
         """
         if length < 0 or length > self._max_payload_length:
             return wire.RESULT_ERROR
@@ -147,10 +147,11 @@ class ExclusiveAppender(Appender):
         return position + required
 
     def offer_block(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Append complete frames made for this position of the stream; return the position after them.
+        """Append complete frames made for this position; return the position after, or a negative result.
 
-        ERROR unless they continue the stream: term id, term offset, session and stream of each frame match, the
-        first is DATA, and all fit the rest of the term. Raises IndexError if they lie outside `source`.
+        RESULT_ERROR unless they continue the stream: term id, term offset, session and stream of each frame
+        match, the first is DATA, and all fit the rest of the term. Raises IndexError if they lie outside
+        `source`.
         """
         source.check(source_offset, length)
         # The last call may have filled the term exactly, which does not rotate the log.
@@ -171,7 +172,7 @@ class ExclusiveAppender(Appender):
     def offer_batch(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append `count` messages from index `first` on; return how many were, or a negative result for none.
+        """Append up to `count` messages from index `first` on; return how many, or a negative result.
 
         `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
         up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
@@ -197,7 +198,7 @@ class ExclusiveAppender(Appender):
     def _offer_otherwise(
         self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Append fragments, rotate the log, or return why neither is possible."""
+        """Append a message by the slow path, as several frames if needed; return the same as `offer`."""
         if length > self._max_message_length:
             return wire.RESULT_ERROR
         required = self._required_length(length)
@@ -264,7 +265,11 @@ class ExclusiveAppender(Appender):
         return position
 
     def _end_term(self) -> int:
-        """Pad the rest of the term and rotate the log; return the publisher's result."""
+        """Pad the rest of the term and rotate the log.
+
+        Returns RESULT_ADMIN_ACTION, or RESULT_MAX_POSITION_EXCEEDED after the last term, which is not
+        rotated.
+        """
         left_in_term = self._term_length - self.term_offset
         if left_in_term > 0:
             self._writer.write_padding(self.position(), left_in_term)

@@ -134,10 +134,11 @@ class FrameWriter:
     def measure_run(  # noqa: PLR0913 - called without the GIL: no params object
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, space: int, allowance: int
     ) -> int:
-        """Return a packed pair: how many messages from `first` on fit one claim, and the bytes that they need.
+        """Return `positions.pack_pair(messages, bytes)`: a run from `first` on that fits one claim.
 
-        A message belongs to the run if it is not fragmented, has valid boundaries, starts within `allowance` bytes,
-        and all together need at most `space` bytes. The caller has checked `first` and `count`.
+        A message belongs to the run if it is not fragmented, has valid boundaries, starts within `allowance`
+        bytes, and all together need at most `space` bytes. A run has at most RUN_LIMIT messages, perhaps
+        none. The caller has checked `first` and `count`.
         """
         return runs.measure_run(
             data, boundaries, first, min(count, RUN_LIMIT), self._max_payload_length, space, allowance

@@ -10,7 +10,7 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 def scan_for_gap(buffer: AtomicBuffer, partition_offset: int, term_offset: int, limit_offset: int) -> int:
-    """Return a packed pair: the term offset up to which frames are contiguous, and the length of the gap there.
+    """Return `positions.pack_pair(offset, length)`: the end of the contiguous frames, and the gap there.
 
     Scans the term at `partition_offset` of the buffer from `term_offset` up to `limit_offset`, at most the end of the
     term. The gap has length 0 if nothing is missing before the limit.

@@ -1,7 +1,7 @@
 """The metadata page at the end of a log: identity of the stream and parameters of the log.
 
 Not here: the fields that change while the stream runs; `LogBuffer` accesses those with the memory order they need.
-Invariant: the fields that `write_metadata` stores never change.
+Invariant: the fields that `write_metadata` stores never change, except the end-of-stream position.
 Source: aeron_logbuffer_descriptor.h.
 """
 
@@ -63,7 +63,7 @@ class StreamDescription:
 
 @frozen(kw_only=True, slots=True)
 class LogBufferParams(StreamDescription):
-    """Parameters of a new log; raises ConfigurationError for a length that is not allowed.
+    """Parameters of a new log; raises ConfigurationError for a length or a start that is not allowed.
 
     The stream starts at `term_offset` of `term_id`, by default at the beginning of its initial term.
     """

@@ -172,7 +172,10 @@ class TermReader:
         return self._take_fragments(position, limit_position, flags, batch)
 
     def _take_fragments(self, position: int, limit_position: int, flags: int, batch: BatchBuffer) -> int:
-        """Consume a whole message, or the one fragment at `position`; return how many bytes of the log."""
+        """Consume a whole message, or the one fragment at `position`; return how many bytes of the log.
+
+        Returns 0 if the message does not fit into `batch`.
+        """
         if flags & wire.DATA_FLAG_BEGIN:
             self._drop()
             message = self._measure_message(position, limit_position)
@@ -181,7 +184,7 @@ class TermReader:
         return self._assemble(position, flags, batch)
 
     def _measure_message(self, position: int, limit_position: int) -> int:
-        """Return a packed pair of frame and message bytes from `position` on, 0 unless all frames are present."""
+        """Return `pack_pair(frame bytes, payload bytes)` of the message at `position`, 0 if incomplete."""
         begin = self._offset_of(position)
         left = self._left_in_term(position)
         # A message never spans two terms: publishers pad the rest of a term.
@@ -277,7 +280,7 @@ class TermReader:
         return step
 
     def _drop(self) -> int:
-        """Drop an incomplete message whose next fragment is not at the expected position."""
+        """Drop and count the fragments kept so far: their message will never be complete."""
         self.dropped += self._assembled_frames
         return self._forget()
 

@@ -1,4 +1,4 @@
-"""Results of the appenders if nothing was appended; every other result is the new position of the stream.
+"""Negative results of the appenders: nothing was appended.
 
 Source: aeronc.h, AERON_PUBLICATION_NOT_CONNECTED and its neighbours.
 """
@@ -25,10 +25,10 @@ class OfferResult(IntEnum):
 
 
 NOT_CONNECTED: Final = OfferResult.NOT_CONNECTED
-"""No subscriber is connected to the stream."""
+"""The stream has no subscriber, or not the receivers that its flow control requires."""
 
 BACK_PRESSURED: Final = OfferResult.BACK_PRESSURED
-"""The limit is reached: receivers, or the cleaning of the next term, are behind. Retry later."""
+"""The publisher limit is reached: subscribers, receivers or the cleaning are behind. Retry later."""
 
 ADMIN_ACTION: Final = OfferResult.ADMIN_ACTION
 """The log is being rotated to its next term. Retry at once."""

@@ -12,11 +12,11 @@ from aeron_core._native.buffer import AtomicBuffer
 def scan_for_availability(
     buffer: AtomicBuffer, frame_offset: int, term_length_left: int, max_length: int
 ) -> int:
-    """Return a packed pair for whole frames from `frame_offset` on: bytes to send, and bytes of padding after them.
+    """Return `positions.pack_pair(padding, available)` for the whole frames from `frame_offset` on.
 
-    At most `max_length` bytes, and never past the `term_length_left` bytes of the term. A padding frame ends the scan:
-    only its header is sent; the sender skips the padding, which does not count against `max_length`. If the first
-    frame alone is longer than `max_length`, its length is returned as a negative number.
+    `available`: bytes to send, at most `max_length` and never past the `term_length_left` bytes of the term;
+    if the first frame alone is longer than `max_length`, minus its length. `padding`: bytes after them that
+    the sender skips: a padding frame ends the scan, and only its header is sent.
     """
     limit = min(max_length, term_length_left)
     available = 0

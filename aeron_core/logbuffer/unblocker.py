@@ -1,7 +1,6 @@
 """Padding over claims that a crashed publisher will never complete.
 
-Not here: when a publisher counts as crashed; the driver calls this after the sender, or the furthest subscriber of an
-IPC stream, has not moved for the unblock timeout.
+Not here: when a publisher counts as crashed (`PublicationLifecycle`).
 
 The length at the blocked offset shows what was claimed:
 
@@ -24,8 +23,8 @@ from aeron_core.logbuffer.gap_filler import put_padding
 def unblock(log: LogBuffer, blocked_position: int) -> bool:
     """Unblock the stream at `blocked_position`; return whether anything was done.
 
-    `blocked_position` is that of the sender, or of the furthest subscriber of an IPC stream. One thread at a time calls
-    it for a log.
+    `blocked_position` is that of the sender, of the furthest subscriber of an IPC stream, or of the first
+    gap. One thread at a time calls it for a log.
     """
     bits = log.position_bits_to_shift
     # With 0 as the initial term id, the result is the number of terms before the position.
@@ -75,7 +74,10 @@ def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
 
 
 def first_gap(log: LogBuffer, position: int, end: int) -> int:
-    """Return the position of the first incomplete frame from `position` on, or of the first frame from `end` on."""
+    """Return the position of the first incomplete frame from `position` on.
+
+    If no frame before `end` is incomplete, return where the last of them ends, `end` or later.
+    """
     while position < end:
         length = log.buffer.get_i32_acquire(log.frame_offset(position))
         if length <= 0:
@@ -87,7 +89,10 @@ def first_gap(log: LogBuffer, position: int, end: int) -> int:
 def unblock_term(
     log: LogBuffer, partition_offset: int, blocked_offset: int, tail_offset: int, term_id: int
 ) -> int:
-    """Put padding at `blocked_offset` and return its bytes; 0 if there is no claim to end, or not yet."""
+    """Put padding over the claim at `blocked_offset` and return its length.
+
+    Returns 0 if the frame there is complete, or the end of the claim is not known yet.
+    """
     left_in_term = log.term_length - blocked_offset
     begin = partition_offset + blocked_offset
     length = log.buffer.get_i32_acquire(begin)

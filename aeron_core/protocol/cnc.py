@@ -183,8 +183,8 @@ class CncFile:
     def open(cls, path: Path | str, *, read_only: bool = False) -> CncFile:
         """Map the file of a driver and check its header.
 
-        Raises CncNotReadyError until the driver has completed it, CncIncompatibleError if it cannot be used at all,
-        StorageError if it cannot be mapped.
+        Raises CncNotReadyError if the file is missing or its driver has not completed it,
+        CncIncompatibleError if it has another version or is damaged, StorageError if it cannot be mapped.
         """
         try:
             buffer = open_mapped_file(path, read_only=read_only)

@@ -1,6 +1,6 @@
 """Responses and events from a driver to its clients, in the broadcast buffer of cnc.dat.
 
-Every client receives every response; it handles those whose correlation id or client id is one of its own.
+Every client receives every response; it handles those with an id of its own command, resource or client.
 Not here: the record that carries a response.
 Source: aeron_control_protocol.h.
 """
@@ -62,7 +62,7 @@ class OnAvailableImage(Response):
 
 @frozen(slots=True)
 class OnUnavailableImage(Response):
-    """An image is about to be unmapped for one subscription; `correlation_id` is the image's."""
+    """An image is no longer available to one subscription; `correlation_id` is the image's."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_IMAGE
     correlation_id: I64  # as in OnAvailableImage
@@ -153,7 +153,7 @@ class OnClientTimeout(Response):
 
 @frozen(slots=True)
 class OnPublicationError(Response):
-    """A receiver rejected a publication.
+    """A receiver, or a subscriber of an IPC stream, rejected a publication.
 
     Padded, because C clients treat a message shorter than the padded struct as malformed.
     """
@@ -216,6 +216,7 @@ RESPONSES: Final[Mapping[int, type[Response]]] = MappingProxyType({type_.TYPE_ID
 def decode_response(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> Response:
     """Return the response in a record of this type.
 
-    Raises ProtocolError for a type that is not in RESPONSES; clients ignore it, because later drivers may send more.
+    Raises ProtocolError for a malformed response, and for a type that is not in RESPONSES: later drivers may
+    send more types.
     """
     return decode_by_type(RESPONSES, type_id, buffer, offset, length)

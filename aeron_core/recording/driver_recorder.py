@@ -1,7 +1,7 @@
 """Recorder that runs in the driver's process, on its own thread and with its own client.
 
-Everything that the driver delivered before its shutdown is recorded: the log buffers stay mapped until the recorder
-has read them.
+Unless an error stops the recorder, everything that the driver delivered before its shutdown is recorded: the
+log buffers stay mapped until the recorder has read them.
 """
 
 from __future__ import annotations

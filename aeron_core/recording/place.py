@@ -30,9 +30,9 @@ def recording_place(
 ) -> Iterator[RecordingPlace]:
     """Create missing archives, and with a spool run its uploads until the context exits.
 
-    Raises ConfigurationError for a remote archive without a spool, or with a spool of another archive. Segments that
-    could not be uploaded are reported to `params.on_error` and stay in the spool for the next recorder. With `verify`,
-    so do damaged ones.
+    Raises ConfigurationError for a remote archive without a spool, or with a spool of another archive.
+    Segments that could not be uploaded stay in the spool for the next recorder, and so do damaged ones with
+    `verify`; both are reported to `params.on_error`.
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):

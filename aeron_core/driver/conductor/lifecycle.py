@@ -262,7 +262,7 @@ class StreamLifecycle(ABC):
         return not self._joining and all(reader >= position for reader in self.reader_positions())
 
     def free_counter_of(self, position: SubscriberPosition) -> None:
-        """Free the counter of a subscriber that the agent has released; one that lingers untethered keeps it."""
+        """Free the counter of a released subscriber; an untethered one that lingers keeps it."""
         if position in self._leaving:
             self._leaving.remove(position)
             return

@@ -101,7 +101,10 @@ class ImageConnections:
         return True
 
     def extend(self, is_extended: bool) -> int:
-        """Set whether the only connection is answered longer than others: not before its first data. Return 0."""
+        """Set whether the only known connection gets answers for another liveness timeout of the image.
+
+        Set to false until the first data. Returns 0.
+        """
         self._extension_ns = self._liveness_timeout_ns if is_extended else 0
         return 0
 

@@ -3,8 +3,9 @@
     receiver ──RTTM with the reply flag──► sender ──RTTM that echoes its timestamp──► receiver: round-trip time
     sender ──RTTM for receiver id 0──► all receivers: one-way latency, see `one_way_latency`
 
-Invariant: a reply counts only if it echoes a timestamp that this receiver sent and no later one was answered, so that
-duplicated, delayed and forged replies cannot distort the estimate.
+Invariant: a reply counts only if its timestamp is later than that of the last reply that counted, and not
+later than that of the last measurement. So duplicated and delayed replies cannot distort the estimate, nor
+forged ones that do not guess the receiver's clock.
 """
 
 from __future__ import annotations

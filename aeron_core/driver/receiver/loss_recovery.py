@@ -37,7 +37,10 @@ class LossRecovery:
         self._nak.stream_id = params.stream_id
 
     def recover(self, now_ns: int, is_draining: bool) -> int:
-        """Request or fill the gap that the detector found to be due; return 0 if there was nothing to do."""
+        """Request or fill the gap that the detector found to be due; return 1.
+
+        Returns 0 if the image is reliable and drains: nothing is requested any more.
+        """
         start = positions.compute_position(
             self.detector.gap_term_id,
             self.detector.gap_offset,

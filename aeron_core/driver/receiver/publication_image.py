@@ -1,7 +1,7 @@
 """Receive side of one stream: rebuilds terms from frames that arrive in any order.
 
-    hwm position      highest position received
-    rebuild position  position up to which there is no gap; subscribers read up to it
+    hwm position      highest position received, or stated by a heartbeat
+    rebuild position  position up to which the last scan found no gap; subscribers may have read further since
     status message    carries the consumed position and the window beyond it to the sender
 
 Not here: which image a frame belongs to (`dispatcher`), recovery of gaps (`loss_recovery`), and the lifecycle of an
@@ -101,7 +101,7 @@ class PublicationImage:
             frame.stream_id = self.stream_id
 
     def await_data(self, place: int) -> int:
-        """Hold a place of `AwaitedImages`, if it is one, until data arrives; return 0."""
+        """Set the place of `AwaitedImages` to hold until the first frame arrives, or NO_PLACE; return 0."""
         self._place = place
         self.awaits_data.set_release(place != operations.NO_PLACE)
         return self.connections.extend(place == operations.NO_PLACE)
@@ -114,7 +114,7 @@ class PublicationImage:
         return self.await_data(operations.NO_PLACE)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Add a subscriber at the position of the slowest one; return that position."""
+        """Add a subscriber at the position of the slowest one, at most the rebuild position; return it."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
     def consumed_position(self) -> int:
@@ -158,7 +158,10 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Insert a datagram into the log; return the bytes used, 0 if it is dropped, or a negative `wire.FRAME_…`."""
+        """Insert a datagram into the log, or handle a heartbeat; return its length.
+
+        Returns 0 if it is dropped, or a negative `wire.FRAME_…` if it is invalid.
+        """
         if (
             # Term ids wrap, so the distance to the initial one is a signed 32-bit difference: negative before the
             # start.
@@ -240,7 +243,10 @@ class PublicationImage:
         return 0
 
     def track_rebuild(self, now_ns: int) -> int:
-        """Update rebuild position and next status message, and recover a gap that is due; return 1 if there was one."""
+        """Update rebuild position and next status message, and recover a gap that is due.
+
+        Returns 1 if a gap was requested or filled, else 0.
+        """
         if self.subscribers.size() == 0 or self.log.is_revoked():
             return 0
         # Plain reads: only this thread writes the two positions.
@@ -343,7 +349,7 @@ class PublicationImage:
         return 1
 
     def disable_status_messages(self) -> int:
-        """Stop periodic status messages: a newer image of the stream sends them."""
+        """Stop periodic status messages and errors: a newer image of the stream sends them."""
         self._is_status_message_enabled = False
         return 0
 

@@ -1,8 +1,9 @@
 """Subscriptions of one stream id on one endpoint, and its sessions: those with an image and those without.
 
 Used by the receiver only. The states of sessions without an image are those of the table in `dispatcher`.
-Invariant: at most MAX_TRACKED_SESSIONS sessions without an image are remembered, so that forged session ids cannot
-exhaust memory; they are all scanned at most once in STALE_SESSIONS_INTERVAL_NS.
+Invariant: a new session is remembered only while there are fewer than MAX_TRACKED_SESSIONS without an image,
+so that forged session ids cannot exhaust memory; frames cause a scan of all of them at most once in
+STALE_SESSIONS_INTERVAL_NS.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class StreamInterest:
         return not self._is_all_sessions and self._sessions.size == 0
 
     def has_capacity(self, now_ns: int) -> bool:
-        """Return whether one more session can be remembered, after forgetting stale ones if necessary."""
+        """Return whether one more session can be remembered, after forgetting stale ones if a scan is due."""
         if self._states.size >= operations.MAX_TRACKED_SESSIONS and now_ns > self._stale_from_ns:
             self.forget_stale(now_ns)
         return self._states.size < operations.MAX_TRACKED_SESSIONS

@@ -42,11 +42,11 @@ class IpcPublication:
         self._publisher_limit.set_release(position)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Add a subscriber at the position of the slowest one, or where the last one was; return that position."""
+        """Add a subscriber at the position of the slowest one, at most the consumer position; return it."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.consumer_position.get_acquire()))
 
     def update_limit(self, now_ns: int) -> int:
-        """Publish the position up to which publishers may append; return 1 if it changed."""
+        """Publish position, limit and connection of an active stream; return 1 if the limit changed."""
         # Only an active stream has publishers to limit.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0

@@ -21,7 +21,7 @@ class LiveReceivers:
         self._times = LongMap()
 
     def count(self) -> int:
-        """Return the number of live receivers."""
+        """Return the number of tracked receivers; silent ones count until they are forgotten."""
         return self._times.size
 
     def note(self, receiver_id: int, now_ns: int) -> bool:
@@ -36,7 +36,7 @@ class LiveReceivers:
         return True
 
     def is_tracked(self, receiver_id: int) -> bool:
-        """Return whether a receiver is live."""
+        """Return whether a receiver is tracked."""
         return self._times.get(receiver_id, -1) != -1
 
     def forget(self, receiver_id: int) -> bool:
@@ -44,7 +44,7 @@ class LiveReceivers:
         return self._times.remove(receiver_id)
 
     def forget_silent(self, now_ns: int) -> int:
-        """Forget the receivers that were silent for longer than the timeout; return how many."""
+        """If a scan is due, forget receivers silent for longer than the timeout; return how many."""
         if now_ns <= self._sweep_deadline_ns or self._times.size == 0:
             return 0
         before = self._times.size

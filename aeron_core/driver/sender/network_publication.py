@@ -1,10 +1,10 @@
 """Send side of one stream over datagrams.
 
-    data       while the sender position is below the sender limit, which flow control derives from status messages
-    SETUP      every 100 ms until the first status message, and when a status message requests one
-    heartbeat  100 ms after the last data, with the EOS flag once everything was sent
-    NAK        a receiver requests a part of a term again (`retransmit_handler`)
-    RTTM       a reply to a receiver, or a request for its proof (`receiver_proofs`)
+    data       while the sender position is below the sender limit, which flow control derives from status
+    messages SETUP      every 100 ms until the first status message, and when a status message requests one
+    heartbeat  after 100 ms without data, once there was a status message; at the end of the stream with the
+    EOS flag NAK        a receiver requests a part of a term again (`retransmit_handler`) RTTM       a reply
+    to a receiver, a request for its proof (`receiver_proofs`), or a one-way measurement
 
 Not here: the lifecycle of a publication, which the conductor runs, and the socket.
 Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
@@ -199,7 +199,7 @@ class NetworkPublication(SendingPublication):
         return self._simulates_connection and self.spies.size() > 0
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Handle a receiver's position and window, or its request for a SETUP; return 1 if it is rejected."""
+        """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             # The message carries no position: the receiver got data of a session for which it has no image.
             if self.is_end_of_stream.get_acquire():
@@ -273,7 +273,10 @@ class NetworkPublication(SendingPublication):
         )
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
-        """Retransmit a gap of a receiver, unless it was retransmitted just before."""
+        """Retransmit a gap of a receiver, at once or after a delay; see `RetransmitHandler`. Return 0.
+
+        Ignores an invalid NAK, one that an earlier one covers, and one for which no action is free.
+        """
         self._naks_received.increment_release()
         if not nak.is_valid(self.log.term_length):
             self._counters.invalid_packets.get_and_add(1)
@@ -298,7 +301,7 @@ class NetworkPublication(SendingPublication):
     def on_error(
         self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
     ) -> int:
-        """Handle the error of a receiver that rejects the stream: forget it, and report it to the publishers."""
+        """Handle the error of a receiver that rejects the stream: report it, then forget the receiver."""
         self._flow_control.on_error(error, now_ns)
         # The error of an untracked receiver is repeated or forged: each rejection is reported once.
         if not self._receivers.is_tracked(error.receiver_id):
@@ -313,7 +316,7 @@ class NetworkPublication(SendingPublication):
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
-        """Reply to a receiver that measures the round-trip time."""
+        """Reply to a receiver that measures the round-trip time, or take its reply as a proof."""
         # Without the flag it is a reply: receivers do not reply to measurements of a publication, only to requests.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             self._proofs.on_reply(rttm.receiver_id, rttm.echo_timestamp)
@@ -334,7 +337,10 @@ class NetworkPublication(SendingPublication):
         return self._events.response_setup(self, setup.response_session_id, now_ns)
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
-        """Retransmit a part of the log, if it is still there; return the bytes sent."""
+        """Retransmit what was sent of a part of the log, unless it is too old.
+
+        Returns the bytes of the stream that were retransmitted, padding included.
+        """
         position = positions.compute_position(
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )

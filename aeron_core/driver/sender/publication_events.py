@@ -66,7 +66,7 @@ class PublicationEvents:
         return True
 
     def receivers_refused(self, publication: SendStream) -> int:
-        """Report that the stream has as many receivers as are tracked, and ignores others."""
+        """Report that the stream ignores new receivers, because MAX_TRACKED_RECEIVERS are tracked."""
         self._event.begin(operations.RECEIVERS_REFUSED, cython.cast(cython.pointer(PyObject), publication))
         return self._offer()
 
@@ -78,7 +78,7 @@ class PublicationEvents:
         source: SocketAddress,
         now_ns: int,
     ) -> bool:
-        """Report the error of a receiver; return False if that is not possible now."""
+        """Report the error of a receiver; return False if too many are reported or the ring is full."""
         if not self._errors.take(now_ns):
             return False
         self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), publication))

@@ -31,7 +31,10 @@ class PublisherLimit:
         return self._counter.get()
 
     def advance(self, consumer_position: int) -> int:
-        """Move the limit to a window beyond the slowest consumer; return 1 if anything changed."""
+        """Clean the log, and move the limit to a window beyond the consumer; return 1 if either changed.
+
+        The limit only grows, and stays until the buffer of its new term is clean.
+        """
         limit = consumer_position + self._window_length
         if limit <= self._counter.get():
             return 0

@@ -3,9 +3,9 @@
     INACTIVE ──NAK──► DELAYED ──delay over, resend──► LINGERING ──linger over──► INACTIVE
                 (delay 0: resends at once and lingers)
 
-While an action is DELAYED or LINGERING, NAKs that start inside its range are ignored: the data is in flight.
-With one receiver a single action is enough: a NAK outside of its range replaces it. A group needs several.
-Source: aeron_retransmit_handler.c.
+While an action is DELAYED or LINGERING, NAKs that start inside its range are ignored: the data will be sent,
+or was. With one receiver a single action is enough: a NAK outside of its range replaces it. A group needs
+several. Source: aeron_retransmit_handler.c.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Resender(SendStream):
     """A stream that can retransmit a part of a term."""
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
-        """Retransmit `length` bytes at `term_offset`; return the bytes sent."""
+        """Retransmit at most `length` bytes at `term_offset`; return their number, padding included."""
         return 0
 
 

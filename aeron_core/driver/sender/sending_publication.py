@@ -53,7 +53,10 @@ class SendingPublication(Resender):
         return 0
 
     def update_limit(self, now_ns: int) -> int:
-        """Publish the position up to which publishers may append; return 1 if it changed."""
+        """Publish the publisher position, limit and connection of an active stream.
+
+        Returns 1 if the limit changed or a part of the log was cleaned, else 0.
+        """
         # Only an active stream has publishers to limit.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0

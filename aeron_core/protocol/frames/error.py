@@ -89,7 +89,7 @@ class ErrorFrame(Frame):
         return put_header(buffer, offset, frame_length, self.flags, wire.TYPE_ERR)
 
     def is_valid(self) -> bool:
-        """Return whether the frame contains the text that it announces.
+        """Return whether the frame contains all of its text, at most ERR_MAX_TEXT_LENGTH bytes.
 
         Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_is_valid_error.
         """

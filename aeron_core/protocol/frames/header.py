@@ -30,7 +30,7 @@ class Frame:
             )
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the fields in wire order."""
+        """Return the names of the fields in wire order, including derived ones."""
         return ("frame_length", "flags")
 
     def fields(self) -> dict[str, int]:

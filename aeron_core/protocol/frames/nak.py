@@ -46,7 +46,7 @@ class Nak(Frame):
         return put_header(buffer, offset, wire.NAK_HEADER_LENGTH, self.flags, wire.TYPE_NAK)
 
     def is_valid(self, term_length: int) -> bool:
-        """Return whether the gap lies within a term of `term_length` bytes.
+        """Return whether the gap begins at a multiple of 32 and lies within a term of `term_length` bytes.
 
         Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_is_valid_nak.
         """

@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-"""RTTM: measures the round-trip time between a receiver and its sender."""
+"""RTTM: measures the round-trip time between a receiver and its sender, or the one-way latency."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Rttm(Frame):
-    """A request if `flags` has `wire.RTTM_FLAG_REPLY`; the reply, without it, echoes timestamp and receiver id."""
+    """A request if `flags` has `wire.RTTM_FLAG_REPLY`; the reply, without it, echoes the timestamp.
+
+    A sender's reply also echoes the receiver id. Its frame with receiver id 0 and no flag measures the
+    one-way latency.
+    """
 
     session_id: int
     stream_id: int

@@ -67,7 +67,7 @@ class Setup(Frame):
         return put_header(buffer, offset, wire.SETUP_HEADER_LENGTH, self.flags, wire.TYPE_SETUP)
 
     def is_valid(self) -> bool:
-        """Return whether an image can be created from the fields.
+        """Return whether term length, term offset and mtu are allowed for an image.
 
         Source: aeron_receive_channel_endpoint.c, aeron_receive_channel_endpoint_is_valid_setup.
         """

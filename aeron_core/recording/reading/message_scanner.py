@@ -28,7 +28,8 @@ class MessageScanner:
 
         Return the consumed bytes. The scan stops before a message that does not fit into the columns, with its
         length in `required_length`; before an incomplete message; and before an invalid frame, with the reason in
-        `frames.fault`. Fragments without the beginning of their message are dropped.
+        `frames.fault`. Fragments without the beginning of their message are dropped; unless
+        `is_assembling`, each fragment counts as a message.
         """
         data.check(begin, length)
         self.required_length = -1
@@ -62,7 +63,10 @@ class MessageScanner:
     def _take_fragments(
         self, data: AtomicBuffer, begin: int, length: int, position: int, columns: MessageColumns
     ) -> int:
-        """Take a fragmented message, or drop its fragments; return the consumed bytes, 0 if more data is needed."""
+        """Take a fragmented message, or drop its fragments; return the consumed bytes.
+
+        Returns 0 if the message is incomplete or does not fit, or a frame is invalid.
+        """
         measured = 0
         payload_length = 0
         expected = wire.DATA_FLAG_BEGIN

@@ -34,8 +34,8 @@ class RecordedMessage:
 def messages(recording: Recording, begin: int, end: int, *, verify: bool = True) -> Iterator[RecordedMessage]:
     """Yield the messages that begin at or after `begin` and end at or before `end`.
 
-    Raises ConfigurationError if no frame begins at `begin`, CorruptRecordingError if the frames are damaged (unless
-    `verify`, only if they are not valid), and the errors of `Recording.read`.
+    Raises ConfigurationError if no frame begins at `begin`, CorruptRecordingError if a frame is invalid or,
+    with `verify`, a checksum is wrong, and the errors of `Recording.read`.
     """
     assembly = _Assembly(_FragmentTimes(recording))
     for position, data in whole_frames(recording, begin, end, verify=verify):

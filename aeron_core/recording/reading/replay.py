@@ -81,9 +81,9 @@ class Replay:
         return self.position >= self.end
 
     def do_work(self) -> int:
-        """Offer the next block and return its bytes, or the negative result of the offer; the next call retries.
+        """Offer the next block; return the bytes accepted, 0 if the replay is done, or a negative result.
 
-        Raises the errors of `messages`.
+        After a negative result the next call offers the block again. Raises the errors of `messages`.
         """
         if self.is_done:
             return 0
@@ -109,7 +109,10 @@ class Replay:
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
 
     def _make_blocks(self, frames: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
-        """Yield blocks of whole frames of one term each. Padding ends a block, or is a block of its own."""
+        """Yield blocks of whole frames, each block from one term.
+
+        Padding at the beginning of a block is a block of its own, because `offer_block` refuses it.
+        """
         block = bytearray()
         for _, data in frames:
             source = AtomicBuffer(data if self._is_same_stream else bytearray(data))

@@ -51,9 +51,9 @@ def verify(
     now_ns: int,
     on_progress: Callable[[int], object],
 ) -> VerifiedRecording:
-    """Verify a recording; `on_progress` is called with the bytes checked since its last call.
+    """Verify a recording; `on_progress` is called with the bytes of the range done since its last call.
 
-    Raises RecordingError if its descriptor cannot be read.
+    Raises RecordingError if the descriptor or another file of the recording cannot be read.
     """
     return _Verification(store, recording, on_progress).run(state_of(recording, now_ns))
 
@@ -140,7 +140,7 @@ class _Verification:
                 )
 
     def _verify_tail(self) -> None:
-        """Check that the last segment has only whole frames, of an incomplete message, after the end."""
+        """Check that the bytes after the end, those of an incomplete message, are whole frames."""
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):

@@ -112,7 +112,10 @@ class Uploader:
         return 0
 
     def _is_right(self, piece: _Piece, now_ns: int) -> bool:
-        """Return whether the checksums of a piece are right; report it if not, and check it again after a while."""
+        """Return whether the checksums of a piece are right or need not be verified.
+
+        A wrong piece is reported, and checked again after LAST_RETRY_NS.
+        """
         recording_id = piece.recording.recording_id
         reported, due_ns = self._damaged.get(recording_id, ("", 0))
         if not self._verify:

@@ -1,7 +1,7 @@
 """Base of the conductor's records of channel endpoints: status, bound addresses and counters.
 
-A channel endpoint may be shared by several channels (see `shared_endpoints`). It is closed when the agent has
-released its last stream.
+A channel endpoint may be shared by the streams of several channels (see `shared_endpoints`), and is closed with the
+last of them.
 """
 
 from __future__ import annotations
@@ -135,9 +135,9 @@ class EndpointEntry:
         self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
-        """Raise CommandRefusedError unless `channel` and the endpoint set the same timestamp offsets for `keys`.
+        """Raise CommandRefusedError unless `channel` sets the same offsets as the endpoint's channel.
 
-        A key that neither sets counts as the same.
+        `keys`: the parameters of offsets to compare. A key that neither channel sets counts as the same.
         """
         # The endpoint writes a timestamp into each frame at one offset, the same for all its streams.
         requested, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))

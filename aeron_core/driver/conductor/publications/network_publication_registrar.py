@@ -166,7 +166,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         self._close_if_unused(endpoint)
 
     def on_timer(self, now_ns: int) -> None:
-        """Advance the publications, stop those that have ended; log faults and update counters of the endpoints."""
+        """Advance all publications, stop those that ended; log faults and update counters of endpoints."""
         for lifecycle in take_ended(self.lifecycles, now_ns):
             lifecycle.stop(partial(self._on_stopped, lifecycle.endpoint))
         for endpoint in self.endpoints.values():
