@@ -16,7 +16,7 @@
     ├── CommandRefusedError                a command of a client was refused; stays inside the conductor
     ├── RecordingError                     a recording could not be written or read
     │   ├── RecordingNotFoundError         the archive or the recording does not exist
-    │   ├── CorruptRecordingError(ValueError)  a file of the archive is damaged
+    │   ├── CorruptRecordingError(ValueError)  a file of the archive is damaged or missing
     │   ├── DataLossError                  the requested positions were purged or never recorded
     │   └── ArchiveInUseError              another recorder is writing to the archive
     ├── PipelineError                      a Spark query of a pipeline failed (pyspark_aeron)
@@ -87,7 +87,7 @@ class ChannelUriError(ConfigurationError):
 
 
 class PluginError(AeronError):
-    """A plugin is missing, broken, or clashes with another; the message names its distribution."""
+    """A plugin is missing, broken, or clashes with another; the message names it or what it provides."""
 
 
 class ProtocolError(AeronError, ValueError):
@@ -134,7 +134,7 @@ class RecordingNotFoundError(RecordingError):
 
 
 class CorruptRecordingError(RecordingError, ValueError):
-    """A file of an archive is damaged; the message has the position."""
+    """A file of an archive is damaged or missing; the message has the file or the position."""
 
 
 class DataLossError(RecordingError):

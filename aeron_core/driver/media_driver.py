@@ -125,7 +125,10 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: GivenSections | None = None,
     ) -> Self:
-        """Return a running driver for clients of any process; `sections` are settings of plugins."""
+        """Return a running driver for clients of any process; `sections` are settings of plugins.
+
+        With `threading_mode` INVOKER it has no threads: call `do_work`.
+        """
         driver = cls(settings, registry=registry, sections=sections)
         try:
             driver._start()
@@ -263,8 +266,9 @@ class MediaDriver:
     def close(self) -> None:
         """Stop the agents, close the sockets, free the shared memory.
 
-        Deletes the directory if `dir_delete_on_shutdown` is set. Waits at most one idle period of each agent. A
-        `memoryview` of shared memory that a program kept stays valid.
+        Deletes the directory if `dir_delete_on_shutdown` is set. Waits for the current duty cycle and at most
+        one idle period of each agent, for the event log, and for plugins. A `memoryview` of shared memory
+        that a program kept stays valid.
         """
         # A signal handler and the end of a `with` block may both close: the first one does the work.
         with self._closing:

@@ -34,7 +34,7 @@ class Lease(BaseModel):
     updated_ns: int  # since the epoch
 
     def is_valid(self, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS) -> bool:
-        """Return whether it was renewed within the timeout."""
+        """Return whether the lease was renewed less than `timeout_ns` ago."""
         return now_ns - self.updated_ns < timeout_ns
 
 

@@ -1,7 +1,7 @@
 """Base of the conductor's records of channel endpoints: status, bound addresses and counters.
 
-A channel endpoint may be shared by the streams of several channels (see `shared_endpoints`), and is closed with the
-last of them.
+A channel endpoint may be shared by the streams of several channels (see `shared_endpoints`), and is closed
+with the last of them.
 """
 
 from __future__ import annotations
