@@ -1,8 +1,9 @@
 """A range of a log that a publisher claimed and fills in place.
 
-Not here: claiming a range (the appenders). Invariant: while a claim is open its frame has a negative length,
-so that no reader passes it. Every claim must end with `commit` or `abort`; otherwise the stream stops until
-the driver pads the claim: after the unblock timeout, or if the publication is exclusive, after its removal.
+Not here: claiming a range (the appenders).
+Invariant: while a claim is open its frame has a negative length, so that no reader passes it. Every claim
+must end with `commit` or `abort`; otherwise the stream stops until the driver pads the claim: after the
+unblock timeout, or if the publication is exclusive, after its removal.
 """
 
 from __future__ import annotations

@@ -34,7 +34,10 @@ def allocate_stream_counter(
 def allocate_channel_counter(
     manager: CountersManager, type_id: int, name: str, channel: str, registration_id: int
 ) -> AtomicCounter:
-    """Return a new counter of a channel endpoint: its status (0, initialising), destinations, or medium."""
+    """Return a new counter of a channel endpoint; its value is 0, which as a status means initialising.
+
+    It is the status, the number of destinations, or a counter of the medium.
+    """
     counter_id = manager.allocate(
         type_id,
         f"{name}: {channel}",

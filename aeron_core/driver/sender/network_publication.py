@@ -1,10 +1,12 @@
 """Send side of one stream over datagrams.
 
     data       while the sender position is below the sender limit, which flow control derives from status
-    messages SETUP      every 100 ms until the first status message, and when a status message requests one
+               messages
+    SETUP      every 100 ms until the first status message, and when a status message requests one
     heartbeat  after 100 ms without data, once there was a status message; at the end of the stream with the
-    EOS flag NAK        a receiver requests a part of a term again (`retransmit_handler`) RTTM       a reply
-    to a receiver, a request for its proof (`receiver_proofs`), or a one-way measurement
+               EOS flag, unless the URI disables it
+    NAK        a receiver requests a part of a term again (`retransmit_handler`)
+    RTTM       a reply to a receiver, a request for its proof (`receiver_proofs`), or a one-way measurement
 
 Not here: the lifecycle of a publication, which the conductor runs, and the socket.
 Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.

@@ -3,9 +3,10 @@
     INACTIVE ──NAK──► DELAYED ──delay over, resend──► LINGERING ──linger over──► INACTIVE
                 (delay 0: resends at once and lingers)
 
-While an action is DELAYED or LINGERING, NAKs that start inside its range are ignored: the data will be sent,
-or was. With one receiver a single action is enough: a NAK outside of its range replaces it. A group needs
-several. Source: aeron_retransmit_handler.c.
+While an action is DELAYED or LINGERING, NAKs that start inside its range are ignored: the data will be sent
+soon, or is in flight.
+With one receiver a single action is enough: a NAK outside of its range replaces it. A group needs several.
+Source: aeron_retransmit_handler.c.
 """
 
 from __future__ import annotations

@@ -135,9 +135,9 @@ class EndpointEntry:
         self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
-        """Raise CommandRefusedError unless `channel` sets the same offsets as the endpoint's channel.
+        """Raise CommandRefusedError unless `channel` sets the timestamp offsets of the endpoint's channel.
 
-        `keys`: the parameters of offsets to compare. A key that neither channel sets counts as the same.
+        `keys`: the parameters to compare. A key that neither channel sets counts as the same.
         """
         # The endpoint writes a timestamp into each frame at one offset, the same for all its streams.
         requested, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
