@@ -15,7 +15,7 @@ def scan_for_availability(
     """Return `positions.pack_pair(padding, available)` for the whole frames from `frame_offset` on.
 
     `available`: bytes to send, at most `max_length` and never past the `term_length_left` bytes of the term;
-    if the first frame alone is longer than `max_length`, minus its length. `padding`: bytes after them that
+    if the first frame alone needs more than `max_length`, minus that number. `padding`: bytes after them that
     the sender skips: a padding frame ends the scan, and only its header is sent.
     """
     limit = min(max_length, term_length_left)

@@ -57,7 +57,7 @@ class ImageConnection:
             self._alive_until_ns = now_ns + self._timeout_ns
 
     def is_alive(self, now_ns: int) -> bool:
-        """Return whether a datagram arrived within the timeout."""
+        """Return whether the last datagram, or the creation with a control address, is under 5 s ago."""
         return self._is_known and now_ns < self._alive_until_ns
 
     def send(self, frame_type: int, frame: object) -> int:

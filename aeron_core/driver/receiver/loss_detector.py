@@ -61,7 +61,10 @@ class LossDetector:
         return min(max(delay_ns, _MIN_DOUBLED_NS) << doublings, wire.HEARTBEAT_INTERVAL_NS)
 
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
-        """Return the position up to which there is no gap; scans at most the rest of the term of `rebuild_position`."""
+        """Return the position up to which there is no gap; set `has_gap`, `is_new_gap` and `is_due`.
+
+        Scans at most the rest of the term of `rebuild_position`.
+        """
         self.has_gap = False
         self.is_new_gap = False
         self.is_due = False

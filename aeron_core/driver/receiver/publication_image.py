@@ -124,9 +124,10 @@ class PublicationImage:
         return self.subscribers.lowest(self.rebuild_position.get())
 
     def reject(self, reason: str) -> None:
-        """Drop further data, and send the reason to the sender: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
+        """Drop further data, and send `reason` to the sender instead of status messages.
 
-        Called by the conductor. Only the first reason counts: the receiver reads it from then on.
+        Called by the conductor. Only the first reason counts: the receiver reads it from then on. Raises
+        ValueError if it has more than `wire.ERR_MAX_TEXT_LENGTH` bytes.
         """
         if self._is_rejected.get_acquire():
             return
