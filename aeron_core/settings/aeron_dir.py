@@ -26,7 +26,7 @@ def default_aeron_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def aeron_dir_of(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the directory in AERON_DIR, or the default, as `load_client_settings` does."""
+    """Return the directory in AERON_DIR, or the default, as `load_client_settings` does without files."""
     environ = os.environ if environ is None else environ
     text = environ.get("AERON_DIR", "").strip()
     return Path(text) if text else default_aeron_dir(environ)

@@ -101,7 +101,7 @@ class SettingsFields:
         raise AttributeError(f"settings are frozen: cannot delete {name}: create new settings without it")
 
     def changed(self) -> dict[str, object]:
-        """Return the values that are not the defaults, by field."""
+        """Return by field the values that are not the default, and those with a default factory."""
         values = {name: getattr(self, name) for name in self.fields}
         # The result of a default factory depends on the environment, which may differ the next time.
         return {

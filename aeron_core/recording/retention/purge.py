@@ -1,8 +1,8 @@
 """Purge: deletes the beginning of a recording, or all of it.
 
 Not here: the choice of segments to delete (leases, retention).
-Invariant: the catalogue is changed first, and files are deleted after that: a crash in between leaves unreferenced
-files, which the next purge of the recording deletes.
+Invariant: the catalogue is changed first, and files are deleted after that: a crash in between leaves
+unreferenced files, which the next purge of the recording, or the next recorder of the archive, deletes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PURGED: Final = ".purged-"
 
 
 def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_last: bool = True) -> int:
-    """Delete all segments that end at or before `position`, except the last; return the bytes of the files.
+    """Delete all segments that end at or before `position`, except the last; return the bytes of these segments.
 
     Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
     RecordingNotFoundError for an unknown id.
@@ -49,7 +49,7 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
 
 
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
-    """Delete a recording and return the bytes of its files; raises RecordingError if it is being recorded."""
+    """Delete a recording and return the bytes of its segments; raises RecordingError if it is being recorded."""
     recording = Recording(store, recording_id)
     with lock(store):
         state = state_of(recording, now_ns)

@@ -1,7 +1,8 @@
 """Retention: finds segments that exceed the policy and deletes them one at a time.
 
 Not here: deleting a segment (purge), and the positions of readers (leases).
-Invariant: the last segment of a recording that may continue is kept, and everything that a valid lease needs.
+Invariant: kept are the last segment of a live or abandoned recording, the last one of a recording that
+batches are appended to, and everything that a valid lease needs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _GROWING: Final = (RecordingState.LIVE, RecordingState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """Limits of size and age of an archive; None: no limit."""
+    """Limits of an archive: size of all segments, and age of each; None: no limit."""
 
     max_bytes: int | None = None  # of all segment files of the archive
     max_age_ns: int | None = None  # since the last frame of a segment was recorded
@@ -76,7 +77,10 @@ class Retention:
         self._reported = ""
 
     def do_work(self, now_ns: int) -> int:
-        """Delete at most one segment and return its bytes. Times are since the epoch."""
+        """Delete at most one segment and return its bytes, 0 if none; a recording goes with its last segment.
+
+        `now_ns`: since the epoch. Errors are passed to `report`.
+        """
         if not self._policy.is_limited or (not self._queue and now_ns < self._next_check_ns):
             return 0
         try:

@@ -35,7 +35,7 @@ class _ArchiveFile(BaseModel):
 
 
 class Archive:
-    """Recordings by id; any thread and any process may read, one recorder writes."""
+    """Recordings by id; one thread uses it. Any process may open and read the archive, one recorder writes."""
 
     def __init__(self, store: FileStore) -> None:
         self.store = store
@@ -51,7 +51,8 @@ class Archive:
     def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
         """Return the archive at a path or URI; create it if it does not exist.
 
-        Raises ConfigurationError for a folder that contains other files.
+        `archive_uuid`: that of a new archive, None for a random one. Raises ConfigurationError for a folder
+        that contains other files.
         """
         store = open_store(where)
         if store.size(names.ARCHIVE) < 0:

@@ -37,7 +37,7 @@ class ArrowStore(FileStore):
             ) from None
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the sorted names in a folder; none if it does not exist."""
+        """Return the sorted names in a folder; an empty list if it does not exist."""
         from pyarrow import fs  # noqa: PLC0415 - lazy: optional
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True)
@@ -49,7 +49,10 @@ class ArrowStore(FileStore):
         return -1 if info is None else int(info.size)
 
     def version(self, name: str) -> object:
-        """Return the file's modification time and size, or its content within a minute of a change; None if missing."""
+        """Return the file's modification time and size, None if it does not exist.
+
+        The content instead, if the time is unknown or less than a minute ago.
+        """
         info = self._info(name)
         if info is None:
             return None
@@ -58,7 +61,7 @@ class ArrowStore(FileStore):
         return self.read(name)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end."""
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
                 available = max(file.size() - offset, 0)

@@ -35,7 +35,7 @@ def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
 
 
 def keep_reserve(store: FileStore) -> None:
-    """Reserve disk space for `write_descriptor_on_full_disk`, if any is free."""
+    """Reserve disk space for `write_descriptor_on_full_disk` in a local folder, if enough is free."""
     if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
         return
     try:
@@ -46,7 +46,7 @@ def keep_reserve(store: FileStore) -> None:
 
 
 def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Write a descriptor; on a full disk, free the reserve first: the purge that follows frees more space."""
+    """Write a descriptor; if that fails, free the reserve and retry: the purge that follows frees more space."""
     try:
         write_descriptor(store, descriptor)
     except RecordingError:
@@ -65,7 +65,7 @@ def update_descriptor(store: FileStore, recording_id: int, **changes: object) ->
 
 
 def has_recorder(store: FileStore) -> bool:
-    """Return whether a recorder holds the lock of a local archive."""
+    """Return whether a recorder holds the lock of a local archive; False for a remote one, which has no lock."""
     try:
         with lock(store, names.RECORDER_LOCK, is_waiting=False):
             return False
@@ -75,9 +75,10 @@ def has_recorder(store: FileStore) -> bool:
 
 @contextmanager
 def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
-    """Hold one of the locks of an archive; unless `is_waiting`, raise ArchiveInUseError if it is taken.
+    """Hold one of the locks of a local archive, after waiting for it; a remote archive has none.
 
-    Raises RecordingError if the user lacks write permission.
+    Raises ArchiveInUseError if the lock is taken and `is_waiting` is false, RecordingError if its file cannot
+    be opened.
     """
     if not isinstance(store, LocalStore):
         yield  # no lock: the only writer is the uploader, whose recorder holds the lock of the spool

@@ -34,10 +34,10 @@ def check_sum(data: AtomicBuffer, begin: int, length: int) -> int:
 def first_wrong(  # noqa: PLR0913 - called without the GIL: no params object
     entries: AtomicBuffer, first: int, last: int, data: AtomicBuffer, begin: int, position: int
 ) -> int:
-    """Return the first of the index entries from `first` up to `last` whose checksum is wrong, or -1.
+    """Return the number of the first index entry with a wrong checksum, -1 if none; `last` is not checked.
 
-    `entries`: the bytes of an index (index). The part of entry `first` is at `begin` of the data and
-    at `position` of the recording; those of the others follow.
+    `entries`: the bytes of an index (index). The piece that entry `first` covers begins at offset `begin` of
+    the data and at `position` of the recording; the pieces of the other entries follow it.
     """
     entry = first
     while entry < last:

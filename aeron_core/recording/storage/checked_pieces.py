@@ -1,11 +1,12 @@
 """Checks of what is read from a recording against the checksums of its index.
 
-An index has a checksum for each piece of a segment, from the end of one entry up to that of the next. Reads end where a
-piece ends, so that each is checked in memory while it is in the cache; a piece that extends beyond the range to read is
-read and checked apart.
+An index has a checksum for each piece of a segment, from the end of one entry up to that of the next. Reads
+end where a piece ends, so that each is checked in memory while it is in the cache; a piece that extends
+beyond the range to read is read and checked apart.
 
-Not here: reading (recording), and a list of all faults (verification). Invariant: what `check` has returned for was
-recorded like this, unless it is at the end of a live recording, whose index has no entry for it yet.
+Not here: reading (recording), and a list of all faults (verification). Invariant: bytes that passed `check`
+are those that were recorded. The end of a live recording, which its index does not cover yet, passes without
+a check.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from aeron_core.recording.storage.recording import Recording
 class CheckedPieces:
     """The pieces of one recording from `begin` up to `end`; one thread uses it.
 
-    All methods raise CorruptRecordingError for a wrong checksum, and the errors of `Recording.read`.
+    Its creation raises the errors of `Recording.read`; so do the methods, and CorruptRecordingError for a
+    wrong checksum.
     """
 
     def __init__(self, recording: Recording, begin: int, end: int) -> None:
@@ -39,7 +41,11 @@ class CheckedPieces:
         self._entries = AtomicBuffer.allocate(0)
 
     def reach(self, position: int, limit: int) -> int:
-        """Return where a read from `position` has to end: near `limit`, and after it if a piece is that long."""
+        """Return where a read from `position` has to end: at the last end of a piece up to `limit`.
+
+        If there is none, at the end of the piece that holds `position`; without a piece, at `limit`. Never
+        after the range or the segment.
+        """
         self._load(position)
         limit = min(limit, self._end, self._base + self._recording.descriptor.segment_length)
         entry = self._entry_at(position)
@@ -49,7 +55,7 @@ class CheckedPieces:
         return int(self._ends[last]) if last >= entry else min(int(self._ends[entry]), self._end)
 
     def check(self, position: int, data: AtomicBuffer, offset: int, length: int) -> None:
-        """Check `length` bytes at `offset`, read from `position` on up to a position that `reach` returned."""
+        """Check `length` bytes at `offset` of `data`, read from `position` up to the result of `reach`."""
         first = self._entry_at(position)
         if self._begin_of(first) < position:
             first += 1  # it begins before the range, and was checked apart
@@ -70,7 +76,7 @@ class CheckedPieces:
                 self._check_edge(entry)
 
     def _check_edge(self, entry: int) -> None:
-        """Check a piece if it extends beyond the range."""
+        """Read and check a piece if it extends beyond the range."""
         begin, end = self._begin_of(entry), int(self._ends[entry])
         if begin >= self._end or (begin >= self._begin and end <= self._end):
             return
@@ -94,7 +100,7 @@ class CheckedPieces:
         )
 
     def _entry_at(self, position: int) -> int:
-        """Return the entry of the piece that holds `position`, or the number of entries."""
+        """Return the number of the entry whose piece holds `position`; the count of entries if none does."""
         return int(np.searchsorted(self._ends, position, "right"))
 
     def _begin_of(self, entry: int) -> int:
@@ -104,7 +110,7 @@ class CheckedPieces:
 def checked_chunks(
     recording: Recording, begin: int, end: int, chunk_length: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield chunks like `Recording.read` after they were checked; a chunk is longer than asked for if a piece is."""
+    """Yield chunks like `Recording.read`, each checked; one is longer than `chunk_length` if a piece is."""
     pieces = CheckedPieces(recording, begin, end)
     position = begin
     while position < end:

@@ -1,6 +1,7 @@
 """File stores: the interface to the files of an archive, and the store for local folders.
 
-Not here: file formats (storage), remote stores (arrow_store). Names are relative, with `/` between their parts.
+Not here: file formats (the other modules of this package), remote stores (arrow_store). Names are relative,
+with `/` between their parts.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 class FileStore(ABC):
     """Files by name; any thread may use it.
 
-    A missing file raises RecordingNotFoundError, missing permissions raise RecordingError.
+    `read` and `read_into` raise RecordingNotFoundError for a missing file. In a local folder, missing read
+    permission and any fault of `write` raise RecordingError. Other faults are OSErrors.
     """
 
     uri: str
 
     @abstractmethod
     def names(self, folder: str = "") -> list[str]:
-        """Return the sorted names in a folder; none if it does not exist."""
+        """Return the sorted names in a folder; an empty list if it does not exist."""
 
     @abstractmethod
     def size(self, name: str) -> int:
@@ -41,17 +43,17 @@ class FileStore(ABC):
 
     @abstractmethod
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end."""
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
-        """Fill `target` from `offset` on, at most to the end of the file, and return the length."""
+        """Read from `offset` on into `target` until it is full or the file ends; return the bytes read."""
         data = self.read(name, offset, len(target))
         target[: len(data)] = data
         return len(data)
 
     @abstractmethod
     def write(self, name: str, data: bytes) -> None:
-        """Write or replace a whole file atomically, so that readers never see a part of it."""
+        """Write or replace a whole file, atomically if the store can: then readers never see a part of it."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
@@ -78,7 +80,7 @@ class LocalStore(FileStore):
         self.uri = str(folder)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the sorted names in a folder; none if it does not exist."""
+        """Return the sorted names in a folder; an empty list if it does not exist."""
         try:
             return sorted(os.listdir(self.folder / folder))
         except _NOT_FOUND:
@@ -92,12 +94,12 @@ class LocalStore(FileStore):
         return -1 if status is None else status.st_size
 
     def version(self, name: str) -> object:
-        """Return the file's inode and modification time: a file is replaced, never modified."""
+        """Return the file's inode and modification time, None if missing: no file is modified in place."""
         status = self._status(name)
         return None if status is None else (status.st_ino, status.st_mtime_ns)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end."""
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
                 if offset:
@@ -109,7 +111,7 @@ class LocalStore(FileStore):
             raise _read_failure(self.folder / name, error) from error
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
-        """Fill `target` from `offset` on, at most to the end of the file, and return the length."""
+        """Read from `offset` on into `target` until it is full or the file ends; return the bytes read."""
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
                 filled = 0
@@ -145,7 +147,7 @@ class LocalStore(FileStore):
         (self.folder / name).unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder and its content."""
+        """Delete a folder and its content; ignore errors, and leave what cannot be deleted."""
         shutil.rmtree(self.folder / folder, ignore_errors=True)
 
     def upload(self, path: Path, name: str) -> None:
@@ -190,7 +192,7 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a local folder and its parents, durably; raises OSError."""
+    """Create and flush a local folder and its parents; raises OSError, or RecordingError for the flush."""
     if folder.is_dir():
         return
     if folder.exists():
@@ -201,7 +203,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the directory entries of a local folder to disk."""
+    """Flush the directory entries of a local folder to disk; raises RecordingError."""
     fd = -1
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -214,7 +216,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """Create a file, instead of one that is left from before, and open it for writing."""
+    """Create a file and open it for writing; delete an older file of this name before."""
     path.unlink(missing_ok=True)
     # Exclusive: a link that another user of the folder has put there is not followed.
     return path.open("xb")

@@ -39,10 +39,11 @@ class FrameScanner:
         self._position_bits_to_shift = positions.position_bits_to_shift(term_length)
 
     def scan(self, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
-        """Scan `length` bytes at `begin`, with the first frame at `position`; return the bytes of valid frames.
+        """Scan `length` bytes at `begin`, with the first frame at `position`; return the bytes before a fault.
 
-        Sets `border_length` to the bytes up to the last end of a message, and `fault` to the reason for an early
-        stop. The body of padding may be missing.
+        Sets `border_length` to the bytes up to the last end of a message or padding, `padding_offset` to that
+        of the first padding or -1, and `fault` to the reason for an early stop. The body of padding may be
+        missing: the result may then be more than `length`.
         """
         data.check(begin, length)
         self.frame_count = 0
@@ -66,13 +67,13 @@ class FrameScanner:
         return scanned
 
     def fault_text(self) -> str:
-        """Return a description of the fault at which the last scan stopped."""
+        """Return a description of `fault`, at which the last scan stopped; call only if there is one."""
         return _TEXTS[self.fault].format(
             found=self.found, session_id=self.session_id, stream_id=self.stream_id
         )
 
     def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
-        """Return the fault of one frame, of which `available` bytes are present; for compiled callers."""
+        """Return the fault of a frame, or NO_FAULT; `available`: its bytes that are present."""
         self.fault = faults.NO_FAULT
         if available < wire.DATA_HEADER_LENGTH:
             return self._set_fault(faults.CUT_SHORT, available)

@@ -1,7 +1,8 @@
 """Index of a segment: recording times of positions, and checksums of the bytes between them.
 
 An entry covers the bytes from the end of the previous entry, or from the segment's first frame. It is written
-before its position counts as recorded, at most once per millisecond unless 1 MiB was written.
+when 1 MiB is not covered, when a message ends a millisecond or more after the last entry, before each flush
+to disk, and at the end of a segment or recording.
 
     end position  int64     after the last frame that it covers
     time          int64     when it was recorded, nanoseconds since the epoch
@@ -46,7 +47,7 @@ def entries_of(data: bytes) -> IndexEntries:
 
 
 def sound_entries(entries: IndexEntries, base_position: int, segment_length: int) -> IndexEntries:
-    """Return the entries before the first invalid one: frame positions must grow and lie in the segment."""
+    """Return the entries before the first invalid one: ends must be aligned, grow, and lie in the segment."""
     ends = entries["end_position"]
     is_sound = (ends > base_position) & (ends <= base_position + segment_length)
     is_sound &= ends % wire.FRAME_ALIGNMENT == 0
@@ -55,7 +56,7 @@ def sound_entries(entries: IndexEntries, base_position: int, segment_length: int
 
 
 def read_entries(store: FileStore, name: str, base_position: int, segment_length: int) -> IndexEntries:
-    """Return the valid entries of an index file, none if it is missing."""
+    """Return the entries of an index file before the first invalid one; empty if the file is missing."""
     length = _length_of(store, name, segment_length)
     return sound_entries(_read(store, name, 0, length), base_position, segment_length)
 
@@ -63,9 +64,9 @@ def read_entries(store: FileStore, name: str, base_position: int, segment_length
 def read_last_entries(
     store: FileStore, name: str, base_position: int, segment_length: int, position: int
 ) -> IndexEntries:
-    """Return the valid entries from before `position` to the last, read from the end of the file.
+    """Return the last entries of an index file, up to the first invalid one; only the end of the file is read.
 
-    The first ends at or before `position`, unless it is the first of the segment.
+    The first of them ends at or before `position`, unless it is the first of the segment.
     """
     length = _length_of(store, name, segment_length)
     wanted = _LAST_ENTRIES

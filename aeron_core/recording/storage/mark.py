@@ -49,7 +49,7 @@ class RecordingMark:
     ) -> RecordingMark:
         """Create the file for a recorder that begins at `position`; raise StorageError if it cannot be written.
 
-        `is_flushed`: whether all data before the position will always be on disk.
+        `is_flushed`: whether the recorder flushes data to disk before it moves the mark past it.
         """
         # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
         # Readers that mapped the old page keep it until they reopen the mark.
@@ -103,7 +103,7 @@ class RecordingMark:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all data before the position is on disk, also after a crash of the machine."""
+        """Whether all data before the position was flushed, so that it survives a crash of the machine."""
         return self._buffer.get_i32(_IS_FLUSHED_OFFSET) != 0
 
     @property

@@ -42,7 +42,7 @@ class Recording:
 
     @property
     def descriptor(self) -> RecordingDescriptor:
-        """The current descriptor; raises RecordingNotFoundError after the recording was purged."""
+        """The current descriptor; raises RecordingNotFoundError if there is none, as after a purge."""
         name = f"{self.recording_id}/{names.DESCRIPTOR}"
         version = self._store.version(name)
         if self._descriptor is None or version is None or version != self._version:
@@ -59,7 +59,10 @@ class Recording:
 
     @property
     def position(self) -> int:
-        """The position up to which the recording can be read: after its last whole message."""
+        """The position up to which the recording can be read: after its last whole message.
+
+        The start position if it is neither stopped nor has a mark.
+        """
         descriptor = self.descriptor
         if descriptor.stop_position is not None:
             return descriptor.stop_position
@@ -147,17 +150,19 @@ class Recording:
         return read
 
     def index_entries(self, base_position: int) -> IndexEntries:
-        """Return the index entries of one segment, up to the recording's position."""
+        """Return the valid index entries of one segment, up to the recording's position."""
         entries = self.all_index_entries(base_position)
         return entries[entries["end_position"] <= self.position]
 
     def all_index_entries(self, base_position: int) -> IndexEntries:
-        """Return the index entries of one segment, also after the recording's position; none without an index."""
+        """Return the valid index entries of one segment, also after the position; empty without an index."""
         name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
         return read_entries(self._store, name, base_position, self.descriptor.segment_length)
 
     def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
-        """Return index entries from that of `position` to the last of its segment, and where the first piece begins.
+        """Return a position and the index entries of the segment from there on, among them that of `position`.
+
+        The first entry covers the data from the returned position on, which is at or before `position`.
 
         Raises CorruptRecordingError unless they cover what must have a checksum, and the errors of `read`.
         """
@@ -180,7 +185,11 @@ class Recording:
         return begin, entries
 
     def required_cover(self, base: int) -> int:
-        """Return the position up to which the index of a segment must cover the data: all of it, if it is finished."""
+        """Return the position up to which the index of a segment must cover the data.
+
+        The end of the segment if another one follows, else that of a stopped recording; of a live one, the
+        position less what its recorder may leave without an entry.
+        """
         descriptor, end = self.descriptor, self.position
         segment_end = base + descriptor.segment_length
         following = names.segment_file(self.recording_id, segment_end)
@@ -198,7 +207,7 @@ class Recording:
         return start if base < start < base + segment_length else base
 
     def check_extent(self, begin: int, end: int) -> None:
-        """Check a range before a loop over it: its end must have been recorded, and lie within the files.
+        """Check a range before a loop over it: not purged, recorded, and with its end within the files.
 
         Raises the errors of `read`.
         """

@@ -70,9 +70,9 @@ class BatchAppender:
         self._params = params
 
     def append(self, batch_id: int, columns: Iterable[MessageColumn]) -> RecordingDescriptor:
-        """Append a batch unless it is committed already, and return the descriptor.
+        """Append a batch unless its id is at most that of the last committed one; return the descriptor.
 
-        Batch ids must grow. Raises RecordingError if the disk fails, ConfigurationError for a message that is too
+        Raises RecordingError if the disk fails, ConfigurationError for a message that is too
         long; the batch is not committed then.
         """
         # The lock is needed because a process that its caller considers dead may still append.

@@ -1,8 +1,8 @@
-"""Continuation: finds the recording that an image continues after a restart of the recorder.
+"""Continuation: finds the recording that a new image continues, for example after a restart of the recorder.
 
-A recording continues under its id if no frame is missing: the image begins at its end, or the log of the image still
-holds the frames between. A driver keeps one term of consumed data, and more for a client that died, until its
-liveness timeout.
+A recording continues under its id if no frame is missing: the image begins at its end, or the log of the
+image still holds the frames between. A driver keeps one term of consumed data, and more for a client that
+died, until its liveness timeout.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ def find_continuation(  # noqa: PLR0913 - the last has a name
 ) -> tuple[RecordingDescriptor, Resumption] | None:
     """Return the recording that `image` continues and its resumption, None if it continues none.
 
-    `taken`: ids of recordings that are being written, which are skipped. Damage is passed to `report`; a recording
-    whose files it made unusable is left as it is, and the image continues as another one.
+    Truncates an incomplete last frame of the last recording of the stream; stops that recording if it is live
+    and cannot be continued. `taken`: ids of recordings that are being written, which are skipped. Damage is
+    passed to `report`; files that it made unusable are left as they are, and the recording is not continued.
     """
     store = archive.store
     assert isinstance(store, LocalStore)

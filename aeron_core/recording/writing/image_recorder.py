@@ -1,4 +1,4 @@
-"""Recorder of one image: writes its frames to disk and moves its position after them.
+"""Recorder of one image: writes its frames to disk and moves the image's position after the recorded frames.
 
 Invariant: the subscriber position, which lets the sender continue, never passes the recorded position.
 """
@@ -61,7 +61,10 @@ class ImageRecorder:
         self._advance()  # a continued recording may be ahead of the image
 
     def do_work(self, now_ns: int) -> int:
-        """Write new data, flush if due, and stop at the end of the stream; return the bytes written."""
+        """Write new data, flush if due, and stop when the stream has ended or its image is closed.
+
+        Return the bytes written, 0 after an error, which is passed to `report`.
+        """
         if self.is_stopped or now_ns < self._retry_ns:
             return 0
         try:
@@ -93,7 +96,7 @@ class ImageRecorder:
         self.writer.beat(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """Stop the recording, once; raises RecordingError if the disk fails."""
+        """Stop the recording, if it is not stopped yet; raises RecordingError if the disk fails."""
         if self.is_stopped:
             return
         is_end_of_stream = self.image.end_of_stream_position <= self.writer.written_position
@@ -146,7 +149,7 @@ class ImageRecorder:
 
 
 def stable_text(error: AeronError) -> str:
-    """Return the part of an error message that does not change with the free space of a disk."""
+    """Return an error message up to its first semicolon, without the free space, which changes."""
     return str(error).partition(";")[0]
 
 

@@ -88,7 +88,8 @@ class RecorderParams:
 class Recorder:
     """The agent that records subscriptions; one thread runs it, and no other code may poll the subscriptions.
 
-    Raises ArchiveInUseError if the archive has another recorder, ConfigurationError if it is not a local folder.
+    Its creation raises ArchiveInUseError if the archive has another recorder, ConfigurationError if it is not
+    a local folder or two subscriptions have the same channel and stream id.
     """
 
     role_name = "recorder"

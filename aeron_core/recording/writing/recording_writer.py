@@ -3,9 +3,9 @@
 Not here: the source of the frames (image_recorder), and the end of an interrupted recording (recovery).
 
     written position     after the last appended frame
-    recorded position    after the last frame that is as durable as the policy requires: flow control lets the
-                         sender pass it
-    mark                 after the last message before the recorded position: readers may read up to it
+    recorded position    after the last frame that is as durable as the policy requires; the recorder moves
+                         the image to it, so that flow control counts no other frame as consumed
+    mark                 after the last whole message before the recorded position: readers may read up to it
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ class RecordingWriter:
         return self._border_position
 
     def append(self, block: memoryview, now_ns: int) -> None:
-        """Write whole data frames that follow the written position, or one padding frame without its body.
+        """Write whole data frames of one term that follow the written position, or one padding frame.
 
-        Raises ProtocolError for invalid frames, RecordingError if the disk fails. In both cases the next block must
-        still follow the written position.
+        Of padding, only the header is written. Raises ProtocolError for invalid frames, RecordingError if the
+        disk fails; the next block must begin at the written position, which a failed flush reduces.
         """
         data = AtomicBuffer(block)
         length = self._scanner.scan(data, 0, len(block), self.written_position)
@@ -119,7 +119,7 @@ class RecordingWriter:
         self._cover(now_ns)
 
     def is_due(self, now_ns: int, *, is_waited_for: bool) -> bool:
-        """Return whether unflushed data must be flushed now."""
+        """Return whether `flush` is due; `is_waited_for`: also before the interval is over."""
         if self.written_position == self.recorded_position:
             return False
         policy = self._durability.policy
@@ -130,7 +130,8 @@ class RecordingWriter:
     def flush(self, now_ns: int) -> None:
         """Make written data as durable as the policy requires, and publish it to readers.
 
-        Raises RecordingError if the disk fails; the written position is then reset to the recorded position.
+        Raises RecordingError if the disk fails; if that was at the flush, the written position is reset to
+        the recorded position.
         """
         if self._durability.is_flushed:
             self._cover(now_ns, is_forced=True)
@@ -151,7 +152,7 @@ class RecordingWriter:
             self._mark.beat(now_ns // 1_000_000)
 
     def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
-        """Flush, and store the end of the recording, after the last whole message, in the catalogue.
+        """Flush as the policy requires, and store the end of the last whole message as the recording's end.
 
         Raises RecordingError if the disk fails.
         """
@@ -193,7 +194,7 @@ class RecordingWriter:
             )
 
     def _cover(self, now_ns: int, *, is_forced: bool = False) -> None:
-        """Add an entry to the index if one is due."""
+        """Add an entry for uncovered data to the index if one is due, or if `is_forced`."""
         length = self.written_position - self._covered_position
         if length == 0:
             return

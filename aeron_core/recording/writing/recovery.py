@@ -1,8 +1,9 @@
 """Recovery: finds the end of a recording that was not stopped, and truncates an incomplete last frame.
 
-Data that the index covers with a correct checksum was flushed. Data after it was written and is present unless
-the machine has crashed since: only a crash explains a wrong checksum, and only behind what was flushed. Anything else
-is damage, which recovery reports and keeps, with its checksum, for `verify` and readers to find.
+Data up to the mark was flushed if the durability policy flushes. Data after that was written, and is complete
+unless the machine has crashed since: only a crash explains a wrong checksum, and only after what was flushed.
+Anything else is damage, which recovery reports and keeps, with its checksum, for `verify` and readers to
+find.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Segment writer: writes one segment file and its index.
 
 Not here: the time of flushes, and the order of frames (recording_writer).
-Invariant: bytes before the written position are never written again. An error does not move the position; the
-same bytes may then be written once more.
+Invariant: the length of the index counts whole entries only; after an error, the caller may write the same
+bytes again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _MODE: Final = 0o644
 
 
 class SegmentWriter:
-    """The files of one segment, open for writing. Errors are RecordingErrors with the file and the free space."""
+    """The files of one segment, open for writing. Errors are RecordingErrors with the file and a remedy."""
 
     def __init__(self, segment: Path, index: Path, *, index_entries: int | None = None) -> None:
-        """Open or create the files; keep the first `index_entries` of the index, all if None."""
+        """Open or create the files; keep the first `index_entries` of the index, all whole ones if None."""
         self._segment = segment
         self._index = index
         is_new = not segment.exists()
