@@ -1,6 +1,6 @@
 """Gathered settings: the values found so far, by field, with the source and the warnings of each.
 
-Sources are added from the weakest to the strongest: a value replaces an earlier one with its warning.
+Sources are added from the weakest to the strongest: a value replaces an earlier one and that one's warning.
 
 Not here: the sources themselves and their order (`loader`).
 """
@@ -78,9 +78,10 @@ class GatheredSettings(Generic[S]):
         self._note_without_effect(name, source)
 
     def add_text(self, name: str, text: str, source: str) -> None:
-        """Add a text value as the reference reads its environment: clamp it, or warn if it cannot be parsed.
+        """Add a text value as the reference reads its environment: clamp it to the range, with a warning.
 
-        Raises ConfigurationError if it cannot be parsed and its variable is strict.
+        If it cannot be parsed, use the default, with a warning; raise ConfigurationError if the variable is
+        strict.
         """
         self.forget(name)
         variable = self.model.variable(name)
@@ -107,7 +108,7 @@ class GatheredSettings(Generic[S]):
             self.warnings[name] = "; ".join(filter(None, (fault, note)))
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Add the values of variables; warn about unknown names only if they look like a misspelt setting."""
+        """Add the values of variables that are not empty; warn about an unknown name only if it looks misspelt."""
         fields = self.model.field_of_variable()
         for variable_name, text in environ.items():
             if not variable_name.startswith(self.prefix):

@@ -1,9 +1,10 @@
 """Loads settings from their sources; precedence: argument > -D > environment > file > default.
 
-The environment, -D and property files are read as the reference reads its environment: a value out of range is clamped
-and one that cannot be parsed falls back to the default, each with a warning. Values in Python or TOML are written for
-this driver, so a wrong value there raises ConfigurationError.
-Invariant: only this package reads os.environ.
+The environment, -D and property files are read as the reference reads its environment: a value out of range
+is clamped and one that cannot be parsed falls back to the default, each with a warning; only a strict
+variable that cannot be parsed raises ConfigurationError. Values in Python or TOML are written for this
+driver, so a wrong value there raises ConfigurationError.
+Invariant: no other package reads settings from os.environ.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Ships growing files, line by line, to a publication, and saves the confirmed offset of each.
+"""Ships growing files, line by line, and log records to a publication; saves the confirmed offset of each file.
 
     FileWatcher ─finds→ FollowedFile ─lines→ Shipper ─events→ publication ─confirmed position→ OffsetRegistry
 
-Not here: the command (`cli.shipping.ship`). Nothing here has a thread or a clock: the caller passes the time.
+Not here: the command (`cli.shipping.ship`), the handler of log records (`logging_handler`), and threads.
 """

@@ -23,7 +23,7 @@ class DriverErrors:
         self._next_check_s = time.monotonic()
 
     def poll(self) -> None:
-        """Report new errors if the interval has passed; cheap enough for every duty cycle."""
+        """Report new errors, at most once per second; cheap enough for every duty cycle."""
         if time.monotonic() < self._next_check_s:
             return
         self._next_check_s = time.monotonic() + _INTERVAL_S

@@ -30,7 +30,7 @@ def raw_event(line: Line, _path: str, _time_ns: int) -> bytes:
 
 
 def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
-    """Return the bytes of the line; raises ConfigurationError unless it begins and ends as a JSON object."""
+    """Return the bytes of the line; raises ConfigurationError unless it begins with `{` and ends with `}`."""
     payload = line.payload.strip(_BLANK)
     if not (payload.startswith(b"{") and payload.endswith(b"}")):
         raise ConfigurationError(

@@ -40,7 +40,11 @@ class FileWatcher:
         max_line_length: int,
         on_error: Callable[[OSError], object],
     ) -> None:
-        """Follow files that match glob `patterns`, `**` included; `from_end` skips the content at the first scan."""
+        """Follow files that match glob `patterns`, which may have `**`.
+
+        `from_end`: begin files that the first scan finds, and the registry does not have, after their last
+        line.
+        """
         self.files: dict[FileKey, FollowedFile] = {}
         self._patterns = patterns
         self._registry = registry

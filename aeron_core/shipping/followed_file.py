@@ -72,7 +72,10 @@ class FollowedFile:
         return max(size - self._read_offset, 0) + self._splitter.held
 
     def read(self, max_length: int) -> list[Line] | None:
-        """Return the lines of the next bytes, None if there are no bytes; raises OSError."""
+        """Return the lines that the next bytes complete, None if there are no bytes; raises OSError.
+
+        If the file was rewritten, return the incomplete line of its old content.
+        """
         size = os.fstat(self._fd).st_size
         before = len(self._before)
         data = os.pread(self._fd, before + max_length, self._read_offset - before)

@@ -78,7 +78,7 @@ class LineSplitter:
 
 
 def _piece_length(data: bytes | bytearray, max_length: int) -> int:
-    """Return the length of the next piece, at most `max_length`, without splitting a UTF-8 character."""
+    """Return the length of the next piece, 1 to `max_length`, without splitting a UTF-8 character that fits."""
     length = max_length
     for _ in range(_UTF8_MAX_LENGTH - 1):
         if length <= 1 or data[length] & 0xC0 != 0x80:

@@ -1,6 +1,7 @@
 """Registry of confirmed offsets in a folder: read when a shipper starts, replaced atomically while it runs.
 
-Invariant: all offsets in the file were confirmed; the file is never partially written, and one process owns it.
+Invariant: all offsets in the file were confirmed, or are where reading began; the file is never partially
+written, and one process owns it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ class Entry:
         return cls(key.device, key.inode, progress.path, progress.offset, len(progress.tail), digest, now_ns)
 
     def progress_of(self, path: str) -> Progress | None:
-        """Return the progress if the file at `path` has the bytes of the digest there, else None; raises OSError."""
+        """Return the progress if the bytes before the offset of the file at `path` have the digest, else None.
+
+        Raises OSError.
+        """
         tail = bytes_before(path, self.offset, self.tail_length)
         if len(tail) != self.tail_length or hashlib.sha256(tail).hexdigest() != self.tail_sha256:
             return None

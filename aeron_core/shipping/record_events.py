@@ -1,4 +1,4 @@
-"""JSON events from log records, with all their attributes."""
+"""JSON events from log records, with the attributes that the program passed as `extra`."""
 
 from __future__ import annotations
 

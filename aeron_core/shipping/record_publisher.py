@@ -1,9 +1,10 @@
 """Publishes the messages of a queue over a link that is opened on demand and reopened after a loss.
 
     unlinked -> linked      the link was opened
-    linked -> unlinked      the publication was closed: the driver stopped, or timed the client out
+    linked -> unlinked      the publication was closed (the driver stopped, or timed the client out),
+                            or has reached its maximum position
 
-Invariant: a message is discarded only after it was published or counted as dropped.
+Invariant: a message of the queue is removed only when it is published or counted as dropped.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ class RecordPublisher:
         report_of: Callable[[int], bytes],
         on_error: Callable[[Exception], object],
     ) -> None:
-        """Publish `report_of(count)` after messages were dropped; call `on_error` once per series of failed links."""
+        """Publish `report_of(count)` after `count` messages were dropped.
+
+        `on_error` gets the first of successive failures to open the link, and each failure to close it.
+        """
         self._queue = queue
         self._open_link = open_link
         self._report_of = report_of
@@ -61,7 +65,7 @@ class RecordPublisher:
 
     @property
     def is_drained(self) -> bool:
-        """Whether all messages were published and, if the link is open and the medium has confirmations, confirmed."""
+        """Whether all messages were published and, if the link is open, reached by the confirmed position."""
         if not self.is_idle:
             return False
         if self._link is None or self._link.publication.is_closed:
@@ -69,7 +73,7 @@ class RecordPublisher:
         return self._link.confirmed_position() >= self._link.publication.position
 
     def do_work(self, now_ns: int) -> int:
-        """Publish up to 256 messages, or until back pressure; return how many."""
+        """Publish up to 256 messages, until there is back pressure or no link; return the work count."""
         count = 0
         while count < _LIMIT and self._has_message() and self._is_linked(now_ns) and self._publish(now_ns):
             count += 1

@@ -37,7 +37,7 @@ class RecordQueue:
         return len(self._messages)
 
     def put(self, message: bytes) -> None:
-        """Add a message; drop this or another one if the queue is full."""
+        """Add a message; drop it if the queue is closed, and this or the oldest one if it stays full."""
         with self._condition:
             if self._is_closed or not self._ensure_space():
                 self._count_dropped()

@@ -3,8 +3,8 @@
     read ──────── offered ──────── confirmed ──────── saved
          pending          in flight           dirty
 
-Invariant: offered data is never further ahead of saved offsets than the window: the maximum that is shipped twice when
-the process is killed. Saved offsets were confirmed.
+Invariant: offered data is never further ahead of saved offsets than the window, or one message if that is
+longer: the maximum that is shipped twice when the process is killed. Saved offsets were confirmed.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Shipper:
 
     @property
     def in_flight(self) -> int:
-        """Number of lines offered and not confirmed."""
+        """Number of messages that were offered and not confirmed yet; a long line is several."""
         return len(self._in_flight)
 
     @property
@@ -151,7 +151,7 @@ class Shipper:
         return work + self._offer()
 
     def settle(self, now_ns: int) -> bool:
-        """Process confirmations only; return whether all offered lines are confirmed."""
+        """Process confirmations only; return whether all offered lines are confirmed. Raises as `do_work`."""
         self._take_confirmations(now_ns)
         return not self._in_flight
 

@@ -107,9 +107,9 @@ class CongestionControl:
     """
 
     def on_track_rebuild(self, state: RebuildState) -> int:
-        """Return the receiver window in bytes, at most half a term.
+        """Return the receiver window in bytes; the driver lowers it to half a term.
 
-        Set `state.force_status_message` to have a status message sent at once.
+        Set `state.force_status_message` to have a status message sent in this duty cycle.
         """
         return self.initial_window_length()
 

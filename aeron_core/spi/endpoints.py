@@ -46,7 +46,7 @@ class SendStream:
     medium_state: object
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Handle a receiver's position and window; return 0, or 1 if no receiver can have sent it."""
+        """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected, else 0."""
         return 0
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:

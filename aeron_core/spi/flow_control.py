@@ -5,23 +5,25 @@
         def on_status_message(self, sm, position, limit, now_ns):
             return max(limit, position + 2 * sm.receiver_window)
 
-The sender sends up to the *sender limit*, a stream position. A strategy gets the receivers' status messages and
-returns the new limit.
+The sender sends up to the *sender limit*, a stream position. A strategy gets the receivers' status messages
+and returns the new limit.
 
-A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without the GIL. A
-strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`), or a Python subclass
-of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL for each call. In a Python
-subclass `super()` does not reach compiled methods: omit a method to keep the compiled one.
+A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without the
+GIL. A strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`), or a
+Python subclass of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL for
+each call. In a Python subclass `super()` does not reach compiled methods: omit a method to keep the compiled
+one.
 
 When methods are called, never for a data frame:
 
     on_status_message, on_setup_elicited, on_error   for each frame of their kind
     on_setup                                         when a requested SETUP is sent, at most every 100 ms
-    has_required_receivers                           in every duty cycle
+    has_required_receivers                           in every duty cycle, while there is a receiver
     on_idle                                          in every duty cycle that sends nothing
 
 The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`),
-`has_required_receivers` also after a status message or an error; in between, its last result and the limit stand.
+`has_required_receivers` also after a status message or an error; in between, its last result and the limit
+stand.
 """
 
 from __future__ import annotations
@@ -108,7 +110,7 @@ class FlowControl:
         return window_end if window_end > limit else limit
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Return the sender limit after a SETUP was sent; the default keeps `limit`."""
+        """Return the sender limit for a requested SETUP, before it is sent; the default keeps `limit`."""
         return limit
 
     def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> int:
@@ -124,7 +126,10 @@ class FlowControl:
         return 0
 
     def has_required_receivers(self, now_ns: int) -> bool:
-        """Return whether enough receivers are present for the publication to be connected."""
+        """Return whether the receivers suffice for the publication to be connected.
+
+        Called only while there is a receiver.
+        """
         return True
 
     def _reserved_0(self) -> int:

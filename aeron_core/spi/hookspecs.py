@@ -98,7 +98,7 @@ def aeron_cli(app: typer.Typer) -> None:
 
 @hookspec
 def aeron_driver_started(driver: Any) -> None:
-    """Handle the start of a media driver; called after its threads started, on the thread that started it."""
+    """Handle the start of a media driver, after its threads started, if it has any; on the caller's thread."""
 
 
 @hookspec

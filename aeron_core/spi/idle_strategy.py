@@ -89,7 +89,7 @@ class PythonIdleStrategy(IdleStrategy):
 
 
 def adapt_idle_strategy(strategy: IdleStrategy | IdleStrategyLike) -> IdleStrategy:
-    """Return `strategy` itself if it is compiled, otherwise an adapter."""
+    """Return `strategy` itself if its `idle` is compiled, otherwise an adapter."""
     if isinstance(strategy, IdleStrategy) and not python_methods(strategy, METHODS):
         return strategy
     return PythonIdleStrategy(strategy)

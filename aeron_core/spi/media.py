@@ -192,7 +192,7 @@ class ReceiveEndpointParams(EndpointParams):
 
 
 class MediaTransport(ABC):
-    """One medium. All methods run on the conductor's thread, except `resolve_channel` (helper thread)."""
+    """One medium. All methods run on the conductor's thread, `resolve_channel` on a helper thread too."""
 
     #: Whether publishers and subscribers share the log buffer itself: then there are no endpoints.
     is_shared_memory = False
@@ -226,14 +226,16 @@ class MediaTransport(ABC):
 
     @property
     def supports_gro(self) -> bool:
-        """Whether the kernel merges received datagrams."""
+        """Whether the kernel can merge received datagrams."""
         return False
 
     @abstractmethod
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
-        """Check `uri`, resolve its names with `resolve` (which may block), and return the channel.
+        """Check `uri`, resolve its names with `resolve`, and return the channel.
 
-        Raises ChannelUriError for a URI that this medium rejects.
+        Called on the conductor's thread first; if `resolve` raises there because a name has to be looked up,
+        called again on a helper thread, where `resolve` may block. Raises ChannelUriError for a URI that this
+        medium rejects; exceptions of `resolve` must be passed on.
         """
 
     def check_shared(  # noqa: B027 - most have nothing to add

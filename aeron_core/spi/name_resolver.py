@@ -86,11 +86,12 @@ class NameResolverContext:
 class NameResolver(Protocol):
     """Translates names of channels to addresses.
 
-    Both methods run on helper threads of the conductor, possibly several at once, and may block.
+    Both methods run on helper threads of the conductor, several at once if several names are resolved, and
+    may block.
 
-    `uri_key` is the key of the channel URI that the name comes from, such as `endpoint`, or `bootstrap_neighbor` for a
-    fallback that resolves the first peers of the resolver `driver`. `is_re_lookup` and `is_re_resolution` are true if
-    the name was resolved before, and its peer may have moved.
+    `uri_key` is the key of the channel URI that the name comes from, such as `endpoint`, or
+    `bootstrap_neighbor` for a fallback that resolves the first peers of the resolver `driver`. `is_re_lookup`
+    and `is_re_resolution` are true if the name was resolved before, and its peer may have moved.
     """
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:

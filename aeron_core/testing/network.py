@@ -96,7 +96,7 @@ class SimulatedNetwork:
             self.set_link(SimulatedLink(is_partitioned=True), source=source, destination=destination)
 
     def heal(self, one: str, other: str) -> None:
-        """Undo `partition`."""
+        """Undo `partition`: remove the rules for both directions."""
         with self._lock:
             self._links.remove(one, other)
             self._links.remove(other, one)

@@ -159,7 +159,7 @@ class Simulation:
         return self.clock.nano_time()
 
     def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:
-        """Start a driver on a host with these addresses, 127.0.0.1 by default."""
+        """Start a driver on a host with these addresses, 127.0.0.1 and ::1 by default."""
         open_datagrams = self.network.host(*addresses).open if addresses else self.network.open
         aeron_dir = str(self._directory / f"driver-{len(self.drivers)}")
         arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}

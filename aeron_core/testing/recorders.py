@@ -19,7 +19,7 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher, 
 
 
 class Call(NamedTuple):
-    """One call of an endpoint: the method name without `on_`, and copies of its arguments."""
+    """One call of an endpoint: the method name without `on_`; copies of the frame's fields or of the data."""
 
     kind: str
     fields: dict[str, int]

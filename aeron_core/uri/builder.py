@@ -39,7 +39,7 @@ class ChannelUriBuilder:
         return self
 
     def spy(self, *, enabled: bool = True) -> ChannelUriBuilder:
-        """Watch a publication of the same driver (`aeron-spy:`)."""
+        """Set or remove the prefix `aeron-spy:`, to subscribe to a publication of the same driver."""
         self._prefix = SPY_PREFIX if enabled else ""
         return self
 
@@ -59,7 +59,7 @@ class ChannelUriBuilder:
         return self.put("interface", interface)
 
     def control(self, address: str | None) -> ChannelUriBuilder:
-        """Set the control address of multi-destination channels, host:port."""
+        """Set the control address, host:port: of channels with several destinations, or for responses."""
         return self.put("control", address)
 
     def control_mode(self, mode: str | None) -> ChannelUriBuilder:
@@ -150,7 +150,7 @@ class ChannelUriBuilder:
         return self.put("fc", strategy)
 
     def pub_wnd(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set how far a publisher may be ahead of its subscribers, from one mtu to half a term."""
+        """Set how far a publisher may be ahead of its slowest consumer, from one mtu to half a term."""
         return self.put("pub-wnd", length)
 
     def max_resend(self, count: int | None) -> ChannelUriBuilder:

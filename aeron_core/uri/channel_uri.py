@@ -236,7 +236,7 @@ class ChannelUri:
 
 
 def format_param(key: str, value: ParamValue) -> str:
-    """Return `value` as written in a URI; raise ChannelUriError if it contains a separator."""
+    """Return `value` as written in a URI; raise ChannelUriError if it or `key` is empty or has a separator."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     for part in (key, text):
         if not part or any(reserved in part for reserved in _RESERVED):

@@ -28,7 +28,7 @@ _FORBIDDEN_DESTINATION_KEYS: Final = ("mtu", "rcv-wnd", "so-rcvbuf", "so-sndbuf"
 
 
 class ControlMode(Enum):
-    """Source of the destinations of a multi-destination channel; unknown text counts as NONE."""
+    """Value of `control-mode` in a channel URI; any other text counts as NONE."""
 
     NONE = ""
     MANUAL = "manual"

@@ -36,7 +36,7 @@ class RandomLoss:
 
 @frozen()
 class FixedLoss:
-    """Drops data that overlaps one range of one term, once per stream."""
+    """Drops data that overlaps one range of one term; a retransmission of it passes."""
 
     term_id: int
     term_offset: int
@@ -44,7 +44,7 @@ class FixedLoss:
 
     @classmethod
     def parse(cls, text: str) -> FixedLoss:
-        """Parse `term-id=0|term-offset=0|length=1408`."""
+        """Parse `term-id=0|term-offset=0|length=1408`; the offset is required, the others are 0 by default."""
         args = _Arguments("fixed_loss_args", text)
         args.require("term-offset")
         return cls(
@@ -56,7 +56,10 @@ class FixedLoss:
 
 @frozen()
 class MultiGapLoss:
-    """Drops `gap_length` bytes at the first `total_gaps` multiples of `gap_radix` in one term, once per stream."""
+    """Drops data at `total_gaps` offsets of one term: multiples of `gap_radix`, from the first above 0.
+
+    A packet is dropped if it overlaps the `gap_length` bytes from there on; a retransmission of it passes.
+    """
 
     term_id: int
     gap_radix: int
@@ -87,7 +90,7 @@ class IncomingLosses:
 
     @classmethod
     def parse(cls, names: Iterable[str], arguments: Mapping[str, str | None]) -> IncomingLosses:
-        """Return the losses in `names`, each with its arguments; raise ConfigurationError for an unknown name."""
+        """Return the losses in `names`, each with its arguments; raise ConfigurationError if one is wrong."""
         wanted = set(names)
         unknown = sorted(wanted.difference(arguments))
         if unknown:

@@ -26,7 +26,7 @@ class SocketBuffer:
 
 
 def check_mtu_fits_socket(uri: ChannelUri, mtu: int, sndbuf: SocketBuffer) -> None:
-    """Raise ChannelUriError if the send buffer of the socket cannot hold a frame of the MTU."""
+    """Raise ChannelUriError if the send buffer has a known length that is less than the MTU; not for IPC."""
     if uri.is_ipc:
         return
     existing_length = 0
@@ -48,7 +48,7 @@ def check_mtu_fits_socket(uri: ChannelUri, mtu: int, sndbuf: SocketBuffer) -> No
 
 
 def check_window_fits_socket(uri: ChannelUri, window_length: int, rcvbuf: SocketBuffer) -> None:
-    """Raise ChannelUriError if the receive buffer of the socket cannot hold the initial window."""
+    """Raise ChannelUriError if the receive buffer has a known length below the window; not for IPC or spies."""
     if uri.is_ipc or uri.is_spy:
         return
     length = rcvbuf.channel_length or rcvbuf.default_length

@@ -86,7 +86,7 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_environment_bool(text: str) -> bool:
-    """Return the boolean of an environment variable; text after the known prefix is ignored.
+    """Return the boolean of an environment variable; text after true, on, 1, false, off or 0 is ignored.
 
     Source: aeron_parse_util.c, aeron_parse_bool.
     """

@@ -1,7 +1,8 @@
 """Types of settings: each field has one, with its environment name, its parser and its range.
 
 Not here: the fields (driver, client) and the sources of values (loader).
-Invariant: `check` returns a value of the field's own type within its range, or raises ConfigurationError.
+Invariant: `check` returns a value of the field's own type within its range, None for an optional field, or
+raises ConfigurationError.
 """
 
 from aeron_core.settings.variables.lists import PortRange, Ports, Texts

@@ -32,18 +32,19 @@ class Variable(ABC):
 
     @abstractmethod
     def parse(self, text: str) -> object:
-        """Return the value of text; raise ConfigurationError."""
+        """Return the value of `text`, in or out of range; raise ConfigurationError if it cannot be parsed."""
 
     def read(self, text: str) -> object:
         """Return the value that the reference reads from an environment variable or a property.
 
-        The reference ignores some errors that `parse` refuses. Raises ConfigurationError if the reference warns.
+        The reference ignores some errors that `parse` refuses. Raises ConfigurationError if the reference
+        uses its default, with or without a warning.
         """
         return self.parse(text)
 
     @abstractmethod
     def convert(self, value: object) -> object:
-        """Return a value of Python or TOML as the field's type; raise ConfigurationError."""
+        """Convert a value of Python or TOML to the field's type, or raise ConfigurationError."""
 
     def clamp(self, value: object) -> object:
         """Return the allowed value nearest to `value`."""
@@ -59,7 +60,7 @@ class Variable(ABC):
         return converted
 
     def format(self, value: object) -> str:
-        """Return `value` as text, with a unit."""
+        """Return `value` as text, with a unit if its type has one."""
         return str(value)
 
     def unit_note(self, text: str) -> str:

@@ -41,7 +41,7 @@ class CongestionControlConformance(ABC):
         """Return a new strategy."""
 
     def test_the_initial_window_is_open_and_within_the_maximum(self) -> None:
-        """A closed window stops the stream; one above the maximum exceeds what the driver allocated."""
+        """A closed window stops the stream; the maximum is the largest window that may be offered."""
         probe = self._probe()
         assert 0 < probe.initial_window_length() <= probe.max_window_length()
 
@@ -60,7 +60,7 @@ class CongestionControlConformance(ABC):
             assert 0 < window <= probe.max_window_length(), f"window of {window}"
 
     def test_the_initial_and_maximum_window_do_not_change(self) -> None:
-        """The driver reads both lengths more than once."""
+        """Both lengths may be read at any time, and more than once."""
         probe = self._probe()
         before = (probe.initial_window_length(), probe.max_window_length())
         self._windows(probe, self.params)

@@ -163,7 +163,7 @@ class ConnectionLab(Simulation):
         return peer
 
     def read(self, peer: WirePeer) -> list[bytes]:
-        """Return all messages that a peer has received so far, and confirm the new ones."""
+        """Return all messages that a peer has received so far; confirm new ones if the medium acknowledges."""
         before = len(peer.messages)
         new = len(peer.receive()) - before
         if self._suite.acknowledges and new > 0:

@@ -51,7 +51,7 @@ class NameResolverConformance(ABC):
         assert resolver.resolve(self.unknown_host, "endpoint", True) is None
 
     def test_several_threads_may_look_up_at_once(self) -> None:
-        """Each lookup runs on its own thread."""
+        """Lookups may run on several helper threads at once."""
         resolver = self.make(self.params)
 
         def ask(_: int) -> str:

@@ -31,7 +31,7 @@ def opened_since(before: dict[int, str]) -> dict[int, str]:
 
 
 def assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
-    """Raise AssertionError unless all descriptors but those `before` are closed in time, while a lab runs."""
+    """Run a lab; raise AssertionError unless all descriptors that are not in `before` are closed within 30 s."""
     for _ in range(_RELEASE_S):
         kept = opened_since(before)
         if not kept:
