@@ -153,7 +153,10 @@ class SendChannelEndpoint(ChannelEndpoint):
         return False
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Change the address of a destination; return False if that is not possible now."""
+        """Change the address of a destination; return False if that is not possible now.
+
+        Raises OSError for an address of another family.
+        """
         return False
 
     def take_silent_destinations(self) -> list[int]:
@@ -166,7 +169,8 @@ class SendChannelEndpoint(ChannelEndpoint):
     def change_remote(self, address: SocketAddress) -> bool:
         """Change the address that data is sent to; on the conductor. Return whether the change was accepted.
 
-        It is applied when the sender next sends something. Raises OSError if the address is unreachable.
+        It is applied when the sender next sends something. Raises OSError if the address is unreachable or
+        of another family.
         """
         return False
 
@@ -179,7 +183,10 @@ class SendChannelEndpoint(ChannelEndpoint):
         return []
 
     def change_address(self, name: str, address: SocketAddress) -> bool:
-        """Use `address` for a peer of `take_lost_names` from now on; return whether it differs from the old one."""
+        """Use `address` for the next connection to a peer of `take_lost_names`; return whether it was accepted.
+
+        It is not if it is the address in use, or if the last one is not applied yet.
+        """
         return False
 
     def descriptor(self) -> int:
@@ -291,7 +298,8 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
     def change_control(self, address: SocketAddress) -> bool:
         """Change the fixed control address; on the conductor. Return whether the change was accepted.
 
-        It is applied when the receiver next sends something. Raises OSError if the address is unreachable.
+        It is applied when the receiver next sends something. Raises OSError if the address is unreachable or
+        of another family.
         """
         return False
 

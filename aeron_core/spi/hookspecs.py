@@ -1,8 +1,9 @@
 """The hooks of aeron-core: all points at which a plugin can extend it.
 
-Hooks that return a table are named after its contents and called once, when a driver or client starts; a name that two
-plugins return stops the start, with an error that names both distributions. A table may have a factory itself or the
-text `module:name`, which is imported when the entry is first used. Events are named after what has happened.
+Hooks that return a table are named after its contents and called once by each driver, when it starts, and by
+each command of `aeron-core` that uses plugins. A name that two plugins return stops the start, with an error
+that names both distributions. A table may have a factory itself or the text `module:name`, which is imported
+when the entry is first used. Events are named after what has happened.
 """
 
 from __future__ import annotations
