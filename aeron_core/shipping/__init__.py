@@ -1,4 +1,4 @@
-"""Ships growing files, line by line, and log records to a publication; saves the confirmed offset of each file.
+"""Ships growing files, line by line, and log records to a publication; saves confirmed offsets of files.
 
     FileWatcher ─finds→ FollowedFile ─lines→ Shipper ─events→ publication ─confirmed position→ OffsetRegistry
 

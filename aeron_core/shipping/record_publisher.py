@@ -27,7 +27,7 @@ _LIMIT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class PublicationLink:
-    """A publication and the function that closes it with its client."""
+    """A publication, its confirmed position, and the function that closes it with its client."""
 
     publication: ExclusivePublication
     confirmed_position: Callable[[], int]

@@ -78,7 +78,7 @@ class ListenOptions:
 
 
 class ConnectionNetwork(ABC):
-    """Creates connections and listeners: the operating system's sockets, or a simulation."""
+    """Creates connections and listeners of the operating system, or of a simulation."""
 
     @abstractmethod
     def listen(self, options: ListenOptions) -> ConnectionListener:

@@ -160,9 +160,10 @@ class Recording:
         return read_entries(self._store, name, base_position, self.descriptor.segment_length)
 
     def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
-        """Return a position and the index entries of the segment from there on, among them that of `position`.
+        """Return a position at or before `position`, and the index entries of its segment from there on.
 
-        The first entry covers the data from the returned position on, which is at or before `position`.
+        The first entry covers the data from the returned position on. The entry that covers `position` is
+        among them, if there is one.
 
         Raises CorruptRecordingError unless they cover what must have a checksum, and the errors of `read`.
         """

@@ -49,10 +49,11 @@ class Resumption:
 
 
 def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
-    """Truncate the last segment and its index at the end of valid frames and return that end.
+    """Truncate the last segment and its index at the end of valid frames; return where the recording continues.
 
-    Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. Files that cannot be
-    continued are left as they are. No recorder may be writing the recording. Raises RecordingError if the disk fails.
+    Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. Files that
+    cannot be continued are left as they are. No recorder may be writing the recording. Raises RecordingError
+    if the disk fails.
     """
     recording = Recording(store, recording_id)
     start = read_descriptor(store, recording_id).start_position

@@ -1,7 +1,7 @@
 """Succession: lets a recorder replace one that died or left, without waiting for the client liveness timeout.
 
-The archive stores the ids of clients that recorded into it and did not close in order, with their driver. None of
-them records any more while another recorder holds the archive's recorder lock.
+The archive stores the ids of clients that recorded into it and have not closed in order, with their driver.
+None of them records any more while another recorder holds the archive's recorder lock.
 """
 
 from __future__ import annotations
