@@ -2,9 +2,11 @@
 
     W(t) = C * (t - K)^3 + W_max,  K = cbrt(W_max * B / C),  t in seconds since the last loss
 
-W counts datagrams of the sender's mtu, and W_max is its value at the last loss: the curve is steep at first, flat
-around W_max, which it reaches after K, and steep again beyond. Before the first loss W_max is the largest window.
-The window grows once per initial round-trip time, independent of measurements. TCP mode uses a line while it is higher:
+W counts datagrams of the sender's mtu, and W_max is its value at the last loss: the curve is steep at first,
+flat around W_max, which it reaches after K, and steep again beyond. Before the first loss W_max is the
+largest window, and t begins with the image. The window stays within one datagram and the largest window. It
+grows at most once per initial round-trip time, independent of measurements. TCP mode uses a line while it is
+higher than a curve below W_max:
 
     W_tcp(t) = W_max * (1 - B) + 3 * B / (2 - B) * t / rtt
 
@@ -119,13 +121,16 @@ class CubicCongestionControl(CongestionControl):
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Schedule a repetition; double its interval, up to one second, until a reply arrives. Return 0."""
+        """Schedule a repetition for the case of no reply; then double the interval, up to 1 s. Return 0."""
         self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
         self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """Publish the round-trip time; schedule the next measurement after at least four times as long. Return 0."""
+        """Publish the round-trip time, at most 10 s; schedule the next measurement. Return 0.
+
+        It is due after four times the round-trip time, or four times the initial one if that is longer.
+        """
         self._rtt_ns = min(max(rtt_ns, 1), _LONGEST_RTT_NS)
         self._rtt_counter.set_release(self._rtt_ns)
         self._rtt_timeout_ns = max(self._rtt_ns, self._initial_rtt_ns) * _RTT_TIMEOUT_MULTIPLE

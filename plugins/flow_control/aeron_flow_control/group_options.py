@@ -30,7 +30,11 @@ _NO_TAG: Final = -1
 
 @frozen()
 class GroupOptions:
-    """Tag of the group, number of receivers required, timeout of a silent receiver; whether receivers need a proof."""
+    """Tag of the group, receivers required, timeout of a silent receiver, and limits of receivers.
+
+    `retransmit_window_multiple`: windows that a NAK can request. `requires_proof`: whether only receivers
+    that reply to a request at their address are counted.
+    """
 
     group_tag: int
     group_min_size: int
@@ -42,7 +46,7 @@ class GroupOptions:
 def parse_group_options(params: FlowControlParams) -> GroupOptions:
     """Return the options of a channel, with defaults from the driver's settings.
 
-    Raises ChannelUriError for unknown options and values out of range.
+    Raises ChannelUriError for unknown options and invalid values.
     """
     options = GroupOptions(
         _NO_TAG if params.group_tag is None else params.group_tag,

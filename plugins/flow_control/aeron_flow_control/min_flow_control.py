@@ -2,11 +2,13 @@
 
     unknown ──status message within a window──► counted ──silence, end, error──► removed
                                                     │
-    a setup that a receiver of the group requested holds the limit until that receiver is counted, or the timeout
+    a setup requested by a receiver of the group holds the limit until a new receiver is counted, or the
+    timeout
 
-A receiver that is a window or more behind the slowest is not added: it would stop the others until it has caught up.
-Its later status messages add it once it has.
-Tagged: only receivers that send the group's tag are counted; others receive without influence on the limit.
+A receiver that is more than a window behind the slowest is not added: it would stop the others until it has
+caught up. Its later status messages add it once it has. Tagged: only receivers that send the group's tag are
+counted. Others receive without influence on the limit, unless no receiver is required and none is counted:
+then each status message can raise it.
 
 Source: aeron_min_flow_control.c.
 """
@@ -38,8 +40,8 @@ class MinFlowControl(FlowControl):
     Options: `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`, `proof:true` (only
     receivers that reply to a request at their address are counted, or hold the limit).
 
-    A NAK can request up to `rrwm` windows, 4 by default. The publication is connected while at least the required
-    number of receivers is counted; with fewer the limit does not advance.
+    A NAK can request up to `rrwm` windows, 4 by default. While fewer than the required number of receivers
+    are counted, the publication is not connected and the limit does not advance.
     """
 
     def __init__(self, params: FlowControlParams) -> None:
@@ -58,7 +60,10 @@ class MinFlowControl(FlowControl):
         self._hold_deadline_ns = 0
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
-        """Return the lowest limit of all receivers, never below `limit`; `limit` if too few receivers are counted."""
+        """Return the lowest limit of the counted receivers, at least `limit`; `limit` if too few are counted.
+
+        If none is required and none is counted, the receiver of `sm` determines the limit.
+        """
         receiver_limit = position + sm.receiver_window
         if self._is_of_group(sm):
             self._take_note(sm, receiver_limit, now_ns)
@@ -69,9 +74,10 @@ class MinFlowControl(FlowControl):
         return max(limit, self._receivers.lowest_limit(self._hold(now_ns)))
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Hold the limit if a receiver of the group requested the setup: it will start near the present position.
+        """Hold the limit for the receiver timeout if a receiver of the group requested the setup.
 
-        Return `limit`.
+        That receiver will start near the present position. Without counted receivers nothing is held. Return
+        `limit`.
         """
         if self._is_setup_for_group and self._receivers.count > 0:
             self._hold_limit = limit
@@ -86,7 +92,10 @@ class MinFlowControl(FlowControl):
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Remove silent receivers; return the lowest limit, which can be below `limit`."""
+        """Remove receivers that are silent, ended or rejected the stream; return the lowest remaining limit.
+
+        It can be below `limit`; it is `limit` if none or too few are counted.
+        """
         if self._receivers.forget(now_ns - self._receiver_timeout_ns) > 0:
             self._receiver_count.set_release(self._receivers.count)
         if self._receivers.count == 0 or self._receivers.count < self._group_min_size:
@@ -99,7 +108,7 @@ class MinFlowControl(FlowControl):
         return self._receivers.end(index) if index >= 0 else 0
 
     def has_required_receivers(self, now_ns: int) -> bool:
-        """Return whether the required number of receivers is counted."""
+        """Return whether at least the required number of receivers is counted."""
         return self._receivers.count >= self._group_min_size
 
     def _is_of_group(self, sm: StatusMessage) -> bool:

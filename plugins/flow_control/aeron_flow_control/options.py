@@ -25,7 +25,7 @@ def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[st
 
 
 def parse_option(part: str, *, allowed: Sequence[str], channel: str) -> tuple[str, int]:
-    """Return key and value of one numeric option; raises ChannelUriError if it is unknown or not a number."""
+    """Return key and value, 1 to 2**31 - 1, of one numeric option; raises ChannelUriError for any other."""
     key, separator, value = part.partition(":")
     if key not in allowed or not separator:
         raise unrecognised(part, allowed=allowed, channel=channel)
@@ -40,7 +40,7 @@ def parse_option(part: str, *, allowed: Sequence[str], channel: str) -> tuple[st
 
 
 def unrecognised(part: str, *, allowed: Sequence[str], channel: str) -> ChannelUriError:
-    """Return the error for an option with an unknown key, for the caller to raise."""
+    """Return the error for an option with an unknown key or without a value, for the caller to raise."""
     return refused("unrecognised option", part, channel, f"one of {', '.join(allowed)} with ':' and a value")
 
 
