@@ -15,7 +15,7 @@ from aeron_core.spi.endpoints import Fault
 
 
 class FaultSlot:
-    """Holds one fault; faults that occur before it is taken are dropped here, but counted elsewhere.
+    """Holds one fault; further faults are dropped until it is taken.
 
     `describe(reason, value, limit)` returns the message of a fault: what was found and what is allowed.
     `unit` names what failed when the operating system reports the fault: a connection or a socket.

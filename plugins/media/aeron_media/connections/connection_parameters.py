@@ -46,7 +46,7 @@ Interval = Annotated[int, BeforeValidator(_parse_interval_ns)]
 
 
 class ConnectionParameters(TlsParameters):
-    """Parameters of a channel with connections; keys of the stream are ignored."""
+    """Parameters of a channel with connections; other keys, such as those of the stream, are ignored."""
 
     model_config = ConfigDict(
         frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
@@ -96,19 +96,23 @@ class ConnectionParameters(TlsParameters):
 
     @property
     def image_mtu(self) -> int:
-        """The longest frame of an image in bytes: `mtu`, or less if the receiver window is smaller."""
+        """The longest frame of an image in bytes: `mtu`, at most the receiver window and half a term."""
         # A frame must fit into the window, or the image would never take it.
         window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
         return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
 
     def check_image_keys(self, uri: ChannelUri) -> None:
-        """Raise ChannelUriError if no image can have these lengths."""
+        """Raise ChannelUriError if one of the lengths is not allowed for images."""
         check_image_keys(
             uri, term_length=self.term_length, mtu=self.mtu, receiver_window=self.receiver_window
         )
 
     def check_same(self, uri: ChannelUri, existing: Self, names: Iterable[str]) -> None:
-        """Raise ChannelUriError if `uri` differs in one of the fields `names` from the channel it would share."""
+        """Raise ChannelUriError if one of the fields `names` differs from that of `existing`.
+
+        `existing`: parameters of a channel at the same address. `uri`: the URI of these parameters, for the
+        message.
+        """
         for name in names:
             mine, theirs = getattr(self, name), getattr(existing, name)
             if mine != theirs:
@@ -121,7 +125,7 @@ class ConnectionParameters(TlsParameters):
 
 
 def uri_text(field: FieldInfo, value: object) -> str:
-    """Return the value of a field as it is written in a URI."""
+    """Return the value of a field as it is written in a URI; `(unset)` for None."""
     if value is None:
         return "(unset)"
     if isinstance(value, Enum):

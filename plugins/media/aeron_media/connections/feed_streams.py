@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class FeedStreams:
     """The streams of one `ImageFeed`; `source` is the address of its peer. Lengths are bytes.
 
-    With `window_length` 0 the window is half a term, the most an image accepts.
+    The window is what an image reports, at most half a term; with `window_length` 0 it is always half a term.
     """
 
     def __init__(self, source: SocketAddress, term_length: int, mtu: int, window_length: int) -> None:
@@ -68,7 +68,7 @@ class FeedStreams:
         return now_ns >= self._refresh_ns
 
     def refresh(self, now_ns: int) -> int:
-        """Find new streams; return 0."""
+        """Add the streams with a subscriber that are missing, and schedule the next call; return 0."""
         self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
         count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
         for index in range(count):
@@ -85,7 +85,10 @@ class FeedStreams:
         return 0
 
     def work(self, position: int, now_ns: int) -> int:
-        """Send SETUP frames for streams that join at `position`, and give up those that fail to join. Return 0."""
+        """Send SETUP frames for streams that join at `position`. Return 0.
+
+        Once a stream has had an image, also remove those that fail to join in time.
+        """
         if self.had_stream and self.limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
             self._give_up_joining(now_ns)
         if now_ns > self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
@@ -119,7 +122,7 @@ class FeedStreams:
         return 0
 
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Update the limit of an image from a status message; return 0."""
+        """Update the limit of an image, or schedule the SETUP that the status message requests; return 0."""
         index = self._index_of(sm.stream_id)
         if index < 0:
             return 0
@@ -137,9 +140,9 @@ class FeedStreams:
         return self._update_limit()
 
     def consumed_position(self, position: int) -> int:
-        """Return the position up to `position` that all subscribers of all streams have consumed.
+        """Return the position that all subscribers of all images have consumed, at most `position`.
 
-        `wire.NO_POSITION` if there were streams and the images of all are gone.
+        Removes streams whose image is gone; `wire.NO_POSITION` if there was an image and no stream is left.
         """
         lowest = position
         index = 0

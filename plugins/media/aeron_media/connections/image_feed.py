@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class ImageFeed:
     """The streams of one connection; used by the receiver. All feeds of an endpoint share the memory `packet`.
 
-    Lengths are bytes. With `window_length` 0 the window is half a term, the most an image accepts.
+    Lengths are bytes. The window is what an image reports, at most half a term; with `window_length` 0 it is
+    always half a term.
     """
 
     def __init__(self, packet: AtomicBuffer, term_length: int, mtu: int, window_length: int = 0) -> None:
@@ -85,7 +86,7 @@ class ImageFeed:
         return 0
 
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Update the limit of an image from a status message; return 0."""
+        """See `FeedStreams.on_status_message`."""
         return self._streams.on_status_message(sm, now_ns)
 
     def has_begun(self) -> bool:
@@ -115,10 +116,11 @@ class ImageFeed:
     def offer_in_place(
         self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int
     ) -> int:
-        """Append a message without copying it to the packet; return 0. Worthwhile for long messages.
+        """Append and deliver a message for which `has_space` holds; do not copy it to the packet. Return 0.
 
-        Overwrites the message in `buffer` and as many bytes before it as a header has; bytes after it are preserved.
-        Copies the message if the buffer has too little space around it.
+        Worthwhile for long messages. Writes headers into `buffer`: over the 32 bytes before the message, and
+        over parts of a fragmented message; bytes after it are preserved. If the buffer has too little space
+        around the message, does the same as `offer`.
         """
         if (
             offset < wire.DATA_HEADER_LENGTH
@@ -234,7 +236,7 @@ class ImageFeed:
         )
 
     def flush(self, now_ns: int) -> int:
-        """Write the pending frames into the log buffers; return their length in bytes."""
+        """Write the pending frames into the log buffers; return their bytes, of padding only the header."""
         length = self._packet_length
         if length == 0:
             return 0
@@ -243,7 +245,7 @@ class ImageFeed:
         return length
 
     def _pass_on(self, buffer: AtomicBuffer, offset: int, length: int, now_ns: int) -> int:
-        """Deliver frames that end at `position` to all streams; return 0."""
+        """Deliver frames that end at `position` to all streams; set `is_broken` if none is left. Return 0."""
         self._time_of_last_send_ns = now_ns
         index = 0
         while index < self._streams.count:
@@ -272,14 +274,17 @@ class ImageFeed:
         return 0
 
     def consumed_position(self) -> int:
-        """Return the position that all subscribers have consumed; `wire.NO_POSITION` if all images are gone."""
+        """Return the position that all subscribers have consumed, `position` before the first image exists.
+
+        If there was an image and no stream is left, set `is_broken` and return `wire.NO_POSITION`.
+        """
         consumed = self._streams.consumed_position(self.position)
         if consumed == wire.NO_POSITION:
             self.is_broken = True
         return consumed
 
     def end(self, now_ns: int) -> int:
-        """Send the end of stream; return 0."""
+        """Write the pending frames, then send the end of stream; return 0."""
         self.flush(now_ns)
         return self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED | wire.DATA_FLAG_EOS, now_ns)
 

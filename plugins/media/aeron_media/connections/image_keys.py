@@ -18,7 +18,7 @@ MIN_WINDOW_LENGTH: Final = 4096
 
 
 def check_image_keys(uri: ChannelUri, *, term_length: int, mtu: int, receiver_window: int | None) -> None:
-    """Raise ChannelUriError if no image can have these lengths, in bytes."""
+    """Raise ChannelUriError if one of the lengths, in bytes, is not allowed for images."""
     try:
         check_term_length(term_length)
     except ConfigurationError as error:

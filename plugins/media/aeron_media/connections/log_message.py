@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 
 
 class LogMessage:
-    """The message that `read` found last. Lengths are bytes; offsets refer to the buffer of the log."""
+    """The message that `read` found last. Lengths are bytes; offsets refer to the buffer of the log.
+
+    Valid after `read` returned True; only `step` has a meaning unless `is_message`.
+    """
 
     def read(self, log: LogBuffer, position: int) -> bool:
-        """Examine the frames at `position`; return whether a complete message or padding is there."""
+        """Examine the frames at `position`; return whether there is something complete: `step` is its length.
+
+        `is_message` is set for a message; otherwise `step` covers padding, or fragments without a beginning
+        or an end.
+        """
         offset = log.frame_offset(position)
         # Acquire: pairs with the release of the publisher that completes the frame.
         length = log.buffer.get_i32_acquire(offset)

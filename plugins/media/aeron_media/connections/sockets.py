@@ -73,7 +73,7 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
 
 
 class SystemConnections(ConnectionNetwork):
-    """The sockets of the operating system."""
+    """Connections and listeners over the TCP sockets of the operating system."""
 
     def listen(self, options: ListenOptions) -> SocketListener:
         """See `ConnectionNetwork.listen` and `listening_socket`."""

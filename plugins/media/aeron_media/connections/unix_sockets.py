@@ -104,7 +104,7 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
 
 
 class UnixConnections(ConnectionNetwork):
-    """The Unix sockets of the operating system."""
+    """Connections and listeners over the Unix domain sockets of the operating system."""
 
     def __init__(self, permissions: int | None = None) -> None:
         self._permissions = permissions

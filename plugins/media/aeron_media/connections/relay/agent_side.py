@@ -31,7 +31,7 @@ class AgentSide:
         self.unsent = memoryview(b"")
 
     def connect(self) -> None:
-        """Report a connection to the agent that dialed, or create the pair for an accepted one."""
+        """Report success to the agent that dialed, or create the pair for an accepted connection."""
         if self.socket is not None:
             self.socket.send(b"\0")
         else:
@@ -40,14 +40,14 @@ class AgentSide:
             self.socket.setblocking(False)
 
     def report(self, code: int) -> None:
-        """Report an error number to the agent that dialed."""
+        """Report an error number to the agent that dialed; EIO if `code` does not fit one byte."""
         assert self.socket is not None
         # Fails if the agent has closed its end.
         with contextlib.suppress(OSError):
             self.socket.send(bytes([code if 0 < code <= _MAX_RESULT else errno.EIO]))
 
     def send(self) -> bool:
-        """Send what is unsent; return whether all was sent."""
+        """Send as much of `unsent` as the socket accepts; return whether all was sent."""
         assert self.socket is not None
         while self.unsent:
             try:
@@ -71,7 +71,7 @@ class AgentSide:
             return b""
 
     def shut_down(self, how: int) -> None:
-        """Shut the socket down: SHUT_WR sends an end."""
+        """Shut this end down as `socket.shutdown` does; after SHUT_WR the agent reads an end."""
         assert self.socket is not None
         # Fails if the agent has closed its end.
         with contextlib.suppress(OSError):

@@ -33,14 +33,17 @@ class RelayFaults:
         self._counts: Counter[FaultKind] = Counter()
 
     def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
-        """Store a fault and the address of its peer; count it if `kind` is given."""
+        """Store a fault and the address of its peer; count it if `kind` is given.
+
+        Drops the oldest fault if KEPT faults are stored.
+        """
         # A full deque drops its oldest entry; the counts stay complete.
         self._kept.append(Fault(text, "" if peer is None else str(peer)))
         if kind is not None:
             self._counts[kind] += 1
 
     def count(self, kind: FaultKind) -> int:
-        """Return how many faults of a kind have occurred."""
+        """Return how many faults of a kind were counted."""
         return self._counts[kind]
 
     def take(self) -> Fault | None:

@@ -15,9 +15,9 @@ from aeron_media.connections.relay.session import Session
 class RelayParams:
     """Parameters of one relay thread; `name` is part of the thread's name.
 
-    The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the session must
-    complete within `handshake_limit_s`. If the session has messages, the rest of an incomplete one must continue to
-    arrive within `message_limit_s`. `now` returns seconds of the monotonic clock.
+    The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the
+    session must complete within `handshake_limit_s`. While a message is incomplete, no pause between received
+    bytes may be longer than `message_limit_s`. `now` returns seconds of the monotonic clock.
     """
 
     name: str

@@ -50,11 +50,14 @@ class RelayNetwork(ConnectionNetwork):
         return RelaySocket(self._relays[lengths].agent_end)
 
     def take_fault(self) -> Fault | None:
-        """Remove and return the oldest fault of a connection; None if there is none."""
+        """Remove and return a fault, the oldest of accepted connections first; None if there is none."""
         return self._listening.faults.take() or self._dialing.faults.take()
 
     def close(self) -> None:
-        """Stop connecting; the threads end once the existing connections are closed."""
+        """Stop connecting; the threads end once their connections are closed, after 5 s at the latest.
+
+        Threads of listeners end when the listener is closed.
+        """
         for relay in self._relays.values():
             relay.close()
         self._relays.clear()

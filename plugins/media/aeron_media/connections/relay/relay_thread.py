@@ -84,7 +84,10 @@ class RelayThread:
         self.thread.start()
 
     def close(self) -> None:
-        """Stop accepting; the thread ends once agents have closed their ends and their data is delivered."""
+        """Stop accepting and dialing; the thread drops handshakes, and ends with the last connection.
+
+        After CLOSING_LIMIT_S it drops connections that agents have not closed or whose data is not delivered.
+        """
         # Shutdown frees the port at once, while the descriptor stays with the thread.
         if self._listener is not None:
             _shut_down(self._listener.socket)
@@ -133,7 +136,7 @@ class RelayThread:
         self._close_done()
 
     def _continue(self, unfinished: list[RelayedConnection], now: float) -> None:
-        """Serve connections with a backlog, as many as there is time for: one with new bytes must not wait for all."""
+        """Serve connections with a backlog for about BACKLOG_LIMIT_S; those with new bytes came first."""
         end = time.monotonic() + BACKLOG_LIMIT_S
         for connection in unfinished:
             # An event of this turn may have dropped or finished it.

@@ -150,7 +150,10 @@ class RelayedConnection:
             self._fail(errno.EIO)
 
     def on_agent_hangs(self, now: float) -> None:
-        """React to the agent closing its end: deliver what it sent before, then close."""
+        """React to the agent closing its end: deliver what it sent before, then close.
+
+        Before the handshake is complete, close at once.
+        """
         if self.phase is Phase.RELAYING:
             self.phase = Phase.CLOSING
             self.deadline = now + CLOSING_LIMIT_S
@@ -165,7 +168,7 @@ class RelayedConnection:
         self.phase = Phase.DONE
 
     def on_overdue(self, now: float) -> None:
-        """Log why the connection is overdue, and end it."""
+        """End an overdue connection; log an incomplete handshake or message as a fault."""
         if self.phase is Phase.RELAYING:
             length, limit = self._session.held_length, self._params.message_limit_s
             text = (

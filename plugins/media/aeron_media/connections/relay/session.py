@@ -35,7 +35,7 @@ class Session(ABC):
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether the peer has not yet answered the end of writing."""
+        """Whether this end has ended writing, and the protocol requires an answer that has not arrived."""
         return False
 
     @property
@@ -58,9 +58,10 @@ class Session(ABC):
 
     @abstractmethod
     def read(self, length: int) -> bytes | None:
-        """Return about `length` plain bytes of the peer, b"" at the end, None until more bytes arrive.
+        """Return about `length` plain bytes of the peer, b"" at the end, None if there are none now.
 
-        One call does a bounded amount of work, however much the peer packs into few bytes; see `has_backlog`.
+        One call does a bounded amount of work, however much the peer packs into few bytes. After None, call
+        again at once if `has_backlog`, otherwise after the next `feed`.
         """
 
     @abstractmethod
@@ -69,7 +70,7 @@ class Session(ABC):
 
     @abstractmethod
     def end(self) -> bool:
-        """End writing; return whether the end could be sent."""
+        """End writing; return whether the end is in the outgoing bytes. If not, call again after `read`."""
 
     @abstractmethod
     def take_outgoing(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Listener of a relay thread: accepts TCP connections, with a pause after an error that may last."""
+"""Listener of a relay thread: accepts TCP connections; pauses after errors such as too many open files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class WireListener:
         return self.paused_until > 0
 
     def accept(self, now: float) -> tuple[socket.socket, SocketAddress] | None:
-        """Return a new connection and its peer, None if there is none."""
+        """Return a new connection and its peer; None if there is none, or if accepting failed.
+
+        Most failures start a pause, and are stored as faults.
+        """
         try:
             wire, name = self.socket.accept()
             if is_reserved_descriptor(wire.fileno()):

@@ -48,7 +48,7 @@ class TlsContexts:
         self._context = self._load()
 
     def new_session(self, faults: RelayFaults) -> TlsSession:
-        """Return a session with the current contents of the files; any thread may call it."""
+        """Return a session with the last valid contents of the files; any thread may call it."""
         with self._lock:
             fingerprint = self._read_fingerprint()
             if fingerprint != self._fingerprint:
