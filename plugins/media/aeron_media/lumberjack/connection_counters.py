@@ -57,7 +57,7 @@ class ConnectionCounters:
     def close(self) -> None:
         """Release the callbacks, whose owner frees the counters; call nothing afterwards.
 
-        They belong to the driver's record of the endpoint, which refers to the endpoint.
+        The callbacks belong to the driver's record of the endpoint, which refers to the endpoint.
         """
         self._counters.clear()
         del self._new_counter, self._free_counter

@@ -1,4 +1,4 @@
-"""Counters of connections that failed before the TLS handshake was complete."""
+"""Counters of connections that failed in TLS, mostly before the handshake was complete."""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ class Pairs:
         self.fault_limit = 0
 
     def read(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
-        """Return whether the frame at `at`, with `left` bytes available, is complete and its JSON is in `text`."""
+        """Return whether the frame at `at`, with `left` bytes available, is complete.
+
+        If so, `text` has its JSON; if not, `fault` is set, or at least `wanted` bytes are needed.
+        """
         if self.text.size > 0:
             return True
         if self._strings_left < 0:

@@ -123,7 +123,7 @@ class WindowEncoder:
         return answer
 
     def finish(self) -> int:
-        """End the window; return its length, 0 if it has no events, or a fault."""
+        """End the window; return its length in bytes, 0 if none is open or it has no events, or a fault."""
         self.fault = faults.NO_FAULT
         if not self.is_open:
             return 0
@@ -147,7 +147,7 @@ class WindowEncoder:
         return length
 
     def consume(self, length: int) -> int:
-        """Remove `length` bytes that were sent; return how many remain."""
+        """Remove `length` bytes that were sent; return how many are still ready to send."""
         self.ready -= min(length, self.ready)
         self.block.consume(min(length, self.block.size))
         return self.ready
@@ -161,7 +161,7 @@ class WindowEncoder:
         return self.release()
 
     def release(self) -> int:
-        """Free unused memory between windows; return whether all memory is free then."""
+        """Free unused memory unless a window is open; return whether all memory is free then."""
         if self.is_open:
             return 0
         if self._is_deflating:
@@ -171,7 +171,10 @@ class WindowEncoder:
         return self.block.release()
 
     def _reserve_event(self, length: int) -> int:
-        """Return whether the window can take an event of `length` bytes; begin a window if none is open."""
+        """Reserve memory for an event of `length` bytes; begin a window if none is open.
+
+        Return 1, 0 if the window must be finished first, or a fault.
+        """
         if length > self._max_event_length:
             return self._blame_length(length)
         if not self.is_open and self.begin() < 0:

@@ -1,6 +1,7 @@
 """A writer's connection: events are published to images, acknowledgements follow as subscribers consume them.
 
     FREE ──accepted──► OPEN ──first bytes──► FED ──end or fault──► ENDING ──all acknowledged──► LINGERING ──► FREE
+    OPEN ──end, idle──► LINGERING
     any ──broken, abandoned──► FREE
 
 A window is the number of events that its W frame announces. Its acknowledgement carries the version of the W and the
@@ -9,7 +10,7 @@ with `ack=received`). Events beyond their window, as from v1 writers that send W
 same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
 that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
 
-A connection is idle while no event arrives, whatever windows without events and incomplete events do.
+A connection is idle while no complete event arrives; windows without events and parts of events do not count.
 
 Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unacknowledged, the socket is not read.
 
@@ -181,7 +182,7 @@ class ReaderConnection(EventSink):
         return total
 
     def _on_no_memory(self, space: int, now_ns: int) -> int:
-        """Wait for memory of other connections unless the frame exceeds the whole budget; return 0."""
+        """Wait for memory of other connections, or end if the frame exceeds the whole budget; return 0."""
         # To grow, the old buffer is copied into the new one: for a moment the budget must allow both.
         if self._input.capacity + self._input.size + space > self._budget.limit:
             wanted = max(self._parser.wanted, self._input.size + space)
@@ -278,7 +279,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def _queue_rest_of_window(self) -> int:
-        """End the current window if any of its events has arrived; return 0."""
+        """Queue the acknowledgement of events that no queued one covers, and end their window; return 0."""
         if self._events_since_ack > 0 and not self._acks.is_full():
             self._queue_ack(self._is_explicit)
             self._left = 0
@@ -355,7 +356,10 @@ class ReaderConnection(EventSink):
         )
 
     def idle_ns(self, now_ns: int) -> int:
-        """Return for how long no event has arrived, in nanoseconds; 0 if that is up to this side."""
+        """Return for how long no event has arrived, in nanoseconds.
+
+        0 while an acknowledgement is due, back pressure holds the writer back, or the connection ends.
+        """
         if self.phase not in (phases.PHASE_OPEN, phases.PHASE_FED):
             return 0
         if self._is_peer_waiting() or not self._output.is_empty():
@@ -389,7 +393,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def _end(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Stop reading; acknowledgements that are due are still sent. Return 0."""
+        """Stop parsing; acknowledgements of the queue are still sent. Return 0."""
         self.end_reason = reason
         self.end_value = value
         self.end_limit = limit

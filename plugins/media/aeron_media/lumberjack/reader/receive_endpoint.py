@@ -1,8 +1,8 @@
 """Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
-The number of connections is limited, in total and for each source. If all are taken, one without events is evicted for
-a new one: first one that has never sent an event, then the one that has been idle for longest. It loses nothing,
-because this side owes it no acknowledgement.
+The number of connections is limited, in total and for each source. If all are taken, one that has been idle
+for the eviction timeout is evicted for a new one: preferably one that never sent an event, otherwise the one
+that has been idle for longest. No event is lost: its writer resends unacknowledged events.
 
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
 Invariant: a connection allocates memory for unparsed input only, from one budget shared by all.
@@ -216,7 +216,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return self._report_listener()
 
     def _evict(self, now_ns: int) -> bool:
-        """Evict the connection that has been idle for longest; return whether there was one."""
+        """Evict an idle connection, chosen as in the module docstring; return whether there was one."""
         # Each search looks at all connections: a flood of new ones must not cause one after the other. Releasing a
         # connection changes the order of the others, which matters if an exception interrupted the last turn.
         if now_ns < self._next_search_ns or self._next != 0:

@@ -31,7 +31,10 @@ class MessageEncoder:
         self.step = 0
 
     def add(self, log: LogBuffer, position: int) -> int:
-        """Add the message at `position`; return its length in the log or one of `sentinels`."""
+        """Add the message at `position`; return its length in the log or one of `sentinels`.
+
+        Padding and messages that are skipped also return their length.
+        """
         if not self._message.read(log, position):
             return sentinels.UNFINISHED_MESSAGE
         self.step = self._message.step

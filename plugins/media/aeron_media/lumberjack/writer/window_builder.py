@@ -41,7 +41,10 @@ class WindowBuilder:
         self.next_ns = 0
 
     def build(self, log: LogBuffer, now_ns: int) -> int:
-        """Encode the next window and set `end` to its end position; return the number of its events."""
+        """Encode the next window and set `end` to its end position; return the number of its events.
+
+        0 if there is no window, because no complete message is in the log or memory is exhausted.
+        """
         begin = self._ledger.next_begin()
         limit = self._ledger.next_end()
         position = begin
@@ -91,7 +94,7 @@ class WindowBuilder:
         return 0
 
     def release_memory(self) -> int:
-        """Free the memory of a window that was sent; return 0."""
+        """Drop the windows of the encoder and free their memory; return 0."""
         self.holds_memory = False
         self._encoder.reset()
         return 0

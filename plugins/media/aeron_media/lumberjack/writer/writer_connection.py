@@ -75,7 +75,7 @@ class WriterConnection:
         self._now_ns = 0
 
     def work(self, now_ns: int) -> int:
-        """Connect if it is time to, read acknowledgements and check deadlines; return 0."""
+        """Connect if the backoff permits it, read acknowledgements and check deadlines; return 0."""
         self._now_ns = now_ns
         if self.phase != phases.PHASE_UP:
             self._connect(now_ns)
@@ -289,7 +289,7 @@ class WriterConnection:
     # Windows
 
     def build_window(self, log: LogBuffer) -> bool:
-        """Encode the next window; return whether it has any events."""
+        """Encode the next window; return False if no window could be built."""
         count = self._windows.build(log, self._now_ns)
         if count == 0:
             return False
