@@ -96,7 +96,7 @@ class Input:
     # Reading from the connection
 
     def receive(self, length: int) -> int:
-        """Read up to `length` bytes into reserved space; return the result of the connection."""
+        """Read up to `length` bytes into reserved space; return the result of `ByteConnection.receive`."""
         received = self._connection.receive(
             self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.free_length())
         )
@@ -106,7 +106,10 @@ class Input:
         return received
 
     def read(self, now_ns: int) -> int:
-        """Read and deliver; return the bytes read. Sets `fault`, and `result` to that of the last receive call."""
+        """Read and deliver; return the number of bytes read. Sets `fault` if a message is refused.
+
+        `result` is that of a receive call without bytes, otherwise CONNECTION_WAITS.
+        """
         self.result = connections.CONNECTION_WAITS
         if self.is_blocked and not self.parse(now_ns):
             return self._read_ahead()
@@ -223,7 +226,7 @@ class Input:
         return False
 
     def _deliver(self, at: int, length: int, now_ns: int) -> bool:
-        """Deliver or discard a payload; return False if images have no space for it yet."""
+        """Deliver or discard a payload; return False without subscribers, or if images have no space yet."""
         hops = 0
         if self._hops_length > 0:
             if length < wire.HOPS_LENGTH:

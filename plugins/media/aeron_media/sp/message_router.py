@@ -1,7 +1,7 @@
 """Sending side of one PAIR socket: routes messages to the admitted peers, and shows these in counters.
 
-On a monogamous socket, messages go to its only peer. On a polyamorous one, a message goes to the peer whose session id
-it names, and to no other; without a session id it goes to the oldest peer.
+A message goes to the peer whose session id it names, and is dropped if that peer is not connected. Without a
+session id it goes to the only peer of a monogamous socket, or to the oldest peer of a polyamorous one.
 
 Not here: sending to one peer (`output`), and which peers are admitted (`peer_connections`).
 Invariant: all methods but `has_peer` take the lock. If both are needed, the lock of `peer_connections` is taken first.
@@ -142,7 +142,10 @@ class MessageRouter:
         return self._has_peer.get_acquire() != 0
 
     def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
-        """Send messages of a publication from `position` on; return the position up to which they were sent."""
+        """Send messages of a publication from `position` on; return the position up to which none remains.
+
+        On a polyamorous socket these messages are queued or dropped, on a monogamous one sent or dropped.
+        """
         if not self._lock.try_take():
             return position
         try:
@@ -176,7 +179,7 @@ class MessageRouter:
         return peer.output.flush() if peer.is_confirmed(now_ns) else 0
 
     def _put(self, log: LogBuffer) -> int:
-        """Queue a message for its peer; return 0."""
+        """Queue a message for its peer, or drop and report it; return 0."""
         peer = self._up.at(0)
         if self._message.reserved_value & peers.RESERVED_HAS_PEER:
             peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
@@ -197,7 +200,10 @@ class MessageRouter:
         return peer.counter.show(peer.session_id, self._space_of(peer))
 
     def _space_of(self, peer: Peer) -> int:
-        """Return the longest message accepted now; a monogamous socket has no limit, it leaves messages in the log."""
+        """Return the length of the longest message accepted now, negative if none is.
+
+        A monogamous socket leaves messages in the log, so its length is PEER_SPACE_MASK, no limit.
+        """
         return peer.output.longest() if self._is_polyamorous else peers.PEER_SPACE_MASK
 
     def forget(self, publication: PairPublication) -> int:

@@ -91,7 +91,7 @@ class Output:
     # Messages sent from the log, to the peer of a monogamous socket
 
     def draw(self, source: PairPublication, log: LogBuffer, position: int) -> int:
-        """Send messages from `position` on; return the position up to which all were sent."""
+        """Send messages from `position` on; return the position up to which all were sent or dropped."""
         pointer = cython.cast(cython.pointer(PyObject), source)
         if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
             # Another publication's draft is incomplete: messages must not be interleaved.
@@ -181,7 +181,7 @@ class Output:
         return False
 
     def settle(self, source: PairPublication, log: LogBuffer, position: int) -> int:
-        """Return the position of the first message that a disconnected peer did not get completely."""
+        """Return the position of the first message that was not sent completely to a disconnected peer."""
         left = source.cut_length
         source.is_cut = False
         while self._message.read(log, position):
@@ -211,7 +211,7 @@ class Output:
     # Messages queued for each peer of a polyamorous socket
 
     def enqueue(self, log: LogBuffer, message: LogMessage) -> bool:
-        """Copy a message into the queue; return whether it had space."""
+        """Copy a message into the queue; return whether there was space and memory for it."""
         length = self._head_length + message.payload_length
         if length > self.free_length() or not self._put(log, message, False):
             return False

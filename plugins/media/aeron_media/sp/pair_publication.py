@@ -7,7 +7,7 @@ class PairPublication:
     """State of one publication; used under the lock of `message_router`."""
 
     def cut(self, sent_length: int, session_id: int) -> int:
-        """Record how many bytes of a draft a disconnected peer got, for `Output.settle`; return 0."""
+        """Record the bytes of a draft that were sent when its peer disconnected, for `Output.settle`; return 0."""
         self.is_cut = True
         self.cut_length = sent_length
         self.cut_session_id = session_id

@@ -258,7 +258,10 @@ class PairParameters(ConnectionParameters):
         return min(1 * MIB, positions.max_message_length(self.term_length))
 
     def check_shared_socket(self, uri: ChannelUri, existing: PairParameters) -> None:
-        """Raise ChannelUriError if `uri` differs from the channel that opened the shared socket."""
+        """Raise ChannelUriError if `uri` differs from the channel that opened the shared socket.
+
+        The keys of images, so-sndbuf and so-rcvbuf may differ.
+        """
         self.check_same(uri, existing, (name for name in type(self).model_fields if name not in _OF_STREAMS))
 
     def check_shared_images(self, uri: ChannelUri, existing: PairParameters) -> None:

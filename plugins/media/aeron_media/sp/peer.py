@@ -86,7 +86,10 @@ class Peer:
         self.input.detach()
 
     def is_confirmed(self, now_ns: int) -> bool:
-        """Return whether the peer has accepted this end; always True unless confirm= is set."""
+        """Return whether the peer has sent a message, or stayed connected for CONFIRMATION_NS.
+
+        Always True unless confirm= is set.
+        """
         return (
             not self._confirms or self.input.has_received or now_ns - self._phase_ns >= phases.CONFIRMATION_NS
         )
@@ -194,7 +197,7 @@ class Peer:
         return 0
 
     def is_stale(self, now_ns: int) -> bool:
-        """Return whether messages of a disconnected peer were not consumed for EVICTION_NS."""
+        """Return whether messages of a peer are unconsumed more than EVICTION_NS after it disconnected."""
         return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
 
     def is_silent(self, now_ns: int) -> bool:
@@ -242,7 +245,7 @@ class Peer:
         return 0
 
     def lived_ns(self, now_ns: int) -> int:
-        """Return how long the phase has lasted, in nanoseconds."""
+        """Return how long the present phase has lasted, in nanoseconds."""
         return now_ns - self._phase_ns
 
     def close(self) -> int:

@@ -2,8 +2,9 @@
 
 A monogamous socket refuses other peers while it has one.
 
-Not here: the phases of one connection (`peer`), and sending to admitted peers (`message_router`).
-Invariant: all methods but `on_status_message` and `reject`, which only the receiver calls, take the lock.
+Not here: the phases of one connection (`peer`), and sending to admitted peers (`message_router`). Invariant:
+connections and feeds are changed under the lock. Without it run `on_status_message` and `reject`, which only
+the receiver calls, and `close_listener` and `close`, which are called when no agent uses the socket any more.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class PeerConnections:
     """Accepts peers with a listener, connects to `remote` without one; see the module.
 
-    `surplus` accepts connections beyond the limit.
+    `surplus` accepts connections beyond the limit, which are closed at once.
     """
 
     _listener: ConnectionListener
@@ -125,7 +126,7 @@ class PeerConnections:
     # Called by the receiver, or by the sender without subscriptions
 
     def work(self, now_ns: int) -> int:
-        """Accept, connect, read and close; return the bytes read. Runs on the receiver."""
+        """Accept, connect, read and close; return the number of bytes read. Runs on the receiver."""
         if not self._lock.try_take():
             return 0
         try:
@@ -311,7 +312,10 @@ class PeerConnections:
         return 0
 
     def on_status_message(self, sm: StatusMessage, number: int, now_ns: int) -> int:
-        """Update the limit of an image; return whether its peer exists. Runs on the receiver."""
+        """Update the limit of an image; return whether its peer exists and uses the feeds of `number`.
+
+        Runs on the receiver.
+        """
         found = self._sessions.get(sm.session_id)
         if number != self._feeds_number or found == cython.NULL or not cython.cast(Peer, found).input.is_fed:
             return 0

@@ -45,7 +45,10 @@ class WsHandshake(ABC):
         self.outgoing = b""
 
     def feed(self, data: bytes) -> Connection | None:
-        """Accept received bytes; return the connection once the handshake is complete. Raise SessionError."""
+        """Accept received bytes; return the connection once the handshake is complete, None before that.
+
+        Raises SessionError if the handshake fails.
+        """
         # The four bytes at the end may arrive in several pieces.
         searched = max(0, len(self._head) - 3)
         self._head += data

@@ -2,7 +2,8 @@
 
     00 53 50 00 | u16 protocol | 00 00, then for each message u64 length | payload; all numbers big-endian
 
-Invariant: only what was added and is not yet split is held; without complete fragments, that is an incomplete one.
+Invariant: only bytes that were added and not yet split are held. If `split` returns fewer fragments than its
+limit, less than one fragment is left.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class MessageSplitter:
 
     @property
     def is_within_message(self) -> bool:
-        """Whether a message is incomplete."""
+        """Whether `split` has not yet returned all of a message that has begun."""
         return self._left is not None or bool(self._held)
 
     def add(self, data: bytes) -> None:

@@ -113,7 +113,7 @@ class WsSession(Session):
         return False
 
     def read(self, length: int) -> bytes | None:
-        """See `Session.read`; returns complete messages only, of any length."""
+        """See `Session.read`; returns the greeting and complete messages only, of any length."""
         assert self._connection is not None
         events = self._connection.events()
         steps = 0
