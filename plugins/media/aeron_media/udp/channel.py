@@ -55,7 +55,7 @@ class _Names:
 
     @property
     def has_open_port(self) -> bool:
-        """Whether the operating system chooses a port, so that equal URIs are different channels."""
+        """Whether the URI leaves a port open: then equal URIs without a tag are different channels."""
         named = [address for address in (self.endpoint, self.control) if address is not None]
         return not named or any(address.port == 0 for address in named)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LossySender:
-    """Decides for each datagram, also for each segment of an entry."""
+    """Sends datagrams except those that are to be lost; each segment of an entry is a datagram."""
 
     def __init__(self, channel: DatagramChannel, rates: LossRates) -> None:
         self._channel = channel
@@ -21,7 +21,7 @@ class LossySender:
         self._survivors = SendBatch()
 
     def send(self, batch: SendBatch, remote: SocketAddress) -> int:
-        """Return how many entries of `batch` were sent; those that were dropped count."""
+        """Send `batch`; return how many of its entries were sent. Lost datagrams count as sent."""
         for index in range(batch.count):
             if not self._send_entry(batch, index, remote):
                 return index

@@ -1,7 +1,7 @@
 """The receivers of a response channel: where the responses of each stream go.
 
-A stream goes to the receiver that asked for its SETUP last. Unlike in the reference, no receiver can take over a stream
-that another one still receives. Used by the sender's thread.
+A stream goes to the receiver that requested its SETUP last. Unlike in the reference, a request is ignored
+while another receiver still sends status messages for the stream. Used by the sender's thread.
 """
 
 from __future__ import annotations

@@ -50,12 +50,12 @@ class UdpTransport(MediaTransport):
 
     @property
     def supports_gso(self) -> bool:
-        """Whether the kernel splits one send into several datagrams."""
+        """Whether the kernel can split one send into several datagrams (UDP_SEGMENT)."""
         return detect_gso()
 
     @property
     def supports_gro(self) -> bool:
-        """Whether the kernel joins received datagrams."""
+        """Whether the kernel can merge received datagrams (UDP_GRO)."""
         return detect_gro()
 
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
