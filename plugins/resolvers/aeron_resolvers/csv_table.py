@@ -73,9 +73,10 @@ class CsvTableNameResolver:
         return name
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return the address of the selected host; the last of several rows with the same name applies.
+        """Return the address of the host that a row of this name selects, or of `host` itself without a row.
 
-        Returns None if that host is unknown. Raises ChannelUriError if the counter of a row with this name is -1.
+        The last of several rows with the same name applies. Returns None if the selected host is unknown.
+        Raises ChannelUriError if the counter of a row with this name is -1.
         """
         chosen = host
         for index, row in enumerate(self._rows):

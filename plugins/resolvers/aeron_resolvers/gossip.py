@@ -185,7 +185,10 @@ class Gossip:
         return deque(sorted(self._names, key=lambda key: not self._names[key].is_proven))
 
     def take_packet(self, names: deque[NameKey], now_ms: int) -> bytes:
-        """Remove as many of `names` as fit into a packet of `mtu` bytes; return it, or nothing if they timed out."""
+        """Remove as many of `names` as fit into one packet, and return it; b"" if all names have timed out.
+
+        The packet has at most `mtu` and MAX_PACKET_LENGTH bytes, unless a single name is longer.
+        """
         max_length = min(self._params.mtu, MAX_PACKET_LENGTH)
         entries: list[ResolutionEntry] = []
         length = wire.RES_ENTRIES_OFFSET
