@@ -32,7 +32,7 @@ def __getattr__(name: str) -> object:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the format `aeron` with a session, if Spark did not find it."""
+    """Register the format `aeron` with a session, in case Spark does not find it."""
     from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - needs pyspark
 
     spark.dataSource.register(AeronDataSource)

@@ -21,9 +21,9 @@ _ANSWER_TIMEOUT_S: Final = 10.0
 
 
 def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
-    """Return a session on the server at `url`; raises ConfigurationError if it does not answer.
+    """Return a session on the server at `url`; only SQL settings take effect, the server fixes all others.
 
-    Only SQL settings take effect: all others are fixed when the server starts.
+    Raises ConfigurationError if packages are missing, or the server does not answer or refuses the session.
     """
     _check_packages()
     from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second

@@ -69,7 +69,8 @@ def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn the payload into the columns of option `schema`, or into one VARIANT column `value` without it.
 
-    A payload that is not valid JSON yields nulls, and its text in `_corrupt`.
+    A payload that is not valid JSON, or does not fit `schema`, has its text in `_corrupt`, and nulls in the
+    columns that could not be decoded.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - takes half a second
 

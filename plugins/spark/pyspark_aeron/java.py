@@ -51,7 +51,7 @@ def find_java_home() -> Path | None:
 
 
 def _check_java(home: Path, named: str) -> None:
-    """Raise ConfigurationError if `home` has no Java, or a release file with a version too old."""
+    """Raise ConfigurationError if JAVA_HOME has no Java, or the release file in `home` shows one too old."""
     if not (home / "bin" / "java").exists():
         if named.startswith("JAVA_HOME="):
             raise ConfigurationError(
@@ -70,7 +70,10 @@ def _check_java(home: Path, named: str) -> None:
 
 
 def make_java_home(real: Path, cache: Path) -> Path:
-    """Return a Java home in `cache` that starts Spark with the Java of `real`; create it if necessary."""
+    """Return a Java home that starts Spark with the Java of `real`: `real` itself if it has the module.
+
+    Otherwise it is a folder in `cache`, created if necessary.
+    """
     if (real / "jmods" / f"{_MODULE}.jmod").exists():
         return real
     home = cache / f"java-{real.resolve().as_posix().strip('/').replace('/', '-')}"

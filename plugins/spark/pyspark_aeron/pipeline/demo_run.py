@@ -69,7 +69,7 @@ class DemoOutcome:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the table has every line once, and every action as often as the input."""
+        """Whether the table has as many rows as the input has lines, none twice, and each action as often."""
         return self.rows == self.distinct_rows == self.expected.total() and self.actions == self.expected
 
 

@@ -51,7 +51,7 @@ class BatchBuilder:
         return MessageColumns(capacity, payload_capacity)
 
     def build(self, rows: MessageColumns) -> pa.RecordBatch:
-        """Return the messages as a batch, which borrows the memory of `rows` until it is freed."""
+        """Return the messages as a batch; it uses the memory of `rows` until the batch is freed."""
         self._views = []
         batch = self._build(rows)
         self._lent.append((rows, self._views))

@@ -1,4 +1,4 @@
-"""Batch reader: reads recordings up to their positions when the query is planned."""
+"""Batch reader: reads recordings up to `endingPosition`, by default their end when the query is planned."""
 
 from __future__ import annotations
 

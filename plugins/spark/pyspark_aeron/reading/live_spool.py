@@ -65,7 +65,10 @@ class LiveSpool:
         self._read = dict(positions)
 
     def note_needed(self, positions: Mapping[int, int]) -> None:
-        """Set the positions at which the query can restart, by recording id; data before them is deleted."""
+        """Set the positions at which the query can restart, by recording id.
+
+        Segments that end before them are deleted.
+        """
         self._needed = dict(positions)
 
     def check(self) -> None:

@@ -67,7 +67,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._selection.latest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Return the end of the next micro-batch; wait up to `pollTimeout` for new data."""
+        """Return the end of the next micro-batch, `start` if there is none; wait up to `pollTimeout` for data."""
         selection = self._selection
         begin = Offset.parse(start, selection.archive.uuid)
         if self._spool is not None:
@@ -155,7 +155,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _exit_quietly_on_sigterm() -> None:
-    """Exit by an exception on SIGTERM, which Spark sends instead of calling `stop`."""
+    """Handle SIGTERM, which Spark sends instead of calling `stop`, by an exception that ends the process."""
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

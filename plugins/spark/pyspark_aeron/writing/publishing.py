@@ -1,8 +1,9 @@
 """Publishes the rows of a batch at least once, each with a unique identifier.
 
-The session id of the publication is derived from the query, so it is the same on every machine and after every restart.
-The reserved value of a message contains its batch and sequence: within a session, a message is a duplicate if its value
-is not above the largest received so far.
+Unless the channel sets session-id, the session id of the publication is derived from the query, so it is the
+same on every machine and after every restart. By default the reserved value of a message contains its batch
+and sequence: within a session, a message is a duplicate if its value is not above the largest received so
+far.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ _publications: dict[tuple[str | None, str, int], Publication] = {}
 def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
     """Offer all rows in order, and wait until the driver has sent them.
 
-    Raises NotConnectedError after `connectTimeout` without a subscriber, or if the driver does not send all in that
-    time; SendTimeoutError after back pressure for that time.
+    Raises NotConnectedError after `connectTimeout` without a subscriber, or if the driver does not send all
+    in that time; SendTimeoutError after back pressure for that time; ClosedError if the publication is closed
+    meanwhile.
     """
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)

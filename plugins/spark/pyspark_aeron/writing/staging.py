@@ -109,7 +109,10 @@ def _private_parts(options: SinkOptions) -> int:
 
 
 def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -> Staged:
-    """Write the rows of a task to a file; raises RecordingError if that fails."""
+    """Write the rows of a task to a file; raises RecordingError if it cannot be written or is not private.
+
+    Raises ConfigurationError if a message is null.
+    """
     folder = staging_folder(options, task.writer)
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
     try:
@@ -127,7 +130,7 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
 
 
 def _write(path: Path, private_parts: int, batches: Iterable[pa.RecordBatch]) -> tuple[int, str]:
-    """Return how many rows were written, and the digest of the file; no file is created without rows."""
+    """Write the messages; return their number and the digest of the file. Without a batch no file is created."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
     with ExitStack() as stack:
