@@ -4,9 +4,9 @@
 
 W counts datagrams of the sender's mtu, and W_max is its value at the last loss: the curve is steep at first,
 flat around W_max, which it reaches after K, and steep again beyond. Before the first loss W_max is the
-largest window, and t begins with the image. The window stays within one datagram and the largest window. It
-grows at most once per initial round-trip time, independent of measurements. TCP mode uses a line while it is
-higher than a curve below W_max:
+largest window, and t begins with the image. The window has from one datagram up to the largest window. It
+grows at most once per initial round-trip time, independent of measurements. While the curve is below W_max,
+TCP mode uses a line instead if it is higher:
 
     W_tcp(t) = W_max * (1 - B) + 3 * B / (2 - B) * t / rtt
 
@@ -121,7 +121,7 @@ class CubicCongestionControl(CongestionControl):
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Schedule a repetition for the case of no reply; then double the interval, up to 1 s. Return 0."""
+        """Schedule a repetition for the case of no reply; double the next interval, to at most 1 s. Return 0."""
         self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
         self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
         return 0

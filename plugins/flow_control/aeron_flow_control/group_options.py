@@ -30,9 +30,9 @@ _NO_TAG: Final = -1
 
 @frozen()
 class GroupOptions:
-    """Tag of the group, receivers required, timeout of a silent receiver, and limits of receivers.
+    """Tag of the group, number of receivers required, and timeout of a silent receiver.
 
-    `retransmit_window_multiple`: windows that a NAK can request. `requires_proof`: whether only receivers
+    `retransmit_window_multiple`: how many windows a NAK can request. `requires_proof`: whether only receivers
     that reply to a request at their address are counted.
     """
 

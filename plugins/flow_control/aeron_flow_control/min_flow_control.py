@@ -2,13 +2,12 @@
 
     unknown ──status message within a window──► counted ──silence, end, error──► removed
                                                     │
-    a setup requested by a receiver of the group holds the limit until a new receiver is counted, or the
-    timeout
+    a setup requested by a receiver of the group holds the limit until a new one is counted, or the timeout
 
 A receiver that is more than a window behind the slowest is not added: it would stop the others until it has
-caught up. Its later status messages add it once it has. Tagged: only receivers that send the group's tag are
-counted. Others receive without influence on the limit, unless no receiver is required and none is counted:
-then each status message can raise it.
+caught up. Its later status messages add it once it has.
+Tagged: only receivers that send the group's tag are counted. Others receive without influence on the limit,
+unless no receiver is required and none is counted: then each status message can raise it.
 
 Source: aeron_min_flow_control.c.
 """

@@ -49,7 +49,7 @@ def lags_of(progress: Mapping[str, Any]) -> list[Lag]:
 
 
 class Lags:
-    """Looks up lags in archives; streams of an unreadable archive lack the channel and the age of unread data."""
+    """Looks up lags in archives; without a readable archive, channel and age of unread data are unknown."""
 
     def __init__(self, archives: Iterable[str | Path], clock: Callable[[], int] = time.time_ns) -> None:
         self._places = tuple(dict.fromkeys(str(place) for place in archives))

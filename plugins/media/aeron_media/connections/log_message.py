@@ -20,10 +20,9 @@ class LogMessage:
     """
 
     def read(self, log: LogBuffer, position: int) -> bool:
-        """Examine the frames at `position`; return whether there is something complete: `step` is its length.
+        """Examine the frames at `position`; return whether they are complete: then `step` is their length.
 
-        `is_message` is set for a message; otherwise `step` covers padding, or fragments without a beginning
-        or an end.
+        They are a message if `is_message` is set; otherwise padding, or fragments of an incomplete message.
         """
         offset = log.frame_offset(position)
         # Acquire: pairs with the release of the publisher that completes the frame.

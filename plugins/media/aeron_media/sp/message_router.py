@@ -142,9 +142,9 @@ class MessageRouter:
         return self._has_peer.get_acquire() != 0
 
     def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
-        """Send messages of a publication from `position` on; return the position up to which none remains.
+        """Send messages of a publication from `position` on; return the position of the first one that remains.
 
-        On a polyamorous socket these messages are queued or dropped, on a monogamous one sent or dropped.
+        The others are queued or dropped on a polyamorous socket, sent or dropped on a monogamous one.
         """
         if not self._lock.try_take():
             return position

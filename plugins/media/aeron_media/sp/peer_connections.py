@@ -2,9 +2,9 @@
 
 A monogamous socket refuses other peers while it has one.
 
-Not here: the phases of one connection (`peer`), and sending to admitted peers (`message_router`). Invariant:
-connections and feeds are changed under the lock. Without it run `on_status_message` and `reject`, which only
-the receiver calls, and `close_listener` and `close`, which are called when no agent uses the socket any more.
+Not here: the phases of one connection (`peer`), and sending to admitted peers (`message_router`).
+Invariant: connections and feeds are changed under the lock. `on_status_message` and `reject`, which only the
+receiver calls, and the methods for the time when no agent uses the socket any more do not take it.
 """
 
 from __future__ import annotations

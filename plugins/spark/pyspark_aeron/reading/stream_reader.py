@@ -67,7 +67,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._selection.latest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Return the end of the next micro-batch, `start` if there is none; wait up to `pollTimeout` for data."""
+        """Return the end of the next micro-batch, or `start`; wait up to `pollTimeout` for new data."""
         selection = self._selection
         begin = Offset.parse(start, selection.archive.uuid)
         if self._spool is not None:

@@ -130,7 +130,7 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
 
 
 def _write(path: Path, private_parts: int, batches: Iterable[pa.RecordBatch]) -> tuple[int, str]:
-    """Write the messages; return their number and the digest of the file. Without a batch no file is created."""
+    """Write the messages; return their number and the file's digest. Without a batch there is no file."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
     with ExitStack() as stack:

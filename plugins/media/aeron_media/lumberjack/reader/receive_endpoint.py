@@ -1,8 +1,8 @@
 """Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
 The number of connections is limited, in total and for each source. If all are taken, one that has been idle
-for the eviction timeout is evicted for a new one: preferably one that never sent an event, otherwise the one
-that has been idle for longest. No event is lost: its writer resends unacknowledged events.
+for the eviction timeout is evicted for a new one. Connections that never sent an event come first, and of
+several the one that has been idle for longest. No event is lost: the writer resends unacknowledged events.
 
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
 Invariant: a connection allocates memory for unparsed input only, from one budget shared by all.
