@@ -9,7 +9,10 @@ VERSION: Final = "0.1.0"
 
 
 def _read_commit() -> str:
-    """Return the commit of the build: ten digits, then `+guilty` if files were changed; `unknown` without a record."""
+    """Return the commit of the build, at least ten hexadecimal digits; `unknown` if none was recorded.
+
+    It ends with `+guilty` if files differed from the commit.
+    """
     try:
         return Path(__file__).with_name("commit.txt").read_text(encoding="ascii").strip()
     except OSError:

@@ -121,7 +121,7 @@ class CubicCongestionControl(CongestionControl):
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Schedule a repetition for the case of no reply; double the next interval, to at most 1 s. Return 0."""
+        """Schedule a repetition in case of no reply; double the next interval, to at most 1 s. Return 0."""
         self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
         self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
         return 0

@@ -40,7 +40,7 @@ class MinFlowControl(FlowControl):
     receivers that reply to a request at their address are counted, or hold the limit).
 
     A NAK can request up to `rrwm` windows, 4 by default. While fewer than the required number of receivers
-    are counted, the publication is not connected and the limit does not advance.
+    are counted, receivers do not connect the publication, and the limit does not advance.
     """
 
     def __init__(self, params: FlowControlParams) -> None:

@@ -78,7 +78,7 @@ class Neighbors:
         self._trusted = frozenset(peers)
 
     def on_self(self, peer: GossipPeer, length: int, time_ms: int, now_ms: int) -> None:
-        """Process a packet of `length` bytes from `peer` itself."""
+        """Process an entry of `length` bytes about `peer` in a packet from `peer` itself."""
         if peer in self._neighbors:
             # The packet states its age, which may be forged: it must not make the neighbour older.
             self._neighbors[peer] = max(self._neighbors[peer], time_ms)

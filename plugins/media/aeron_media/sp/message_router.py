@@ -142,7 +142,7 @@ class MessageRouter:
         return self._has_peer.get_acquire() != 0
 
     def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
-        """Send messages of a publication from `position` on; return the position of the first one that remains.
+        """Send messages of a publication from `position` on; return the position of the first that remains.
 
         The others are queued or dropped on a polyamorous socket, sent or dropped on a monogamous one.
         """

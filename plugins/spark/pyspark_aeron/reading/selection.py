@@ -83,9 +83,8 @@ class Selection:
     def ranges(self, start: Offset, end: Offset) -> list[Range]:
         """Return the ranges between two offsets; recordings that are not in `start` begin at their first position.
 
-        Raises DataLossError if a part of a range was purged; with failOnDataLoss=false that part is skipped
-        with a warning. What was purged before the first position of a recording that is not in `start` is no
-        loss.
+        Raises DataLossError if a part of a range, or a whole recording, was purged; with failOnDataLoss=false
+        it is skipped with a warning.
         """
         found = []
         for recording_id, end_position in sorted(end.positions.items()):

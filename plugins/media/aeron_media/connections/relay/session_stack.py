@@ -86,7 +86,7 @@ class SessionStack(Session):
         return self._lower.take_outgoing()
 
     def _move_up(self) -> bool:
-        """Move plain bytes of the lower session, or their end, to the upper one; return False if none arrived."""
+        """Move plain bytes of the lower session, or their end, to the upper one; return False if neither came."""
         try:
             data = self._lower.read(_LENGTH)
         except SessionError:

@@ -33,7 +33,11 @@ class TlsFileError(ConfigurationError):
 
 
 class TlsContexts:
-    """Creates the sessions of one channel. `server_name`: host name or address that the server must prove."""
+    """Creates the sessions of one channel.
+
+    `server_name`: of a connecting end, the host name or address to request; with verify=full, the server's
+    certificate must contain it.
+    """
 
     def __init__(self, params: TlsParameters, *, server_side: bool, server_name: str | None = None) -> None:
         """Read the files; raises TlsFileError with the key of a file that is missing or invalid."""

@@ -91,7 +91,7 @@ class Envelope:
         return 0
 
     def skip(self, available: int) -> int:
-        """Free the zlib stream and skip the bytes after it; return their number."""
+        """Free the zlib stream, and skip the available bytes after it in the frame; return their number."""
         self._inflater.close()
         self.queue.release()
         skipped = min(available, self.left)

@@ -358,7 +358,7 @@ class ReaderConnection(EventSink):
     def idle_ns(self, now_ns: int) -> int:
         """Return for how long no event has arrived, in nanoseconds.
 
-        0 while an acknowledgement is due or unsent, back pressure holds the writer back, or the connection ends.
+        0 while an acknowledgement is due or unsent, the writer is held back, or the connection ends.
         """
         if self.phase not in (phases.PHASE_OPEN, phases.PHASE_FED):
             return 0
