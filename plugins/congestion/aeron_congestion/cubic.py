@@ -117,7 +117,7 @@ class CubicCongestionControl(CongestionControl):
         return 0
 
     def should_measure_rtt(self, now_ns: int) -> bool:
-        """Return whether the next round-trip measurement is due."""
+        """Return whether a round-trip measurement is due; always False if the settings disable them."""
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:

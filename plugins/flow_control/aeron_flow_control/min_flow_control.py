@@ -135,7 +135,7 @@ class MinFlowControl(FlowControl):
 
 
 class TaggedFlowControl(MinFlowControl):
-    """Min flow control that counts only receivers with the tag of `g:tag/n`."""
+    """Min flow control that counts only receivers with the tag of `g:tag/n`, by default that of the driver."""
 
     def __init__(self, params: FlowControlParams) -> None:
         MinFlowControl.__init__(self, params)

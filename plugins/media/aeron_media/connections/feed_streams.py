@@ -68,7 +68,7 @@ class FeedStreams:
         return now_ns >= self._refresh_ns
 
     def refresh(self, now_ns: int) -> int:
-        """Add the streams with a subscriber that are missing, and schedule the next call; return 0."""
+        """Add streams that have a subscriber and are not here yet; schedule the next refresh. Return 0."""
         self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
         count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
         for index in range(count):

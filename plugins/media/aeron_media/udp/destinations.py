@@ -1,7 +1,7 @@
 """Destinations of a multi-destination channel.
 
     manual:  the conductor adds, moves and removes destinations; silent ones stay, and are reported to it
-    dynamic: each receiver that sends status messages is a destination, until it is silent for the timeout
+    dynamic: a receiver that sends status messages is added if there is space, and removed if it becomes silent
 
 Invariant: all methods run on the sender, except `order_...`, which the conductor calls.
 Source: aeron_udp_destination_tracker.c.
@@ -83,7 +83,7 @@ class Destinations:
         return self._table.copy_address(index, into)
 
     def on_status_message(self, receiver_id: int, source: SocketAddress, now_ns: int) -> int:
-        """Record that a receiver is alive; in dynamic mode add it if it is new. Return 0."""
+        """Record that a receiver is alive; in dynamic mode add a new one if there is space. Return 0."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             if self._is_manual or not self._table.add(source, -1, now_ns):

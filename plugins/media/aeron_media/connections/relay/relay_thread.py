@@ -136,7 +136,7 @@ class RelayThread:
         self._close_done()
 
     def _continue(self, unfinished: list[RelayedConnection], now: float) -> None:
-        """Serve connections with a backlog for about BACKLOG_LIMIT_S; those with new bytes came first."""
+        """Serve connections with a backlog for about BACKLOG_LIMIT_S, after those with new bytes."""
         end = time.monotonic() + BACKLOG_LIMIT_S
         for connection in unfinished:
             # An event of this turn may have dropped or finished it.

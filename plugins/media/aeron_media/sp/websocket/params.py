@@ -15,7 +15,9 @@ PROTOCOLS: Final = {protocol.subprotocol: protocol.number for protocol in Protoc
 
 @dataclass(frozen=True)
 class WsParams:
-    """Parameters of WebSocket connections; raises ConfigurationError for values that an HTTP request cannot contain.
+    """Parameters of WebSocket connections.
+
+    Raises ConfigurationError for an unknown subprotocol, and for values that an HTTP request cannot contain.
 
     `host`: Host header of the connecting end, with the port, as in the URI. `max_message_length`: longest received
     WebSocket message in bytes, including the header of SP.
