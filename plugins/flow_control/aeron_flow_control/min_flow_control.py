@@ -135,7 +135,7 @@ class MinFlowControl(FlowControl):
 
 
 class TaggedFlowControl(MinFlowControl):
-    """Min flow control that counts only receivers with the tag of `g:tag/n`, by default that of the driver."""
+    """Min flow control that counts only receivers with the tag of `g:tag/n`, by default the driver's tag."""
 
     def __init__(self, params: FlowControlParams) -> None:
         MinFlowControl.__init__(self, params)

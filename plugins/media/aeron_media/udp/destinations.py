@@ -1,7 +1,7 @@
 """Destinations of a multi-destination channel.
 
     manual:  the conductor adds, moves and removes destinations; silent ones stay, and are reported to it
-    dynamic: a receiver that sends status messages is added if there is space, and removed if it becomes silent
+    dynamic: a receiver that sends status messages is added if there is space, and removed if it is silent
 
 Invariant: all methods run on the sender, except `order_...`, which the conductor calls.
 Source: aeron_udp_destination_tracker.c.

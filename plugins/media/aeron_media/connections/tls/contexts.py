@@ -35,8 +35,8 @@ class TlsFileError(ConfigurationError):
 class TlsContexts:
     """Creates the sessions of one channel.
 
-    `server_name`: of a connecting end, the host name or address to request; with verify=full, the server's
-    certificate must contain it.
+    `server_name`: for a connecting end, the host name or address of the server, which its certificate must
+    contain with verify=full.
     """
 
     def __init__(self, params: TlsParameters, *, server_side: bool, server_name: str | None = None) -> None:

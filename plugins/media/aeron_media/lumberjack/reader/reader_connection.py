@@ -279,7 +279,10 @@ class ReaderConnection(EventSink):
         return 0
 
     def _queue_rest_of_window(self) -> int:
-        """Queue the acknowledgement of events that no queued one covers, and end their window; return 0."""
+        """Queue an acknowledgement of the events without one, if it fits, and end their window; return 0.
+
+        Without such events do nothing.
+        """
         if self._events_since_ack > 0 and not self._acks.is_full():
             self._queue_ack(self._is_explicit)
             self._left = 0

@@ -43,7 +43,7 @@ class WindowBuilder:
     def build(self, log: LogBuffer, now_ns: int) -> int:
         """Encode the next window and set `end` to its end position; return the number of its events.
 
-        0 if there is no window, because no complete message is in the log or memory is exhausted.
+        0 if none was built: no complete message is in the log, all were skipped, or memory is exhausted.
         """
         begin = self._ledger.next_begin()
         limit = self._ledger.next_end()
