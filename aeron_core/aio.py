@@ -106,6 +106,9 @@ async def messages(
     arrived: list[Message] = []
 
     def take(buffer: memoryview, header: Header) -> Action:
+        if arrived:
+            # BREAK ends the poll of one image: leave the messages of the others where they are.
+            return Action.ABORT
         arrived.append(
             Message(
                 bytes(buffer), header.position, header.session_id, header.stream_id, header.reserved_value

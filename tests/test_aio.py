@@ -71,6 +71,48 @@ def test_messages_yields_whole_messages_in_order_until_the_subscription_is_close
     assert received[-1].position == stream.publication.position
 
 
+def test_leaving_the_loop_loses_no_message_of_another_image(stream):
+    other = Stream()
+    stream.subscription.add_image(Image(stream.subscription, 9, other.log, other.position, "aeron:ipc", 5))
+    sent = [b"%d" % number for number in range(20)] + [bytes(range(256)) * 20]
+    for data in sent:
+        stream.publication.offer(data)
+        other.publication.offer(data)
+
+    async def take(count):
+        received = []
+        async for message in aio.messages(stream.subscription):
+            received.append(message.data)
+            if len(received) == count:
+                break
+        return received
+
+    received = asyncio.run(take(7)) + asyncio.run(take(2 * len(sent) - 7))
+
+    assert sorted(received) == sorted(sent * 2)
+
+
+def test_each_image_yields_its_messages_in_order(stream):
+    other = Stream()
+    stream.subscription.add_image(Image(stream.subscription, 9, other.log, other.position, "aeron:ipc", 5))
+    for number in range(20):
+        stream.publication.offer(b"a%d" % number)
+        other.publication.offer(b"b%d" % number)
+
+    async def run():
+        received = []
+        async for message in aio.messages(stream.subscription):
+            received.append(message.data.decode())
+            if len(received) == 40:
+                stream.subscription.mark_closed()
+        return received
+
+    received = asyncio.run(run())
+
+    for name in "ab":
+        assert [text for text in received if text[0] == name] == [f"{name}{number}" for number in range(20)]
+
+
 def test_leaving_the_loop_keeps_the_next_message_for_the_next_poll(stream):
     async def take_one():
         async for message in aio.messages(stream.subscription):
