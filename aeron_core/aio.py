@@ -84,14 +84,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PeerAdded:
-    """A peer connected to a channel."""
+    """Event: a peer connected to a channel, or was already connected when `peer_events` began."""
 
     peer: ChannelPeer
 
 
 @dataclass(frozen=True, slots=True)
 class PeerRemoved:
-    """A peer disconnected."""
+    """Event: a peer disconnected."""
 
     peer: ChannelPeer
 

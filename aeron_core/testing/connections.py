@@ -172,7 +172,10 @@ class SimulatedConnections(ConnectionNetwork):
         return PythonConnection(self.dial)
 
     def dial(self, address: SocketAddress, host: str = "127.0.0.1") -> ConnectionPeer:
-        """Return a connection from `host` to the listener at `address`; if there is none, its first use fails."""
+        """Return a connection from `host` to the listener at `address`.
+
+        Without a listener, the first operation on the connection raises OSError with ECONNREFUSED.
+        """
         source = SocketAddress.of(host, next(self._ports))
         listener = self._listeners.get(str(address))
         if listener is not None:

@@ -1,6 +1,6 @@
-"""Counters of a driver as Prometheus metrics: system counters by name, stream counters with labels.
+"""Counters of a driver as Prometheus metrics: system counters by name, stream counters with labels, others by id.
 
-Not here: the text format and HTTP, which prometheus_client implements.
+Not here: the text format (prometheus_client) and HTTP (metrics_server, metrics_connection).
 """
 
 from __future__ import annotations
