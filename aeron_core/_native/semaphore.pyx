@@ -30,7 +30,7 @@ cdef class NamedSemaphore:
         self.name = name
         self._semaphore = NULL
         if create:
-            # Never one that exists: of a process that was killed, or of another user, who could shorten its memory
+            # Do not open an existing one: another user may have created it, and could truncate its memory
             # while this process waits in it (SIGBUS).
             try:
                 posix_ipc.unlink_semaphore(name)

@@ -24,8 +24,8 @@ _TURN_LENGTH: Final = 4 * 1024 * 1024
 RETRY_NS: Final = 1_000_000_000
 # Bytes of one write: the maximum under one checksum.
 _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
-# From this many unflushed bytes on, data is flushed before the interval is over if no more arrives: the sender may be
-# waiting for the flush. Invented: half of the reference's initial receiver window (128 KiB), or of half a term if that
+# Flush early if at least this many bytes are unflushed and no further data arrives: the sender may be waiting for the
+# flush. Invented: half of the reference's initial receiver window (128 KiB), or of half a term if that
 # is shorter.
 _WAITING_LENGTH: Final = 64 * 1024
 _WAITING_PART_OF_TERM: Final = 4

@@ -45,7 +45,7 @@ class Resumption:
     damage: tuple[str, ...] = field(default=(), compare=False)  # what was found and kept
     can_continue: bool = field(
         default=True, compare=False
-    )  # False if new data could not be told from damaged
+    )  # False if damaged data and new data could not be distinguished
 
 
 def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:

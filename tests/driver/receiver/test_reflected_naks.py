@@ -43,7 +43,7 @@ def test_a_source_that_never_answers_gets_few_naks(pair, forged):
 
 
 def test_nothing_is_sent_to_a_source_long_after_the_image_timeout(pair, forged):
-    # The client does not read, so the image drains for ever.
+    # The client does not read, so the image never finishes draining.
     start_ns = pair.now_ns
     pair.run_for(60 * S)
 
@@ -61,7 +61,7 @@ def test_a_sender_that_comes_back_is_asked_at_once(pair):
     publication.offer(bytes(992))
     pair.run_for(1 * MS)
     pair.network.set_link(SimulatedLink(), destination=pair.RECEIVER)
-    # Its heartbeats arrive no more, nor do NAKs.
+    # No more heartbeats arrive, and no NAKs are sent.
     pair.network.set_link(SimulatedLink(loss=1), destination=pair.SENDER)
     publication.offer(b"after the gap")
     pair.run_for(1 * MS)

@@ -98,8 +98,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
 
     def _awaits_peer(self, now_ns: int) -> bool:
-        # Data that no peer has confirmed is lost with the log: wait as long as the linger timeout for a peer that was
-        # disconnected.
+        # Data that no peer has confirmed is lost with the log: wait up to the linger timeout for a disconnected
+        # peer.
         if not self.endpoint.transport.draws_from_log:
             return False
         if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:

@@ -97,7 +97,7 @@ def test_permissions_are_set_as_requested(path):
 
 
 def test_permissions_are_not_set_on_a_file_that_has_replaced_the_socket(path, tmp_path, monkeypatch):
-    """As in a folder of another user, who may rename what is in it."""
+    """Replace the path after it was bound, as another user can do in a shared folder."""
     precious = tmp_path / "precious"
     precious.write_text("ours", encoding="utf-8")
     precious.chmod(0o600)

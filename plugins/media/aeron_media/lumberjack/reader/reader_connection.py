@@ -371,7 +371,7 @@ class ReaderConnection(EventSink):
 
     def _check_silence(self, now_ns: int) -> int:
         if self._is_unfinished():
-            # Windows without events are progress, too, but not for ever: a byte of the next frame may always be there.
+            # Windows without events count as progress only until this limit: a peer may always send part of a frame.
             silence_ns = now_ns - self._last_event_ns
             if (
                 now_ns - self._progress_ns > self._window_timeout_ns
