@@ -1,12 +1,15 @@
 """The prose of the repository uses the standard terms of the field: `tools/prose` counts the words that hide them."""
 
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 TOOL = runpy.run_path(str(ROOT / "tools" / "prose"))
+SAMPLE = ROOT / "tools" / "prose-sample"
 #: Hits per 1 000 words. Measured over Doc/library/asyncio*.rst of CPython: 33 hits in 30 893 words.
 LIMIT = 1.07
 
@@ -52,3 +55,17 @@ def test_comments_and_long_strings_of_python_are_prose_and_names_are_not():
     prose = " ".join(text for _, text in TOOL["python_prose"](source))
 
     assert TOOL["banned"](prose) == ["who", "nobody", "says"]
+
+
+def test_a_sample_of_the_prose_depends_on_the_seed_only():
+    first, again, other = (_sample(seed) for seed in (7, 7, 8))
+
+    assert first == again
+    assert first != other
+    for kind in ("docstrings", "comments", "errors"):
+        assert first.count(f"--- {kind} ") == 3
+
+
+def _sample(seed):
+    command = [sys.executable, str(SAMPLE), "--seed", str(seed), "--count", "3"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
