@@ -1,7 +1,8 @@
 """Windows with an outstanding acknowledgement, oldest first: to be sent by a reader, or received by a writer.
 
 Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`image_feed`).
-Invariant: positions never decrease from one entry to the next.
+Invariant: in a reader, positions never decrease from one entry to the next. In a writer they can: it may resend a lost
+part of the log after a later one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from aeron_media.lumberjack._native import bounds
 
 
 class AckQueue:
-    """A ring of windows: end position of the last event in the log, and content of the acknowledgement.
+    """A ring of at most MAX_QUEUED_ACKS windows: end position of the last event in the log, and its acknowledgement.
 
-    `total` counts the events of all windows up to the end of this one.
+    `total` counts the events of the connection up to the end of the window. Only `clear`, `is_full` and `push` may be
+    called while the ring is empty. Used by one thread.
     """
 
     def __init__(self) -> None:
@@ -35,7 +37,7 @@ class AckQueue:
         return self.size == bounds.MAX_QUEUED_ACKS
 
     def push(self, version: int, sequence: int, position: int, total: int) -> int:
-        """Add a window to a queue that is not full; return the number of windows."""
+        """Add a window to a queue that is not full; `version` is '1' or '2' as a byte. Return the number of windows."""
         at = (self._first + self.size) % bounds.MAX_QUEUED_ACKS * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
@@ -45,7 +47,7 @@ class AckQueue:
         return self.size
 
     def raise_last(self, sequence: int, position: int, total: int) -> int:
-        """Extend the newest window to later events; return the number of windows."""
+        """Extend the newest window to later events, and keep its version; return the number of windows."""
         at = (self._first + self.size - 1) % bounds.MAX_QUEUED_ACKS * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
@@ -53,11 +55,11 @@ class AckQueue:
         return self.size
 
     def position(self) -> int:
-        """Return the end position of the oldest window."""
+        """Return the end position of the oldest window, in bytes of the log."""
         return self._positions.get_i64(self._first * 8)
 
     def sequence(self) -> int:
-        """Return the sequence number of the last event of the oldest window."""
+        """Return the sequence number that acknowledges the oldest window: that of its last event, 0 if it has none."""
         return self._sequences.get_i64(self._first * 8)
 
     def version(self) -> int:
@@ -65,7 +67,7 @@ class AckQueue:
         return self._versions.get_i64(self._first * 8)
 
     def total(self) -> int:
-        """Return the number of events up to the end of the oldest window."""
+        """Return the number of events of the connection up to the end of the oldest window."""
         return self._totals.get_i64(self._first * 8)
 
     def pop(self) -> int:

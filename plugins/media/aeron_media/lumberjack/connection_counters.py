@@ -26,7 +26,7 @@ class Snapshot:
 class ConnectionCounters:
     """Counters of the connections of an endpoint; used by the conductor.
 
-    `names` has one counter name for each value of a snapshot.
+    `names` has one counter name for each value of a snapshot. At most `max_connections` connections have counters.
     """
 
     def __init__(
@@ -43,7 +43,10 @@ class ConnectionCounters:
         self._counters: dict[Hashable, list[AtomicCounter]] = {}
 
     def update(self, snapshots: Iterable[Snapshot]) -> None:
-        """Write the counts of all current connections; free the counters of others before new ones get theirs."""
+        """Write the counts of the current connections, except those without counters because of a limit.
+
+        Counters of connections that are not in `snapshots` are freed first.
+        """
         found = {snapshot.key: snapshot for snapshot in snapshots}
         for key in self._counters.keys() - found.keys():
             for counter in self._counters.pop(key):

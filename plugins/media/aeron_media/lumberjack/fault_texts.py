@@ -70,5 +70,5 @@ _TEXTS: Final = {
 
 
 def fault_text(fault: int, value: int, limit: int) -> str:
-    """Return the message for one of `faults` or `end_reasons`, with the value found and the limit."""
+    """Return the message for one of `faults` or `end_reasons`, except IDLE, with the value found and the limit."""
     return _TEXTS[fault].format(value=value, limit=limit)

@@ -81,7 +81,7 @@ class AckWhen(Enum):
 
 
 class LumberjackParameters(ConnectionParameters):
-    """Parameters of a Lumberjack channel; those of the stream are ignored here."""
+    """Parameters of a Lumberjack channel; those of the stream are ignored. Lengths are bytes, durations nanoseconds."""
 
     example = "aeron:lumberjack?endpoint=host:port"
 
@@ -212,7 +212,10 @@ class LumberjackParameters(ConnectionParameters):
 
     @property
     def writer_identity(self) -> str:
-        """Parameters that publications must have in common, besides readers and TLS, to share an endpoint."""
+        """The sending parameters that differ from their defaults, as `-WRITER(key=value,…)`; empty if none does.
+
+        Publications share an endpoint only if this text, the readers and the TLS parameters are equal.
+        """
         fields = type(self).model_fields
         items = [
             f"{fields[name].alias or name}={getattr(self, name)}"
@@ -222,7 +225,7 @@ class LumberjackParameters(ConnectionParameters):
         return "-WRITER(" + ",".join(items) + ")" if items else ""
 
     def check_shared(self, uri: ChannelUri, existing: LumberjackParameters) -> None:
-        """Raise ChannelUriError if a receive parameter differs from that of the subscriptions to this address."""
+        """Raise ChannelUriError if a receive parameter differs from `existing` of the same address; without TLS."""
         self.check_same(uri, existing, _OF_READERS)
 
     def frame_limits(self) -> FrameLimits:

@@ -1,4 +1,4 @@
-"""Counters of connections that failed in TLS, mostly before the handshake was complete."""
+"""Counters of connections that failed in TLS, one for each `FaultKind`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class TlsCounters:
         self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}
 
     def update(self, networks: Sequence[TlsConnections]) -> None:
-        """Write the totals of `networks`."""
+        """Write the number of connections that failed in all of `networks`, by kind."""
         for kind, counter in self._counters.items():
             counter.set_release(sum(each.refused(kind) for each in networks))

@@ -54,7 +54,7 @@ class LumberjackChannel(Channel):
 
     @property
     def address(self) -> SocketAddress:
-        """Address to listen on."""
+        """Address to listen on; of a subscription only."""
         assert self.remote is not None
         return self.remote
 
@@ -76,7 +76,7 @@ def _tls_contexts(
 
 
 def _addresses(params: LumberjackParameters, resolve: Resolve) -> tuple[SocketAddress | None, ...]:
-    """Return the readers' addresses; raises ChannelUriError if no name could be resolved."""
+    """Return the readers' addresses, None for unresolved ones; raises ChannelUriError if no name is resolved."""
     found: list[SocketAddress | None] = []
     unknown = None
     for each in params.endpoint:
@@ -100,7 +100,7 @@ def _lumberjack_channel(channel: Channel) -> LumberjackChannel:
 
 
 class LumberjackTransport(MediaTransport):
-    """Creates endpoints of Lumberjack channels."""
+    """The medium `lumberjack`: resolves its channels and opens their endpoints."""
 
     parameters = LumberjackParameters
     draws_from_log = True
@@ -140,7 +140,11 @@ class LumberjackTransport(MediaTransport):
         )
 
     def check_shared(self, channel: Channel, existing: Channel) -> None:
-        """See `MediaTransport.check_shared`; publications share an endpoint only if all parameters are equal."""
+        """See `MediaTransport.check_shared`.
+
+        Publications must have the same readers, sending and TLS parameters; subscriptions the same address, receive and
+        TLS parameters.
+        """
         mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
         if mine.canonical_form != theirs.canonical_form:
             raise mine.uri.fault(

@@ -21,7 +21,7 @@ cdef enum:
 
 @cython.final
 cdef class Deflater:
-    """Deflates one stream at a time; the object is reused."""
+    """Compressor of one stream at a time; the object is reused. Raises ValueError for a level that is not 1 to 9."""
 
     def __cinit__(self, int32_t level, MemoryBudget budget not None):
         if not 1 <= level <= 9:

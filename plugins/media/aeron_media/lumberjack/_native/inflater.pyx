@@ -19,7 +19,7 @@ LIBRARY = LJ_LIBRARY.decode("ascii")
 
 @cython.final
 cdef class Inflater:
-    """Inflates one stream at a time; the object is reused."""
+    """Decompressor of one stream at a time; the object is reused."""
 
     def __cinit__(self, MemoryBudget budget not None):
         self._budget = budget
@@ -43,8 +43,8 @@ cdef class Inflater:
     cdef int32_t inflate(
         self, AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into, int64_t max_made
     ) except -1 nogil:
-        # Inflate up to `length` bytes of `source` into the space reserved in `into`, at most `max_made` bytes of output.
-        # Set `used` and `made`; return an INFLATE_….
+        # Inflate up to `length` bytes of `source` into the space reserved in `into`, at most `max_made` bytes of
+        # output. Set `used` and `made`; return an INFLATE_….
         cdef int result
         source.check(offset, length)
         self.used = length

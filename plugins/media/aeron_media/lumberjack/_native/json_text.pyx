@@ -140,7 +140,7 @@ cdef inline uint8_t *write_escape(uint8_t *out, uint8_t value) noexcept nogil:
 
 
 cpdef int64_t append_json_text(AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into) except -1 nogil:
-    """Append the bytes as a JSON string without its quotes; return whether the queue had space for it."""
+    """Append `length` bytes at `offset` as a JSON string without its quotes; return whether the queue had space."""
     if not into.reserve(text_length(source, offset, length)):
         return 0
     write_text(source, offset, length, into)

@@ -1,1 +1,1 @@
-"""The frames of Lumberjack; their numbers are in `wire.pxd`."""
+"""Constants of Lumberjack frames; see `wire.pxd`."""

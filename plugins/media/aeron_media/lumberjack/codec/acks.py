@@ -10,7 +10,10 @@ from aeron_media.lumberjack._native import faults, wire
 
 
 def encode_ack(buffer: AtomicBuffer, offset: int, version: int, sequence: int) -> int:
-    """Write an A frame of `version`, '1' or '2' as a byte, and return its length, 6 bytes."""
+    """Write at `offset` an A frame for `sequence`, 0 for a keep-alive; return its length, 6 bytes.
+
+    `version` is '1' or '2' as a byte. Raises IndexError if the frame exceeds `buffer`.
+    """
     buffer.put_u8(offset, version)
     buffer.put_u8(offset + wire.TYPE_OFFSET, wire.TYPE_ACK)
     wire.put_u32(buffer, offset + wire.NUMBER_OFFSET, sequence)
@@ -18,7 +21,7 @@ def encode_ack(buffer: AtomicBuffer, offset: int, version: int, sequence: int) -
 
 
 class AckParser:
-    """Parses acknowledgements, one per call."""
+    """Parser of the acknowledgements of one connection, one per call; a `fault` stops it until `reset`."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -28,13 +31,16 @@ class AckParser:
         self.fault_limit = 0
 
     def reset(self) -> int:
-        """Prepare for the next connection; return 0."""
+        """Clear the fault, for the next connection; return 0."""
         self.fault = faults.NO_FAULT
         self.fault_value = 0
         return 0
 
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Parse the acknowledgement at `offset`; return its length, 0 if it is incomplete or sets `fault`."""
+        """Parse the acknowledgement at `offset` into `version` and `sequence`; return its length, 6 bytes.
+
+        Return 0 if the `length` bytes available are not a complete one, or if `fault` is set, by this call or before.
+        """
         buffer.check(offset, length)
         if length == 0 or self.fault != faults.NO_FAULT:
             return 0

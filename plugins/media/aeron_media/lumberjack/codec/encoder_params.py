@@ -12,13 +12,12 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True)
 class EncoderParams:
-    """Parameters of a window encoder, each set by a parameter of the channel URI.
+    """Parameters of a window encoder; raises ValueError for a value out of range.
 
-    Lengths are bytes of uncompressed J frames.
-
-    `compression` is 0 for plain frames, else a level up to 9; 3 is the default of most writers. A window is finished
-    before `max_window_length` unless a single event is longer: 8 MiB keep a C frame below the limit of 16 MiB that
-    careful readers apply.
+    The first two are set by the channel URI: `compression`, 0 for plain frames, else a level up to 9 (3 is the default
+    of Beats), and `is_wrapping` (`wrap=`): each message becomes a value in a JSON object. `max_window_length`: bytes of
+    the J frames of a window before compression, which only a window of a single event exceeds; 8 MiB, invented, keeps a
+    C frame below the limit of 16 MiB of some readers. `max_event_length`: bytes of the payload of a J frame.
     """
 
     compression: int = 3

@@ -1,7 +1,7 @@
-"""A C frame while it is read: compressed bytes in as they arrive, whole frames out of a short queue.
+"""A C frame while it is read: inflates compressed bytes as they arrive into a short queue for the parser.
 
-Not here: the meaning of the inflated frames. Invariants: at most one piece is inflated ahead of the parser, and the
-memory of a C frame is freed at its end.
+Not here: the meaning of the inflated frames. Invariants: the queue never holds more than a piece (PIECE_LENGTH) or the
+longest frame, whichever is longer, and the memory of a C frame is freed at its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _HEADER_SLACK = 16  # bytes; a frame header has 10
 
 
 class Envelope:
-    """Inflates one C frame at a time; `left` is -1 between frames."""
+    """Inflater of one C frame at a time, within the limits; a violated limit sets `fault` until `reset`.
+
+    `left`: bytes of the frame that are not used yet, -1 between frames.
+    """
 
     def __init__(self, limits: FrameLimits, budget: MemoryBudget) -> None:
         self._budget = budget
@@ -36,7 +39,7 @@ class Envelope:
         self.fault_limit = 0
 
     def begin(self, length: int) -> int:
-        """Begin a frame of `length` compressed bytes; return whether memory for it is available."""
+        """Begin a frame of `length` compressed bytes; return 1, or 0 with a `fault` if the budget is exhausted."""
         if not self._inflater.open():
             self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
             return 0
@@ -48,8 +51,10 @@ class Envelope:
     def inflate(self, buffer: AtomicBuffer, offset: int, available: int, wanted: int, outermost: int) -> int:
         """Inflate a piece from `available` bytes at `offset`; return how many of them were used.
 
-        The queue grows towards a frame of `wanted` bytes only as data arrives. `outermost` is the number of bytes
-        of the outermost C frame used so far, 0 if this is the outermost one.
+        Set `made` (bytes added to the queue), `is_finished` at the end of the zlib stream, `is_starved` if it needs more
+        input, and `fault` if it is invalid, exceeds a limit or lacks memory. The queue grows towards a frame of `wanted`
+        bytes only as data arrives. `outermost` is the number of bytes of the outermost C frame used so far, 0 if this is
+        the outermost one.
         """
         available = min(available, self.left)
         self.made = 0
@@ -91,7 +96,7 @@ class Envelope:
         return 0
 
     def skip(self, available: int) -> int:
-        """Free the zlib stream, and skip the available bytes after it in the frame; return their number."""
+        """Free the zlib stream, and skip up to `available` bytes of the frame after it; return how many."""
         self._inflater.close()
         self.queue.release()
         skipped = min(available, self.left)

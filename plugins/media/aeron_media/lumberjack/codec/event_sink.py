@@ -10,7 +10,7 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 class EventSink:
-    """Base class: takes windows and events in the order received; runs on the parser's thread, without the GIL.
+    """Base class of sinks: takes windows and events in the order received; on the parser's thread, without the GIL.
 
     Both methods return 1 if they took the item, and 0 to apply back pressure: the parser then keeps its position and
     offers the same item again. A negative number is one of `faults` and ends the connection; `fault_limit` is the
@@ -30,7 +30,7 @@ class EventSink:
 
 
 class CountingSink(EventSink):
-    """Accepts and counts everything: for benchmarks."""
+    """Sink for benchmarks: takes everything; counts windows, events, and the bytes of the events (`length`)."""
 
     def __init__(self) -> None:
         self.windows = 0
@@ -50,7 +50,10 @@ class CountingSink(EventSink):
 
 
 class PythonSink(EventSink):
-    """Calls Python functions with each window (version, count) and event (version, sequence, payload), with the GIL."""
+    """Sink that calls Python functions, with the GIL, and returns their results.
+
+    `on_window(version, count)`, `on_event(version, sequence, payload)`; `payload` is a copy.
+    """
 
     def __init__(
         self, on_window: Callable[[int, int], int], on_event: Callable[[int, int, bytes], int]

@@ -11,7 +11,8 @@ until `reset`.
 | C | the same for the frames inside; it can contain W, and a window can mix several C frames with J and D frames |
 
 Version '1' or '2' can change from frame to frame, and every frame type is valid with both. Sequence numbers are
-passed on unchanged. Invariant: bytes count as parsed only after the sink has taken what they contain.
+passed on unchanged. Invariant: bytes count as parsed only after the sink has taken what they contain; the bytes of a C
+frame, once they are inflated into a queue of bounded length.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from aeron_media.lumberjack.codec.pairs import Pairs
 
 
 class FrameParser:
-    """Parses one connection; holds no memory of the budget between frames."""
+    """Parser of one connection; holds no memory of the budget between frames. Used by one thread.
+
+    `depth`: number of C frames around the input.
+    """
 
     _inner: FrameParser
 
@@ -58,7 +62,7 @@ class FrameParser:
             self._inner.unbind()
 
     def reset(self) -> int:
-        """Prepare for the next connection; return 0."""
+        """Drop an incomplete frame, the fault and the counts, for the next connection; return 0."""
         self._pairs.reset()
         self._envelope.reset()
         if self._inner is not None:
@@ -75,10 +79,11 @@ class FrameParser:
         return 0
 
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Parse `length` bytes at `offset`; return how many were parsed.
+        """Parse `length` bytes at `offset`, up to a fault; return how many were parsed.
 
         The next call must begin with the bytes that were not parsed; it needs at least `wanted` bytes to make progress.
-        If `is_blocked` is set, the sink has no space: then the next call needs no new bytes.
+        If `is_blocked` is set, the sink has no space: then the next call needs no new bytes. If `fault` is set, no call
+        parses anything until `reset`. Raises IndexError if the bytes exceed `buffer`, and what the sink raises.
         """
         buffer.check(offset, length)
         self.is_blocked = False

@@ -13,7 +13,7 @@ from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
 
 class Pairs:
-    """Reads one D frame at a time."""
+    """Reader of one D frame at a time; lengths are bytes. A `fault` remains until `reset`."""
 
     def __init__(self, limits: FrameLimits, budget: MemoryBudget) -> None:
         self._budget = budget
@@ -29,9 +29,9 @@ class Pairs:
         self.fault_limit = 0
 
     def read(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
-        """Return whether the frame at `at`, with `left` bytes available, is complete.
+        """Read the frame at `at`, of which `left` bytes are available; return whether `text` has its JSON.
 
-        If so, `text` has its JSON; if not, `fault` is set, or at least `wanted` bytes are needed.
+        If not, `fault` is set, or the frame needs at least `wanted` bytes. The next call must be for the same frame.
         """
         if self.text.size > 0:
             return True
@@ -47,7 +47,7 @@ class Pairs:
         return self._scan(buffer, at, left) and self._build(buffer, at)
 
     def _scan(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
-        """Return whether all strings are complete."""
+        """Return whether all strings are complete; if not, set `wanted`, and `fault` if the frame is too long."""
         while self._strings_left > 0:
             end = self._scanned + wire.STRING_LENGTH_LENGTH
             if left >= end:
@@ -100,7 +100,7 @@ class Pairs:
         return 0
 
     def end(self) -> int:
-        """Drop the frame after the sink has taken it; return its length."""
+        """Drop the frame after the sink has taken it; return its length in bytes."""
         self.text.consume(self.text.size)
         self._strings_left = -1
         return self._scanned
@@ -112,7 +112,7 @@ class Pairs:
         return self.release()
 
     def release(self) -> int:
-        """Free the memory of the text; return 1."""
+        """Free the memory of the text if it is empty; return whether it was."""
         return self.text.release()
 
     def _set_fault(self, fault: int, value: int, limit: int) -> bool:

@@ -1,8 +1,8 @@
 """Encoder of a writer: windows of version 2, each a W frame and its events as J frames or as one C frame of them.
 
 Not here: when a window is finished, sent and acknowledged. Readers depend on two properties: events are numbered from
-1 in each window, and a window is contiguous in memory, so that one write sends it. Events are deflated as they are
-added.
+1 in each window, and a window is contiguous in memory, so that one write sends it. Events are deflated while a window
+is open, each time STAGED_LENGTH bytes of them have been added.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from aeron_media.lumberjack.codec.encoder_params import EncoderParams
 
 
 class WindowEncoder:
-    """Encodes one connection; the first `ready` bytes of `block` are ready to send.
+    """Encoder of one connection; the first `ready` bytes of `block` are ready to send. Used by one thread.
 
-    Methods that add an event return 1, 0 if the window must be finished first, or one of `faults`. After
-    `NO_JSON_OBJECT` and `EVENT_TOO_LONG` the window is unchanged; after any other fault it is lost. Memory is kept
-    between windows until `release`.
+    Methods that add an event begin a window if none is open. They return 1, 0 if the window must be finished first, or
+    one of `faults`. After `NO_JSON_OBJECT` and `EVENT_TOO_LONG` the window is unchanged; after any other fault it is
+    lost. They raise IndexError for bytes outside of `payload`. Memory is kept between windows until `release`.
     """
 
     _deflater: Deflater
@@ -49,7 +49,7 @@ class WindowEncoder:
         self.fault_limit = 0
 
     def begin(self) -> int:
-        """Begin a window; return 1 or a fault."""
+        """Begin a window; return 1, or the fault BUDGET_SPENT."""
         self.fault = faults.NO_FAULT
         is_ready = self.block.reserve(2 * wire.SHORT_FRAME_LENGTH)
         if self._is_deflating and is_ready:
@@ -71,7 +71,7 @@ class WindowEncoder:
         return 1
 
     def add(self, payload: AtomicBuffer, offset: int, length: int) -> int:
-        """Add an event."""
+        """Add an event of the `length` bytes at `offset`; return 1, 0 or a fault, see the class."""
         if self._is_wrapping:
             self.fault = faults.NO_FAULT
             payload.check(offset, length)
@@ -83,7 +83,10 @@ class WindowEncoder:
         return self._end_staging()
 
     def begin_event(self, max_length: int) -> int:
-        """Begin an event of at most `max_length` bytes in pieces; drop a previous one that was not ended."""
+        """Begin an event of at most `max_length` bytes in pieces; drop a previous one that was not ended.
+
+        Return 1, 0 or a fault, see the class.
+        """
         self.fault = faults.NO_FAULT
         self._forget_event()
         self._first = 0
@@ -96,7 +99,7 @@ class WindowEncoder:
         return answer
 
     def add_piece(self, payload: AtomicBuffer, offset: int, length: int) -> int:
-        """Add a piece to the event; a fault drops the event."""
+        """Add the `length` bytes at `offset` to the event; return 1, or a fault, which drops the event."""
         payload.check(offset, length)
         if self._is_wrapping:
             if self._pieces.append(payload, offset, length):
@@ -113,7 +116,7 @@ class WindowEncoder:
         return self._stage(payload, offset, length)
 
     def end_event(self) -> int:
-        """End the event. If this returns 0, finish the window and call again in the next one."""
+        """End the event; return 1 or a fault. If this returns 0, finish the window and call again."""
         if not self._is_wrapping:
             return self._end_staging()
         answer = self._stage_wrapped(self._pieces.buffer, self._pieces.start, self._pieces.size)
@@ -147,7 +150,7 @@ class WindowEncoder:
         return length
 
     def consume(self, length: int) -> int:
-        """Remove `length` bytes that were sent; return how many are still ready to send."""
+        """Remove `length` bytes that were sent; return how many bytes are still ready to send."""
         self.ready -= min(length, self.ready)
         self.block.consume(min(length, self.block.size))
         return self.ready
@@ -161,7 +164,7 @@ class WindowEncoder:
         return self.release()
 
     def release(self) -> int:
-        """Free unused memory unless a window is open; return whether all memory is free then."""
+        """Free memory that holds no bytes, and return whether that of `block` was; return 0 while a window is open."""
         if self.is_open:
             return 0
         if self._is_deflating:

@@ -13,7 +13,10 @@ from aeron_media.lumberjack.codec.acks import encode_ack
 
 
 class AckOutput:
-    """A buffer of frames; emptied completely before its space is reused."""
+    """A buffer of A frames, OUTPUT_LENGTH bytes, emptied completely before its space is reused. Used by the receiver.
+
+    `stuck_ns`: start of the time without progress, while the buffer is not empty.
+    """
 
     def __init__(self) -> None:
         self._buffer = AtomicBuffer.allocate(bounds.OUTPUT_LENGTH)
@@ -36,14 +39,14 @@ class AckOutput:
         return self._end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
 
     def put(self, version: int, sequence: int, now_ns: int) -> int:
-        """Add an acknowledgement, for which there must be space; return 0."""
+        """Add an acknowledgement, see `encode_ack`, for which there must be space; return 0."""
         if self._end == 0:
             self.stuck_ns = now_ns
         self._end += encode_ack(self._buffer, self._end, version, sequence)
         return 0
 
     def send(self, connection: ByteConnection, now_ns: int) -> int:
-        """Send as much as the socket accepts; return the number of bytes, or CONNECTION_FAILED."""
+        """Send as much as the socket accepts; return the number of bytes, which may be 0, or CONNECTION_FAILED."""
         if self._end == self._start:
             return 0
         sent = connection.send(self._buffer, self._start, self._end - self._start)

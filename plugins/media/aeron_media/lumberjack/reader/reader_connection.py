@@ -1,8 +1,9 @@
 """A writer's connection: events are published to images, acknowledgements follow as subscribers consume them.
 
-    FREE ──accepted──► OPEN ──first bytes──► FED ──end or fault──► ENDING ──all acknowledged──► LINGERING ──► FREE
+    FREE ──accepted──► OPEN ──first bytes──► FED ──end, fault, silence──► ENDING ──all acknowledged──► LINGERING
     OPEN ──end, idle──► LINGERING
-    any ──broken, abandoned──► FREE
+    LINGERING ──closed by the peer, LINGER_NS or LINGER_LENGTH exceeded──► FREE
+    any ──broken, abandoned, evicted──► FREE
 
 A window is the number of events that its W frame announces. Its acknowledgement carries the version of the W and the
 sequence number of the last event, and is sent when all subscribers have consumed that event (or when it was published,
@@ -14,7 +15,8 @@ A connection is idle while no complete event arrives; windows without events and
 
 Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unacknowledged, the socket is not read.
 
-Acknowledgements are queued in `_queue_ack` when a window is complete, and sent in `_acknowledge`.
+Invariant: an event is acknowledged only after all subscribers have consumed it, or with `ack=received` after it is in
+their images.
 
 Not here: frames (`frame_parser`), and the set of connections (`receive_endpoint`).
 """
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class ReaderConnection(EventSink):
-    """A reusable slot for one connection; all but the constructor runs on the receiver."""
+    """A reusable slot for one connection; all but the constructor and `unbind` runs on the receiver."""
 
     def __init__(self, params: ReaderParams, connection: ByteConnection, feed: ImageFeed) -> None:
         self.connection = connection
@@ -70,7 +72,10 @@ class ReaderConnection(EventSink):
         self.is_readable = True
 
     def unbind(self) -> None:
-        """Release the endpoint and what refers to this slot, so that its memory is freed with the endpoint."""
+        """Release the endpoint and what refers to this slot, so that its memory is freed with the endpoint.
+
+        Runs on the conductor, after the receiver has released the endpoint.
+        """
         self.feed.unbind()
         self._parser.unbind()
 
@@ -111,7 +116,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def work(self, now_ns: int) -> int:
-        """Read, acknowledge and check deadlines; return the number of bytes read."""
+        """Read, acknowledge and check deadlines; return the bytes read, without those discarded while lingering."""
         if self.phase == phases.PHASE_FREE:
             # The connection was abandoned after the last call: the endpoint takes the slot back.
             return 0
@@ -361,7 +366,8 @@ class ReaderConnection(EventSink):
     def idle_ns(self, now_ns: int) -> int:
         """Return for how long no event has arrived, in nanoseconds.
 
-        0 while an acknowledgement is due or unsent, the writer is held back, or the connection ends.
+        0 while an acknowledgement of events is due, one is unsent, or back pressure applies, and in phases other than
+        OPEN and FED.
         """
         if self.phase not in (phases.PHASE_OPEN, phases.PHASE_FED):
             return 0
@@ -410,7 +416,10 @@ class ReaderConnection(EventSink):
         return 0
 
     def abandon(self, reason: int, now_ns: int) -> int:
-        """Close the connection at once: the writer resends unacknowledged events to its next reader. Return 0."""
+        """Close the connection at once: the writer resends unacknowledged events to its next reader. Return 0.
+
+        `reason`: one of `end_reasons`, 0 if the socket failed; an earlier reason is kept.
+        """
         if self.end_reason == 0:
             self.end_reason = reason
         if self.phase in (phases.PHASE_FED, phases.PHASE_ENDING):

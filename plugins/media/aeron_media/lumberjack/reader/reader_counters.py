@@ -23,7 +23,8 @@ OF_CONNECTION = (
 class ReaderCounters:
     """Counters of one listening endpoint.
 
-    `new_counter` allocates a counter by its name, `free_counter` frees one.
+    `new_counter` allocates a counter by its name, `free_counter` frees one. At most `max_connections` connections have
+    counters of their own.
     """
 
     def __init__(

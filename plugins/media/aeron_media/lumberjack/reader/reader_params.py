@@ -17,7 +17,10 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderParams:
-    """Parameters of a reader's connections, from the channel URI; lengths are bytes."""
+    """Parameters of a reader's connections, most of them from the channel URI, where their defaults are documented.
+
+    `max_window`: events of a window that are acknowledged at once; `max_per_source`: connections, 0 for no limit.
+    """
 
     counters: ReaderCounters
     budget: MemoryBudget
@@ -35,5 +38,5 @@ class ReaderParams:
 
     @property
     def max_input_length(self) -> int:
-        """Maximum of received bytes that are not parsed: the longest frame, and what two receive calls return."""
+        """Maximum of received bytes that are not parsed: the longest frame, and two calls of READ_LENGTH bytes."""
         return self.limits.max_frame_length + 2 * bounds.READ_LENGTH

@@ -5,7 +5,7 @@ for the eviction timeout is evicted for a new one. Connections that never sent a
 several the one that has been idle for longest. No event is lost: the writer resends unacknowledged events.
 
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
-Invariant: a connection allocates memory for unparsed input only, from one budget shared by all.
+Invariant: what a connection allocates while it is open (unparsed input, state of zlib) is from one shared budget.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _is_over_limit(reason: int) -> bool:
 
 
 class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
-    """Receives on one address; runs on the receiver except where `ChannelEndpoint` documents otherwise."""
+    """Endpoint that listens on one address; runs on the receiver except where `ChannelEndpoint` documents otherwise."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._counters.singly.update(self._snapshots())
 
     def _snapshots(self) -> Iterator[Snapshot]:
-        """Yield the counts of all connections; the receiver updates them concurrently, each number on its own."""
+        """Yield the counts of connections that are FED or ENDING; the receiver updates each number concurrently."""
         left = self._counters.connections.get_acquire()
         # New connections take slots from the end of the list: begin there, and stop after as many as are open.
         for each in reversed(self._slots):
@@ -157,7 +157,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                 yield Snapshot(session_id, label, values)
 
     def close(self) -> None:
-        """See `ChannelEndpoint.close`; writers resend unacknowledged events to the next reader they find."""
+        """See `ChannelEndpoint.close`; writers resend unacknowledged events to their next reader."""
         # Close the connections first: those with TLS can be aborted only while the listener is open.
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
@@ -216,7 +216,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return self._report_listener()
 
     def _evict(self, now_ns: int) -> bool:
-        """Evict an idle connection, chosen as in the module docstring; return whether there was one."""
+        """Evict an idle connection, chosen as in the module docstring; return whether one was evicted."""
         # Each search looks at all connections: a flood of new ones must not cause one after the other. Releasing a
         # connection changes the order of the others, which matters if an exception interrupted the last turn.
         if now_ns < self._next_search_ns or self._next != 0:
@@ -306,7 +306,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return 0
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_status_message`; goes to the feed, which acts as the sender."""
+        """See `ReceiveChannelEndpoint.send_status_message`; passed to the feed, not sent. 0 without a connection."""
         found = self._sessions.get(sm.session_id)
         if found == cython.NULL:
             return 0
@@ -314,7 +314,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return wire.SM_HEADER_LENGTH
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_error`; closes the writer's connection."""
+        """See `ReceiveChannelEndpoint.send_error`; closes the writer's connection instead. 0 without a connection."""
         found = self._sessions.get(error.session_id)
         if found == cython.NULL or cython.cast(ReaderConnection, found).phase == phases.PHASE_FREE:
             return 0
@@ -322,13 +322,13 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return wire.ERR_HEADER_LENGTH
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
-        """Do nothing: TCP is reliable."""
+        """Return 0 and send nothing: TCP is reliable."""
         return 0
 
     def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
-        """Do nothing: the protocol has no round-trip measurement."""
+        """Return 0 and send nothing: the protocol has no round-trip measurement."""
         return 0
 
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
-        """Do nothing: a writer accepts acknowledgements only."""
+        """Return 0 and send nothing: a writer accepts acknowledgements only."""
         return 0

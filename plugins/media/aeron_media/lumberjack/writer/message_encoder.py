@@ -1,6 +1,6 @@
-"""Adds messages of a log to the window that a connection is building.
+"""Message encoder: adds messages of a log to the window that a connection is building.
 
-Not here: which messages (`writer_connection`). Messages that no reader accepts are skipped, counted and reported.
+Not here: which messages (`window_builder`). Messages that no reader accepts are skipped, counted and reported.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ class MessageEncoder:
         self.step = 0
 
     def add(self, log: LogBuffer, position: int) -> int:
-        """Add the message at `position`; return its length in the log or one of `sentinels`.
+        """Add the message at `position`; return its length in the log in bytes, also of skipped messages and padding.
 
-        Padding and messages that are skipped also return their length.
+        Return UNFINISHED_MESSAGE, WINDOW_FULL or OUT_OF_MEMORY of `sentinels` if it was not added; after the last of
+        them the open window is lost.
         """
         if not self._message.read(log, position):
             return sentinels.UNFINISHED_MESSAGE

@@ -14,7 +14,7 @@ from aeron_core._native.atomic_long import AtomicLong
 class ReaderHost:
     """Name (host:port) and current address of one reader, shared by all streams of an endpoint.
 
-    While the address is unknown, no connection is attempted.
+    `address`: None if the name could not be resolved yet; while it is unknown, no connection is attempted.
     """
 
     def __init__(self, name: str, address: SocketAddress | None) -> None:
@@ -53,12 +53,12 @@ class ReaderHost:
         return True
 
     def request_address(self) -> int:
-        """Request another resolution of the name; return 0."""
+        """Request another resolution of the name; return 0. Runs on the sender."""
         self._is_requested.set_release(1)
         return 0
 
     def refresh(self) -> bool:
-        """Take a pending address; return whether the address is known."""
+        """Take a pending address; return whether the address is known. Runs on the sender."""
         if self._has_found.get_acquire() != 0:
             self.address.assign(self._found)
             self._has_found.set_release(0)

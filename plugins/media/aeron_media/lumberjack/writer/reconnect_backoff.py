@@ -23,11 +23,11 @@ class ReconnectBackoff:
         self._chance = random.getrandbits(31)
 
     def may_try(self, now_ns: int) -> bool:
-        """Return whether it is time for the next attempt."""
+        """Return whether an attempt is allowed now: after a failure only when the delay is over."""
         return self._failures == 0 or now_ns >= self._retry_ns
 
     def on_lost(self, now_ns: int) -> int:
-        """Record a failed attempt or a lost connection; return 0."""
+        """Record a failed attempt or a lost connection, and start the delay if it ends a round; return 0."""
         self._failures += 1
         if self._failures % self._round_length != 0:
             self._retry_ns = now_ns
@@ -40,7 +40,7 @@ class ReconnectBackoff:
         return 0
 
     def on_acknowledged(self) -> int:
-        """Record that a reader works, which resets the delay; return 0."""
+        """Record that a reader has acknowledged a window, which resets the delay; return 0."""
         self._failures = 0
         self._next_ns = self._init_ns
         return 0

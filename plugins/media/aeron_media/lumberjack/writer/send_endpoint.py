@@ -1,6 +1,7 @@
 """Send endpoint: each stream has its own connections to the readers.
 
 Not here: the connections of a stream (`writer_stream`).
+Invariant: until the sender has released the endpoint, it alone uses the connections; the conductor reads their counts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LumberjackSendEndpoint(SendChannelEndpoint):
-    """Sends to the readers of a channel; runs on the sender except where `ChannelEndpoint` documents otherwise."""
+    """Endpoint that sends to readers; runs on the sender except where its base classes document otherwise."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         self._counters.singly.close()
 
     def new_stream_state(self) -> WriterStream:
-        """See `SendChannelEndpoint.new_stream_state`; the sender connects when it has the stream."""
+        """See `SendChannelEndpoint.new_stream_state`; `advance` connects, not this method."""
         state = WriterStream(
             self._writer, self._hosts, [new_connection() for new_connection in self._new_connections]
         )
@@ -98,7 +99,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         self._counters.singly.update(self._snapshots())
 
     def _snapshots(self) -> Iterator[Snapshot]:
-        """Yield the counts of all connections; the sender updates them concurrently, each number on its own."""
+        """Yield the counts of open connections; the sender updates them concurrently, each number on its own."""
         for number, state in self._states:
             for owner, each in enumerate(state.connections):
                 key = (number, owner, each.number)

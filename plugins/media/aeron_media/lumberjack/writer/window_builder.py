@@ -43,7 +43,8 @@ class WindowBuilder:
     def build(self, log: LogBuffer, now_ns: int) -> int:
         """Encode the next window and set `end` to its end position; return the number of its events.
 
-        0 if none was built: no complete message is in the log, all were skipped, or memory is exhausted.
+        0, with `end` unchanged, if none was built: no complete message is in the log, all were skipped, or memory is
+        exhausted.
         """
         begin = self._ledger.next_begin()
         limit = self._ledger.next_end()
@@ -73,7 +74,7 @@ class WindowBuilder:
         """Shorten the next window after one of `count` events up to `end` ran out of memory; return 0.
 
         A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
-        would not help.
+        would not help. While earlier windows wait for the socket, nothing is skipped.
         """
         self._window_limit = max(count >> 1, 1)
         self.next_ns = now_ns + bounds.MEMORY_PAUSE_NS

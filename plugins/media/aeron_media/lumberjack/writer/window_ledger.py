@@ -2,8 +2,10 @@
 
     confirmed ── done, sent, lost, sent … ── drawn ── not yet sent
 
-Parts are contiguous: each begins where its predecessor ends. A part that was lost with its connection is sent again
-before anything new. Parts complete in any order; `confirmed` advances over completed parts at the front.
+A part that was lost with its connection is sent again before anything new. Parts complete in any order; `confirmed`
+advances over completed parts at the front.
+
+Invariant: parts are contiguous, each begins where its predecessor ends, and `confirmed` never decreases.
 
 Not here: the content of a part, and sending it.
 """
@@ -29,19 +31,19 @@ class WindowLedger:
         self._size = 0
 
     def begin(self, position: int) -> int:
-        """Start at `position`; return 0."""
+        """Forget all parts; start at `position`, up to which all counts as acknowledged. Return 0."""
         self.confirmed = position
         self.drawn = position
         self._size = 0
         return 0
 
     def next_begin(self) -> int:
-        """Return the begin position of the next part to send."""
+        """Return the begin position of the next part to send: the first lost one, else `drawn`."""
         at = self._first_lost()
         return self.drawn if at < 0 else self._begin_of(at)
 
     def next_end(self) -> int:
-        """Return the maximum end position of the next part; beyond all positions if it is unlimited."""
+        """Return the maximum end position of the next part: the end of a lost one, else 2**62 (no limit)."""
         at = self._first_lost()
         return 1 << 62 if at < 0 else self._ends.get_i64(at * 8)
 
@@ -50,7 +52,7 @@ class WindowLedger:
         return self._size + 2 <= self._capacity
 
     def take(self, end: int, owner: int) -> int:
-        """Assign the part from `next_begin` to `end` to `owner`, a connection or `sentinels.DONE`; return 0."""
+        """Assign the part from `next_begin` to `end` to `owner`, a connection or DONE, if `has_space`; return 0."""
         at = self._first_lost()
         if at < 0:
             self._put(self._size, end, owner)
@@ -63,7 +65,7 @@ class WindowLedger:
         return self._tidy()
 
     def complete(self, end: int) -> int:
-        """Mark the part that ends at `end` as acknowledged; return 0."""
+        """Mark the part that ends at `end` as acknowledged, and advance `confirmed` if it can; return 0."""
         for index in range(self._size):
             if self._ends.get_i64(index * 8) == end:
                 self._owners.put_i64(index * 8, sentinels.DONE)

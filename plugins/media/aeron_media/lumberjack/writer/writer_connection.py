@@ -1,11 +1,14 @@
 """A connection of one stream to one reader: sends windows of events, receives acknowledgements.
 
-    DOWN ──connect──► CONNECTING ──► UP ──lost, refused, overdue──► DOWN
+    DOWN ──connect──► CONNECTING ──connected──► UP ──lost, overdue, wrong acknowledgement, older than ttl──► DOWN
+    CONNECTING ──refused, not connected within the timeout──► DOWN
+    any ──close──► DOWN
 
 Unacknowledged events are still in the log: after a lost connection they are encoded from there again, for this or
 another connection, so that each event is delivered at least once. A window takes the messages that the log has, up to
 `window` events; it never waits to fill up.
 
+Invariant: a part of the log counts as acknowledged only after the reader can have all of its events.
 Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
 (`reconnect_backoff`), and the encoding of windows (`window_builder`).
 """
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class WriterConnection:
-    """One connection to a reader; all but the constructor runs on the sender.
+    """One connection to a reader; all but the constructor runs on the sender, the last `close` on the conductor.
 
     `owner` identifies the parts of the log that this connection sends, in the ledger.
     """
@@ -86,7 +89,7 @@ class WriterConnection:
         return 0
 
     def may_send(self) -> bool:
-        """Return whether this connection can take another window."""
+        """Return whether this connection is up and can take another window."""
         return (
             self.phase == phases.PHASE_UP
             and self._unacknowledged.size < self._pipeline
@@ -95,7 +98,7 @@ class WriterConnection:
         )
 
     def flush(self) -> int:
-        """Send as much as the socket accepts; return 0."""
+        """Send as much of the encoded windows as the socket accepts, if the connection is up; return 0."""
         return self._send(self._now_ns) if self.phase == phases.PHASE_UP else 0
 
     def close(self) -> int:
@@ -202,7 +205,7 @@ class WriterConnection:
         return 0
 
     def _check_progress(self, now_ns: int) -> int:
-        """Check for a reader that sends keep-alives only; return 0."""
+        """End a connection without acknowledged events for too long, or report it once; return 0."""
         quiet_ns = now_ns - self._progress_ns
         if 0 < self._progress_timeout_ns < quiet_ns:
             return self._on_connection_lost(end_reasons.NO_PROGRESS, self._unacknowledged.size, 0, now_ns)
@@ -289,7 +292,7 @@ class WriterConnection:
     # Windows
 
     def build_window(self, log: LogBuffer) -> bool:
-        """Encode the next window; return False if no window could be built."""
+        """Encode the next window, for `flush` to send; return False if none could be built."""
         count = self._windows.build(log, self._now_ns)
         if count == 0:
             return False

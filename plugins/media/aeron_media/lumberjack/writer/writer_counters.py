@@ -22,7 +22,8 @@ OF_CONNECTION = (
 class WriterCounters:
     """Counters of one sending endpoint.
 
-    `new_counter` allocates a counter by its name, `free_counter` frees one.
+    `new_counter` allocates a counter by its name, `free_counter` frees one. At most `max_connections` connections have
+    counters of their own.
     """
 
     def __init__(

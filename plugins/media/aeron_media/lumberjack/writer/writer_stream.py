@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class WriterStream:
-    """The connections of one stream; all but the constructor runs on the sender.
+    """The connections of one stream; all but the constructor runs on the sender, the last `close` on the conductor.
 
     `connections`: one unconnected connection for each host.
     """
@@ -89,7 +89,7 @@ class WriterStream:
         return self._ledger.confirmed
 
     def close(self) -> int:
-        """Close all connections; return 0."""
+        """Close all connections; return 0. Unacknowledged events are not sent again."""
         for index in range(self._pointers.size):
             cython.cast(WriterConnection, self._pointers.at(index)).close()
         self.lag = 0
