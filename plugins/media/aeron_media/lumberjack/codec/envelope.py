@@ -51,10 +51,10 @@ class Envelope:
     def inflate(self, buffer: AtomicBuffer, offset: int, available: int, wanted: int, outermost: int) -> int:
         """Inflate a piece from `available` bytes at `offset`; return how many of them were used.
 
-        Set `made` (bytes added to the queue), `is_finished` at the end of the zlib stream, `is_starved` if it needs more
-        input, and `fault` if it is invalid, exceeds a limit or lacks memory. The queue grows towards a frame of `wanted`
-        bytes only as data arrives. `outermost` is the number of bytes of the outermost C frame used so far, 0 if this is
-        the outermost one.
+        Set `made` (bytes added to the queue), `is_finished` at the end of the zlib stream, `is_starved` if it needs
+        more input, and `fault` if it is invalid, exceeds a limit or lacks memory. The queue grows towards a frame of
+        `wanted` bytes only as data arrives. `outermost` is the number of bytes of the outermost C frame used so far, 0
+        if this is the outermost one.
         """
         available = min(available, self.left)
         self.made = 0

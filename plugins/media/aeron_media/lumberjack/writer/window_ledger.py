@@ -52,7 +52,10 @@ class WindowLedger:
         return self._size + 2 <= self._capacity
 
     def take(self, end: int, owner: int) -> int:
-        """Assign the part from `next_begin` to `end` to `owner`, a connection or DONE, if `has_space`; return 0."""
+        """Assign the part from `next_begin` to `end` to `owner`, a connection or DONE; return 0.
+
+        Call only if `has_space` returns True.
+        """
         at = self._first_lost()
         if at < 0:
             self._put(self._size, end, owner)
