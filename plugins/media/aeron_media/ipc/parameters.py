@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class IpcParameters(BaseModel):
-    """IPC has no parameters of its own."""
+    """Parameters of an IPC channel: none of its own; keys of the stream are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)

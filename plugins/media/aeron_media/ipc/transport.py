@@ -26,7 +26,7 @@ class IpcTransport(MediaTransport):
         return IpcParameters
 
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
-        """Return the channel; there is nothing to resolve."""
+        """Return the channel; all IPC channels are one. There is nothing to resolve or to reject."""
         return Channel(uri=uri, canonical_form="IPC")
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:

@@ -29,7 +29,11 @@ _unique_number = itertools.count()
 
 @dataclass(frozen=True, kw_only=True)
 class UdpChannel(Channel):
-    """Addresses of a UDP channel: `local` and `remote` are for data, the other two for frames of receivers."""
+    """Addresses of a UDP channel: `local` and `remote` are for data, the other two for frames of receivers.
+
+    `remote` is the endpoint or the group, a wildcard without one; `local` the control address, else the interface.
+    `interface_index`: the kernel's index of the interface of a multicast channel, else 0.
+    """
 
     params: EndpointParameters
     local: SocketAddress
@@ -55,13 +59,16 @@ class _Names:
 
     @property
     def has_open_port(self) -> bool:
-        """Whether the URI leaves a port open: then equal URIs without a tag are different channels."""
+        """Whether the URI leaves a port or all addresses open: then equal URIs without a tag are different channels."""
         named = [address for address in (self.endpoint, self.control) if address is not None]
         return not named or any(address.port == 0 for address in named)
 
 
 def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
-    """Return the addresses of `uri`, in any mode; raises ChannelUriError for a wrong key, name, port or group."""
+    """Return the channel of `uri`, in any mode; `resolve` may block.
+
+    Raises ChannelUriError for a wrong key, name, port, group or interface, and what `resolve` raises.
+    """
     params = EndpointParameters.parse(uri)
     # The resolver gets the text unchanged: a name without a port may stand for both host and port.
     names = _Names(
@@ -75,9 +82,9 @@ def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -
 
 
 def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAddress:
-    """Return the group to which receivers of `group` send: the next address.
+    """Return the group to which receivers of `group` send: the next address, on the same port.
 
-    Raises ChannelUriError if the number of `group` is even.
+    Raises ChannelUriError if the last byte of `group` is even.
     """
     number = int.from_bytes(group.packed, "big")
     if number & 1 == 0:

@@ -28,7 +28,7 @@ _REPORTS: Final = 64  # reports that wait for the conductor; invented: others fo
 
 
 class Destinations:
-    """The destinations of one sending endpoint."""
+    """The destinations of one sending endpoint, at most MAX_DESTINATIONS; `count` is the counter of them, or None."""
 
     _first: int
 
@@ -45,7 +45,7 @@ class Destinations:
         self._report = Command()
 
     def order_addition(self, address: SocketAddress, registration_id: int) -> bool:
-        """Order the sender to add a destination; return False if the ring is full."""
+        """Order the sender to add a destination, if there is space; return False if the ring is full."""
         return self._orders.send(destination_table.ORDER_ADD, values=(registration_id,), control=address)
 
     def order_removal(self, address: SocketAddress) -> bool:
@@ -76,14 +76,14 @@ class Destinations:
         return self._table.count
 
     def copy_address(self, turn: int, into: SocketAddress) -> int:
-        """Copy the address of destination number `turn` of this round; return 0."""
+        """Copy the address of destination number `turn` of this round, from 0; unset while unresolved. Return 0."""
         index = self._first + turn
         if index >= self._table.count:
             index -= self._table.count
         return self._table.copy_address(index, into)
 
     def on_status_message(self, receiver_id: int, source: SocketAddress, now_ns: int) -> int:
-        """Record that a receiver is alive; in dynamic mode add a new one if there is space. Return 0."""
+        """Record that a receiver is alive; add an unknown one in dynamic mode if there is space. Return 0."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             if self._is_manual or not self._table.add(source, -1, now_ns):
@@ -95,7 +95,7 @@ class Destinations:
         return self._table.note(index, receiver_id, now_ns)
 
     def registration_of(self, receiver_id: int, source: SocketAddress) -> int:
-        """Return the registration id of the destination of a receiver, -1 if no client added it."""
+        """Return the registration id of the destination of a receiver, -1 if no client added it or it is unknown."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             return -1

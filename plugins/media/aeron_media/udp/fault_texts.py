@@ -1,4 +1,4 @@
-"""Messages for the error log: why a datagram was rejected."""
+"""Messages for the error log about rejected datagrams."""
 
 from __future__ import annotations
 

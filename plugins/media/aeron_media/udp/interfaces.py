@@ -20,7 +20,7 @@ _FAMILY_NAMES: dict[int, str] = {socket.AF_INET: "INET", socket.AF_INET6: "INET6
 
 
 def wildcard(family: int, port: int = 0) -> SocketAddress:
-    """Return the address of all interfaces."""
+    """Return the address of all interfaces, `::` for AF_INET6, otherwise `0.0.0.0`."""
     return SocketAddress.of("::" if family == socket.AF_INET6 else "0.0.0.0", port)
 
 
@@ -35,9 +35,10 @@ def is_multicast(address: SocketAddress) -> bool:
 
 
 def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> SocketAddress:
-    """Return the local address for `interface=` of `uri`, the wildcard without that key.
+    """Return the local address for `interface=` of `uri`; the wildcard of `family` without that key.
 
-    Raises ChannelUriError if no interface of this machine matches.
+    A wildcard in the URI is returned with its port. Raises ChannelUriError if no interface of this machine matches, or
+    the value is invalid.
     """
     spec = uri.get_interface("interface", None)
     if spec is None:
@@ -54,7 +55,8 @@ def find_interface(
 ) -> SocketAddress:
     """Return the address of the best match for `interface=` among those of `interfaces` that are up.
 
-    Raises ChannelUriError if none matches.
+    Its port is that of the key, by default 0; without the key, all interfaces of `family` match. Raises ChannelUriError
+    if none matches, or the value is invalid.
     """
     spec = uri.get_interface("interface", InterfaceSpec(host=wildcard(family).host, prefix_length=0))
     usable = [interface for interface in interfaces if interface.is_up]

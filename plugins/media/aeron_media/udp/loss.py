@@ -10,7 +10,7 @@ from aeron_core.spi.media import LossRates
 
 
 class LossGenerator:
-    """Drops a share of datagrams at random."""
+    """Random choice of the datagrams to drop, at the rate and with the seed of `rates`."""
 
     def __init__(self, rates: LossRates) -> None:
         self._random = Xorshift(random.getrandbits(64) if rates.seed in (0, -1) else rates.seed)

@@ -1,4 +1,4 @@
-"""Sends batches of datagrams with deliberate loss, for tests."""
+"""Lossy sender: sends batches of datagrams with deliberate loss, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LossySender:
-    """Sends datagrams except those that are to be lost; each segment of an entry is a datagram."""
+    """Sender that drops datagrams at random; each segment of an entry is a datagram. Used by the sender thread."""
 
     def __init__(self, channel: DatagramChannel, rates: LossRates) -> None:
         self._channel = channel
@@ -21,7 +21,7 @@ class LossySender:
         self._survivors = SendBatch()
 
     def send(self, batch: SendBatch, remote: SocketAddress) -> int:
-        """Send `batch`; return how many of its entries were sent. Lost datagrams count as sent."""
+        """Send `batch`; return how many of its entries were sent completely. Lost datagrams count as sent."""
         for index in range(batch.count):
             if not self._send_entry(batch, index, remote):
                 return index

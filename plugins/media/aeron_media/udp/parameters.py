@@ -18,7 +18,7 @@ Size = Annotated[int, BeforeValidator(parse_size)]
 
 
 class UdpParameters(BaseModel):
-    """Parameters of a UDP channel; keys of the stream are ignored."""
+    """Parameters of a UDP channel, for tools; keys of the stream are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
 

@@ -16,7 +16,7 @@ from aeron_core.spi.media import DatagramOptions, OpenDatagrams
 
 
 class WildcardPorts:
-    """Uses the ports of each range in turn, so that a closed port is not reused at once. Used by the conductor."""
+    """Ports of each range, used in turn, so that a closed port is not reused at once. Used by the conductor."""
 
     def __init__(self) -> None:
         self._next: dict[tuple[int, int], int] = {}
@@ -24,7 +24,8 @@ class WildcardPorts:
     def opener(self, ports: tuple[int, int], open_datagrams: OpenDatagrams) -> OpenDatagrams:
         """Return a function that opens sockets, and replaces port 0 by a free port of the range `ports`.
 
-        With the range `(0, 0)` the operating system chooses the port.
+        `ports`: first and last port; with `(0, 0)` the operating system chooses the port. The function raises OSError
+        if all ports of the range are in use, and what `open_datagrams` raises.
         """
         if ports == (0, 0):
             return open_datagrams

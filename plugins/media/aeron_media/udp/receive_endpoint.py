@@ -38,7 +38,10 @@ _NO_GROUP_TAG = -1  # value in an error frame without a group tag
 
 
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
-    """Receives on one address. Used by the receiver's thread, except for the methods of `ChannelEndpoint`."""
+    """Endpoint that receives on one address; runs on the receiver except where its base classes document otherwise.
+
+    `control`: the address of all frames that it sends; without one they go to the sender of the stream.
+    """
 
     def __init__(
         self,
@@ -176,7 +179,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         return self._refuse(used) if used < 0 else used
 
     def _stamp(self, offset: int, end: int) -> int:
-        """Write the receive timestamps into each frame that begins a message."""
+        """Write the receive timestamps into each frame that begins a message and has space for them; return 0."""
         now_ns = self._clock.epoch_ns()
         # The kernel may have no time for datagrams that arrived before the socket option was set.
         media_ns = self._media_time_ns if self._media_time_ns > 0 else now_ns

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ReceiverFeedback:
-    """Decodes the frames in `batch`, which the endpoint fills; used by the sender.
+    """Decoder of the frames in `batch`, which the endpoint fills; used by the sender.
 
     `receivers` is None unless the endpoint is that of a response channel.
     """
@@ -71,7 +71,7 @@ class ReceiverFeedback:
         self._error_frames_received = params.counters["error_frames_received"]
 
     def on_slot(self, slot: int, now_ns: int) -> int:
-        """Handle the frames of a slot of `batch`; return their number."""
+        """Handle the frames in slot number `slot` of `batch`; return their number, with those that are rejected."""
         self.batch.copy_source(slot, self._source)
         offset = self.batch.offset_of(slot)
         end = offset + self.batch.length_of(slot)

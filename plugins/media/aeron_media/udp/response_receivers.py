@@ -25,7 +25,7 @@ RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
 
 
 class ResponseReceiver:
-    """The receiver of one stream's responses."""
+    """The receiver of one stream's responses; until `receives_until_ns` no other can replace it."""
 
     def __init__(self, address: SocketAddress) -> None:
         self.address = address
@@ -43,7 +43,7 @@ class ResponseReceivers:
         self._timeout_ns = RESPONSE_RECEIVER_TIMEOUT_NS
 
     def find(self, key: int, into: SocketAddress) -> bool:
-        """Copy the address of a stream's receiver; return whether it is known."""
+        """Copy the address of the receiver of the stream `key` to `into`; return whether it is known."""
         found = self._receivers.get(key)
         if found == cython.NULL:
             return False
@@ -51,7 +51,7 @@ class ResponseReceivers:
         return True
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a status message as a request for responses, or as a sign that they are received; return 0."""
+        """Record a request for responses (SEND_SETUP), or that they are received, or no longer (EOS); return 0."""
         key = pair_key(sm.stream_id, sm.session_id)
         found = self._receivers.get(key)
         if not sm.flags & wire.SM_FLAG_SEND_SETUP:

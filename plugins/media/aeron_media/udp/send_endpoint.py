@@ -38,9 +38,10 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UdpSendEndpoint(SendChannelEndpoint):
-    """Sends to one address or to several destinations; a response channel sends each stream to its own receiver.
+    """Endpoint of one address or several destinations; a response channel sends each stream to its own receiver.
 
-    Used by the sender's thread, except for the methods of `ChannelEndpoint`.
+    Runs on the sender except where its base classes document otherwise. `control`: the socket that receives, if it is
+    not `datagrams`.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
-        """See `SendChannelEndpoint.send`; deliberately lost datagrams count as sent."""
+        """See `SendChannelEndpoint.send`; datagrams without a destination, or lost on purpose, count as sent."""
         if self._answers and not self._receivers.find(
             pair_key(stream.stream_id, stream.session_id), self._remote
         ):

@@ -40,7 +40,10 @@ _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
 
 def open_datagrams(options: DatagramOptions) -> UdpSocket:
-    """Return a socket that is bound, and connected if requested; raises OSError with the address or the option."""
+    """Return a non-blocking socket that is bound or has joined its group, and is connected if requested.
+
+    Raises OSError that names the address or the option.
+    """
     sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)
@@ -102,7 +105,7 @@ def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:
 
 
 def _set(sock: socket.socket, level: int, option: int, value: int | bytes, text: str) -> None:
-    """Set a socket option; `text` names it and its value in the error, as the reference does."""
+    """Set a socket option; raises OSError with `text`, which names it and its value, as the reference does."""
     try:
         sock.setsockopt(level, option, value)
     except OSError as error:

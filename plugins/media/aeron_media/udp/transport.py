@@ -36,7 +36,7 @@ AERON_CORE_SPI_VERSION: Final = send_endpoint.AERON_CORE_SPI_VERSION
 
 
 class UdpTransport(MediaTransport):
-    """Opens endpoints of UDP channels."""
+    """The medium `udp`: resolves its channels and opens their endpoints."""
 
     def __init__(self) -> None:
         self._ports = WildcardPorts()
