@@ -10,7 +10,7 @@ TCP mode uses a line instead if it is higher:
 
     W_tcp(t) = W_max * (1 - B) + 3 * B / (2 - B) * t / rtt
 
-Measured round-trip times are published in a counter; only TCP mode uses them.
+Measured round-trip times are published in a counter; the window depends on them in TCP mode only.
 
 Source: aeron_congestion_control.c, aeron_cubic_congestion_control_strategy; RFC 8312.
 """
@@ -48,7 +48,7 @@ _LONGEST_RTT_TIMEOUT_NS = 1_000_000_000
 
 
 class CubicCongestionControl(CongestionControl):
-    """CUBIC window of one image. Takes no options in `cc=`.
+    """CUBIC window of one image. Raises ChannelUriError for options in `cc=`: it has none.
 
     Settings control round-trip measurement, the initial round-trip time and TCP mode.
     """
@@ -79,7 +79,10 @@ class CubicCongestionControl(CongestionControl):
         self._window_counter.set_release(self._initial_window_length)
 
     def on_track_rebuild(self, state: RebuildState) -> int:
-        """Return the window at this time, in bytes."""
+        """Return the window at `state.now_ns`, in bytes, and publish it in a counter.
+
+        Forces a status message after a loss, and while the window is one datagram and data was consumed.
+        """
         if state.loss_occurred:
             self._shrink(state.now_ns)
             state.force_status_message = True

@@ -17,7 +17,7 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class StaticWindowCongestionControl(CongestionControl):
-    """Offers the initial window, limited to half a term."""
+    """Constant window of one image: the initial window of the parameters, limited to half a term."""
 
     def __init__(self, params: CongestionControlParams) -> None:
         self._window_length = min(params.initial_window_length, params.term_length // 2)

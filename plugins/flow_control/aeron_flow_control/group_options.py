@@ -30,7 +30,7 @@ _NO_TAG: Final = -1
 
 @frozen()
 class GroupOptions:
-    """Tag of the group, number of receivers required, and timeout of a silent receiver.
+    """Tag of the group (-1: not set), number of receivers required, and timeout of a silent receiver.
 
     `retransmit_window_multiple`: how many windows a NAK can request. `requires_proof`: whether only receivers
     that reply to a request at their address are counted.

@@ -17,7 +17,10 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UnicastFlowControl(FlowControl):
-    """The limit of the only receiver; a NAK can request up to `rrwm` windows, 16 by default."""
+    """The limit of the only receiver; a NAK can request up to `rrwm` windows, 16 by default.
+
+    Raises ChannelUriError for other options, or an invalid number.
+    """
 
     def __init__(self, params: FlowControlParams) -> None:
         options = parse_options(params.options, allowed=("rrwm",), channel=params.channel)
@@ -25,7 +28,10 @@ class UnicastFlowControl(FlowControl):
 
 
 class MaxFlowControl(FlowControl):
-    """The limit of the fastest receiver of a group; a NAK can request up to `rrwm` windows, 4 by default."""
+    """The limit of the fastest receiver of a group; a NAK can request up to `rrwm` windows, 4 by default.
+
+    Raises ChannelUriError for other options, or an invalid number.
+    """
 
     def __init__(self, params: FlowControlParams) -> None:
         options = parse_options(params.options, allowed=("rrwm",), channel=params.channel)

@@ -9,6 +9,7 @@ caught up. Its later status messages add it once it has.
 Tagged: only receivers that send the group's tag are counted. Others receive without influence on the limit,
 unless no receiver is required and none is counted: then each status message can raise it.
 
+Invariant: a status message never lowers the limit; only `on_idle` can.
 Source: aeron_min_flow_control.c.
 """
 
@@ -40,7 +41,8 @@ class MinFlowControl(FlowControl):
     receivers that reply to a request at their address are counted, or hold the limit).
 
     A NAK can request up to `rrwm` windows, 4 by default. While fewer than the required number of receivers
-    are counted, receivers do not connect the publication, and the limit does not advance.
+    are counted, receivers do not connect the publication, and the limit does not advance. The constructor raises
+    ChannelUriError for unknown options and invalid values.
     """
 
     def __init__(self, params: FlowControlParams) -> None:
@@ -61,7 +63,7 @@ class MinFlowControl(FlowControl):
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """Return the lowest limit of the counted receivers, at least `limit`; `limit` if too few are counted.
 
-        If none is required and none is counted, the receiver of `sm` determines the limit.
+        A held limit counts, too. If none is required and none is counted, the receiver of `sm` can raise the limit.
         """
         receiver_limit = position + sm.receiver_window
         if self._is_of_group(sm):
@@ -91,9 +93,9 @@ class MinFlowControl(FlowControl):
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Remove receivers that are silent, ended or rejected the stream; return the lowest remaining limit.
+        """Remove receivers that are silent, ended or rejected the stream; return the lowest limit of the others.
 
-        It can be below `limit`; it is `limit` if none or too few are counted.
+        A held limit counts, too. The result can be below `limit`; it is `limit` if none or too few are counted.
         """
         if self._receivers.forget(now_ns - self._receiver_timeout_ns) > 0:
             self._receiver_count.set_release(self._receivers.count)

@@ -20,7 +20,7 @@ def split_options(text: str) -> list[str]:
 
 
 def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[str, int]:
-    """Return the numeric options by key; raises ChannelUriError for unknown keys and invalid numbers."""
+    """Return the numeric options by key, the last of a repeated one; raises ChannelUriError as `parse_option`."""
     return dict(parse_option(part, allowed=allowed, channel=channel) for part in split_options(text))
 
 

@@ -17,14 +17,14 @@ _FIRST_CAPACITY = 8
 
 
 class Receivers:
-    """Records of receivers; used by the sender thread."""
+    """Records of receivers; used by the sender thread. Limits are stream positions in bytes."""
 
     def __init__(self) -> None:
         self.count = 0
         self._records = AtomicBuffer.allocate(_FIRST_CAPACITY * _RECORD_LENGTH)
 
     def find(self, receiver_id: int) -> int:
-        """Return the index of a receiver, -1 if it is unknown."""
+        """Return the index of a receiver, valid until the next `forget`; -1 if it is unknown."""
         index = 0
         while index < self.count:
             if self._records.get_i64(index * _RECORD_LENGTH + _ID) == receiver_id:
@@ -33,7 +33,7 @@ class Receivers:
         return -1
 
     def add(self, receiver_id: int, limit: int, now_ns: int) -> int:
-        """Add an unknown receiver; return 0."""
+        """Add a receiver that `find` does not find; return 0."""
         if (self.count + 1) * _RECORD_LENGTH > self._records.capacity:
             self._grow()
         self.count += 1
@@ -69,7 +69,7 @@ class Receivers:
         return forgotten
 
     def lowest_limit(self, otherwise: int) -> int:
-        """Return the lowest limit of all receivers, at most `otherwise`."""
+        """Return the lowest limit of all receivers, at most `otherwise`, the result without receivers."""
         lowest = otherwise
         index = 0
         while index < self.count:
