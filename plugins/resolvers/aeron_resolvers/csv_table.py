@@ -40,20 +40,23 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The key of the row's counter; the driver truncates it."""
+        """The key of the row's counter: length (4 bytes, little-endian) and UTF-8 name; the driver truncates it."""
         name = self.name.encode(errors="replace")
         return len(name).to_bytes(4, "little") + name
 
 
 class CsvTableNameResolver:
-    """Maps names of its table to hosts, which the operating system resolves."""
+    """Resolver of names in its table: the operating system resolves the host that the counter of a row selects.
+
+    Raises ConfigurationError without a table, or with more than MAX_ROWS rows.
+    """
 
     def __init__(self, params: NameResolverParams) -> None:
         self._rows, self._wrong_rows = _parse(params.options)
         self._toggles: list[AtomicCounter] = []
 
     def start(self, context: NameResolverContext) -> None:
-        """See `WorkingNameResolver`; allocates a counter for each row."""
+        """See `WorkingNameResolver`; allocates a counter for each row, and reports malformed rows."""
         for row in self._rows:
             self._toggles.append(context.new_counter(ROW_TYPE_ID, row.label, row.key))
         for text in self._wrong_rows:
@@ -76,7 +79,7 @@ class CsvTableNameResolver:
         """Return the address of the host that a row of this name selects, or of `host` itself without a row.
 
         The last of several rows with the same name applies. Returns None if the selected host is unknown.
-        Raises ChannelUriError if the counter of a row with this name is -1.
+        Raises ChannelUriError if the counter of a row with this name is -1. May block on DNS.
         """
         chosen = host
         for index, row in enumerate(self._rows):
@@ -97,7 +100,10 @@ class CsvTableNameResolver:
 
 
 def _parse(text: str) -> tuple[list[Row], list[str]]:
-    """Return the rows and the texts of malformed rows; empty fields are ignored, as in the reference."""
+    """Return the rows and the texts of malformed rows; empty fields are ignored, as in the reference.
+
+    Raises ConfigurationError for an empty text or too many rows.
+    """
     if not text:
         raise ConfigurationError(
             "name_resolver=csv_table without name_resolver_init_args (AERON_NAME_RESOLVER_INIT_ARGS): must be rows "

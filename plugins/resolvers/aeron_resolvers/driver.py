@@ -57,7 +57,10 @@ class _Bootstrap:
 
 
 class DriverNameResolver:
-    """Resolves names that were received by gossip, else asks the fallback resolver."""
+    """Resolver of driver names received by gossip, and of its own; all other names are passed to the fallback.
+
+    Raises ConfigurationError for a missing or invalid `resolver_name` or `resolver_interface`.
+    """
 
     def __init__(self, params: NameResolverParams) -> None:
         _check(params)
@@ -145,7 +148,7 @@ class DriverNameResolver:
         return self._fallback.lookup(name, uri_key, is_re_lookup)
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return the address of the driver with that name, else the result of the fallback."""
+        """Return the address of the driver with that name, else the result of the fallback, which may block."""
         found = None if self._gossip is None else self._gossip.find(host)
         return found or self._fallback.resolve(host, uri_key, is_re_resolution)
 
@@ -202,7 +205,10 @@ class DriverNameResolver:
             self._looked_up.append((one, None, str(error)))
 
     def _peer_of(self, name: str) -> GossipPeer:
-        """Return the peer that a name stands for, as for names of channels: lookup to host:port, then resolution."""
+        """Return the peer that a name stands for, as for names of channels: lookup to host:port, then resolution.
+
+        Runs on a helper thread. Raises ConfigurationError if the host is unknown, or has no address of this family.
+        """
         found = self._fallback.lookup(name, _BOOTSTRAP_KEY, False)
         unresolved = f"Unresolved - {_BOOTSTRAP_KEY}={name}, name-and-port={found}"
         try:
@@ -217,7 +223,7 @@ class DriverNameResolver:
         return GossipPeer.of(SocketAddress.of(host, address.port))
 
     def _address_of(self, host: str) -> str | None:
-        """Return an address of `host` in the address family of this driver."""
+        """Return a numeric address of `host` in the address family of this driver, None if there is none."""
         if isinstance(self._fallback, SystemNameResolver):
             return find_address(host, (self._local.family,))
         found = self._fallback.resolve(host, _BOOTSTRAP_KEY, False)

@@ -75,12 +75,12 @@ class Gossip:
 
     @property
     def name_count(self) -> int:
-        """Number of known names."""
+        """Number of known names; one with an IPv4 and an IPv6 address counts twice."""
         return len(self._names)
 
     @property
     def refused_count(self) -> int:
-        """Number of names and drivers refused by a limit since the start."""
+        """Number of names and drivers refused, or removed for others, because of a limit since the start."""
         return self._refused_names + self.neighbors.refused_count
 
     def find(self, name: str) -> str | None:
@@ -97,7 +97,7 @@ class Gossip:
             pass
 
     def entries_processed(self, packet: bytes, source: GossipPeer, now_ms: int) -> Iterator[None]:
-        """Process one entry of a packet per step, so that the caller can pause; raises ProtocolError as `on_packet`."""
+        """Process one entry of a packet per step and yield None after it; raises ProtocolError as `on_packet`."""
         # The first entry also pays for the headers.
         length = wire.RES_ENTRIES_OFFSET + source.headers_length
         for entry in decode_entries(AtomicBuffer(packet), 0, len(packet)):
@@ -159,7 +159,7 @@ class Gossip:
         return key is not None
 
     def remove_silent(self, now_ms: int) -> int:
-        """Remove names and neighbours that timed out; return how many."""
+        """Remove names, neighbours and candidates that timed out; return how many."""
         oldest_ms = now_ms - self._params.timeout_ms
         names = [key for key, known in self._names.items() if known.time_ms <= oldest_ms]
         for key in names:
@@ -185,7 +185,7 @@ class Gossip:
         return deque(sorted(self._names, key=lambda key: not self._names[key].is_proven))
 
     def take_packet(self, names: deque[NameKey], now_ms: int) -> bytes:
-        """Remove as many of `names` as fit into one packet, and return it; b"" if all names have timed out.
+        """Remove as many of `names` as fit into one packet, and return it; b"" if none of them is known any more.
 
         The packet has at most `mtu` and MAX_PACKET_LENGTH bytes, unless a single name is longer.
         """

@@ -11,7 +11,7 @@ NAME_SERVICES: Final = Path("/etc/nsswitch.conf")
 
 
 class HostsFile:
-    """Finds addresses in the hosts file, if `getaddrinfo` reads it before it asks other services. Used by one thread.
+    """IPv4 addresses of the hosts file, if `getaddrinfo` reads it before all other services. Used by one thread.
 
     Without that order in the system's configuration, it finds nothing. The file is read again when it has changed.
 
@@ -25,7 +25,7 @@ class HostsFile:
         self._entries: dict[str, set[str]] = {}
 
     def find(self, host: str) -> str | None:
-        """Return the IPv4 address of `host`; None if it has none, or several.
+        """Return the IPv4 address of `host`, ignoring case; None if it has none, or several.
 
         Of several addresses the operating system chooses by the rules of RFC 6724, which are not implemented here.
         """

@@ -7,8 +7,9 @@ A candidate is an address from a packet. It becomes a neighbour when it has answ
     neighbour  a packet from the address itself, after the  the own name and the names of others, at the intervals
                own name was sent to it                      of the settings
 
-Invariant: regardless of input, an address that has not answered receives at most `MAX_AMPLIFICATION` times the bytes
-that named it, so that forged packets do not make this driver flood a third party. The reference has no such limit.
+Invariant: regardless of input, an address that has not answered and is not from the settings receives at most
+`MAX_AMPLIFICATION` times the bytes that named it, so that forged packets do not make this driver flood a third party.
+The reference has no such limit.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Neighbors:
         self._trusted = frozenset(peers)
 
     def on_self(self, peer: GossipPeer, length: int, time_ms: int, now_ms: int) -> None:
-        """Process an entry of `length` bytes about `peer` in a packet from `peer` itself."""
+        """Process an entry of `length` bytes about `peer`, valid at `time_ms`, in a packet from `peer` itself."""
         if peer in self._neighbors:
             # The packet states its age, which may be forged: it must not make the neighbour older.
             self._neighbors[peer] = max(self._neighbors[peer], time_ms)

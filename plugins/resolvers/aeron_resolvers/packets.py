@@ -1,4 +1,4 @@
-"""Packets as bytes over a socket or a simulated network; for a few per second, not for streams."""
+"""Packet channel: packets as bytes over a socket or a simulated network; for gossip, not for streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SLOTS: Final = 4
 
 
 class PacketChannel:
-    """Sends and receives packets; used by one thread."""
+    """Channel of packets of at most 65507 bytes; used by one thread."""
 
     def __init__(self, channel: DatagramChannel) -> None:
         self._channel = channel
@@ -38,7 +38,7 @@ class PacketChannel:
         return packets
 
     def send(self, data: bytes, destination: SocketAddress) -> bool:
-        """Send one packet; return whether the socket accepted it."""
+        """Send one packet; return whether the socket accepted it. Raises IndexError if it is too long."""
         length = self._packet.put_bytes(0, data)
         self._outgoing.clear()
         self._outgoing.add(self._packet, 0, length, length)

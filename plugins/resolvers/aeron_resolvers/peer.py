@@ -22,7 +22,7 @@ class GossipPeer(NamedTuple):
 
     @classmethod
     def of(cls, address: SocketAddress) -> GossipPeer:
-        """Return the peer at a socket address."""
+        """Return the peer at `address`, an IPv4 or IPv6 address."""
         return cls(address.packed, address.port, address.scope_id)
 
     @property
@@ -43,11 +43,11 @@ class GossipPeer(NamedTuple):
 
     @property
     def headers_length(self) -> int:
-        """Length of the IP and UDP headers of a packet to or from this address."""
+        """Length of the IP and UDP headers of a packet to or from this address, in bytes, without options."""
         return (
             _IP4_HEADER_LENGTH if self.family == socket.AF_INET else _IP6_HEADER_LENGTH
         ) + _UDP_HEADER_LENGTH
 
     def socket_address(self) -> SocketAddress:
-        """Return the socket address."""
+        """Return the address, port and scope as a SocketAddress."""
         return SocketAddress.of(socket.inet_ntop(self.family, self.packed), self.port, self.scope_id)

@@ -25,7 +25,7 @@ def find_address(host: str, families: tuple[int, ...] = FAMILIES) -> str | None:
 
 
 class SystemNameResolver:
-    """Resolves hosts only; prefers IPv4, as the reference does."""
+    """Resolver of hosts by the operating system; prefers IPv4, as the reference does."""
 
     def __init__(self, params: NameResolverParams, hosts: HostsFile | None = None) -> None:
         self._params = params
@@ -36,9 +36,9 @@ class SystemNameResolver:
         return name
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return a numeric address, or None if the host is unknown; may block on DNS."""
+        """Return a numeric address of `host`, IPv4 if it has one, or None if it is unknown; may block on DNS."""
         return find_address(host)
 
     def resolve_promptly(self, host: str) -> str | None:
-        """Return the address of `host` in the hosts file, None if it has no entry, or several."""
+        """Return the IPv4 address of `host` in the hosts file, or None, see `HostsFile.find`; on the conductor."""
         return self._hosts.find(host)

@@ -29,7 +29,7 @@ _ENTRIES_PER_CYCLE: Final = 512
 
 
 class GossipReceiver:
-    """Receives packets and applies their entries."""
+    """Receiver of gossip: takes packets from the channel and applies their entries; used by the conductor."""
 
     def __init__(self, channel: PacketChannel, context: NameResolverContext) -> None:
         self._channel = channel
@@ -42,7 +42,7 @@ class GossipReceiver:
         self._source: SocketAddress | None = None
 
     def do_work(self, gossip: Gossip, now_ms: int) -> int:
-        """Process pending packets within the limits of a cycle; return 0 if there were none."""
+        """Process pending packets within the limits of a cycle; return a work count, 0 if there were none."""
         packets = entries = 0
         while entries < _ENTRIES_PER_CYCLE:
             if self._entries is None:
@@ -75,7 +75,10 @@ class GossipReceiver:
 
 
 class GossipSender:
-    """Sends the own name, and the names of others, to many peers; `datagrams_per_cycle` at most in one call."""
+    """Sender of the own name, and the names of others, to many peers; used by the conductor.
+
+    One call sends at most `datagrams_per_cycle`. Peers of another address family than `family` receive nothing.
+    """
 
     def __init__(
         self, channel: PacketChannel, context: NameResolverContext, family: int, datagrams_per_cycle: int
@@ -101,7 +104,7 @@ class GossipSender:
             self._names = gossip.names()
 
     def do_work(self, gossip: Gossip, now_ms: int) -> int:
-        """Send what is due, within the limit; return the number of datagrams.
+        """Send what is due, within the limit; return the number of datagrams, with those that could not be sent.
 
         The own name has priority: without it, neighbours would forget this driver.
         """
