@@ -16,7 +16,7 @@ _HEADER_SLACK = 16  # bytes; a frame header has 10
 
 
 class Envelope:
-    """Inflater of one C frame at a time, within the limits; a violated limit sets `fault` until `reset`.
+    """Inflater of one C frame at a time, within the limits; an invalid stream or a violated limit sets `fault`.
 
     `left`: bytes of the frame that are not used yet, -1 between frames.
     """

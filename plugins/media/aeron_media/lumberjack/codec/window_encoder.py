@@ -1,8 +1,8 @@
 """Encoder of a writer: windows of version 2, each a W frame and its events as J frames or as one C frame of them.
 
 Not here: when a window is finished, sent and acknowledged. Readers depend on two properties: events are numbered from
-1 in each window, and a window is contiguous in memory, so that one write sends it. Events are deflated while a window
-is open, each time STAGED_LENGTH bytes of them have been added.
+1 in each window, and a window is contiguous in memory, so that one write sends it. While a window is
+open, its events are deflated each time STAGED_LENGTH bytes of them have been added; `finish` deflates the rest.
 """
 
 from __future__ import annotations

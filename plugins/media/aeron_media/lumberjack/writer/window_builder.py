@@ -74,7 +74,7 @@ class WindowBuilder:
         """Shorten the next window after one of `count` events up to `end` ran out of memory; return 0.
 
         A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
-        would not help. While earlier windows wait for the socket, nothing is skipped.
+        would not help. While earlier windows wait for the socket, it is kept.
         """
         self._window_limit = max(count >> 1, 1)
         self.next_ns = now_ns + bounds.MEMORY_PAUSE_NS

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class WriterConnection:
-    """One connection to a reader; all but the constructor runs on the sender, the last `close` on the conductor.
+    """One connection to a reader; all but the constructor runs on the sender, `close` also on the conductor.
 
     `owner` identifies the parts of the log that this connection sends, in the ledger.
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class WriterStream:
-    """The connections of one stream; all but the constructor runs on the sender, the last `close` on the conductor.
+    """The connections of one stream; all but the constructor runs on the sender.
 
     `connections`: one unconnected connection for each host.
     """
@@ -89,7 +89,10 @@ class WriterStream:
         return self._ledger.confirmed
 
     def close(self) -> int:
-        """Close all connections; return 0. Unacknowledged events are not sent again."""
+        """Close all connections; return 0. Unacknowledged events are not sent again.
+
+        Runs on the conductor if the endpoint is closed before the sender has removed the stream.
+        """
         for index in range(self._pointers.size):
             cython.cast(WriterConnection, self._pointers.at(index)).close()
         self.lag = 0
