@@ -1,4 +1,4 @@
-"""Dialer: decides when a lost connection is made again.
+"""Dialer: schedule of attempts to connect, the first one at once, the others after pauses.
 
 The pause doubles from `backoff_init_ns` to `backoff_max_ns`; half of it is random. Only a connection that worked resets
 it, so that a peer that refuses connections right after the greeting is not flooded with attempts.
@@ -25,7 +25,7 @@ class Dialer:
         self._is_first = True
 
     def is_due(self, now_ns: int) -> bool:
-        """Return whether to connect now."""
+        """Return whether to connect now: before the first attempt, or after the pause that `on_lost` began."""
         return self._is_first or now_ns >= self._retry_ns
 
     def on_dialed(self) -> int:

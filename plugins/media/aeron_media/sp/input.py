@@ -1,6 +1,7 @@
 """Input side of one peer: reads its connection, parses messages, and feeds them into images.
 
-Back pressure: it stops reading while images have no space, so TCP flow control holds the peer back.
+Back pressure: while images have no space it reads only up to READ_LENGTH bytes, in order to detect the end of the
+connection, so TCP flow control holds the peer back.
 
 Not here: reacting to an end or a fault of the connection (`peer`). Used under the lock of `peer_connections`.
 """
@@ -49,7 +50,7 @@ class Input:
         self.is_readable = True
 
     def begin(self, session_id: int, now_ns: int) -> int:
-        """Start with a new connection; return 0."""
+        """Start with a new connection, whose images get `session_id`; return 0."""
         self._session_id = session_id
         self.is_watched = False
         self.is_readable = True
@@ -81,7 +82,7 @@ class Input:
         return 0
 
     def work(self, now_ns: int) -> int:
-        """Do timed work for images; return 0."""
+        """Do timed work for images, and begin new ones if all subscribers have left; return 0."""
         if self.is_fed:
             self.feed.work(now_ns)
             self._renew_feed(now_ns)
@@ -96,7 +97,10 @@ class Input:
     # Reading from the connection
 
     def receive(self, length: int) -> int:
-        """Read up to `length` bytes into reserved space; return the result of `ByteConnection.receive`."""
+        """Read up to `length` bytes into reserved space; return the result of `ByteConnection.receive`.
+
+        That is the number of bytes, or CONNECTION_WAITS, CONNECTION_ENDED or CONNECTION_FAILED.
+        """
         received = self._connection.receive(
             self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.free_length())
         )
@@ -106,9 +110,10 @@ class Input:
         return received
 
     def read(self, now_ns: int) -> int:
-        """Read and deliver; return the number of bytes read. Sets `fault` if a message is refused.
+        """Read up to about TURN_LENGTH bytes, and deliver messages; return the number of bytes read.
 
-        `result` is that of a receive call without bytes, otherwise CONNECTION_WAITS.
+        Sets `fault` if a message is refused, or memory has been lacking for STARVED_NS. `result` is that of a receive
+        call without bytes, otherwise CONNECTION_WAITS.
         """
         self.result = connections.CONNECTION_WAITS
         if self.is_blocked and not self.parse(now_ns):
@@ -175,7 +180,7 @@ class Input:
         return 0
 
     def is_overdue(self, now_ns: int) -> bool:
-        """Return whether the rest of an incomplete message is overdue."""
+        """Return whether a message is incomplete and no byte of it has arrived for longer than message-timeout=."""
         if self.queue.size == 0 or self.is_blocked or self._starved_ns:
             # There is no incomplete message, or this end holds back the peer.
             self._last_received_ns = now_ns
@@ -184,7 +189,10 @@ class Input:
     # Messages to the images
 
     def parse(self, now_ns: int) -> bool:
-        """Deliver the complete messages; return whether more bytes may be read."""
+        """Deliver the complete messages; return whether more bytes may be read.
+
+        False if a message waits for space or subscribers (`is_blocked`), or was refused (`fault`).
+        """
         self.is_blocked = False
         if self.is_fed and self.feed.consumed_position() == aeron_wire.NO_POSITION:
             # The images of the peer are gone; received messages wait for new ones.
@@ -256,7 +264,7 @@ class Input:
     # The end of the connection
 
     def clear(self) -> int:
-        """Drop all received bytes; return how many there were."""
+        """Drop all received bytes and free their memory; return how many there were."""
         size = self.queue.size
         self.queue.consume(size)
         self.queue.release()
@@ -264,7 +272,7 @@ class Input:
         return size
 
     def discard_unread(self) -> int:
-        """Read and drop up to CLOSING_LENGTH bytes; return how many.
+        """Read and drop about CLOSING_LENGTH bytes at most; return how many were read.
 
         If a socket is closed with unread bytes, the kernel resets the connection and discards what was sent.
         """

@@ -4,7 +4,8 @@ A message goes to the peer whose session id it names, and is dropped if that pee
 session id it goes to the only peer of a monogamous socket, or to the oldest peer of a polyamorous one.
 
 Not here: sending to one peer (`output`), and which peers are admitted (`peer_connections`).
-Invariant: all methods but `has_peer` take the lock. If both are needed, the lock of `peer_connections` is taken first.
+Invariant: peers and their outputs are used under the lock, which all public methods but `has_peer` take; `advance` and
+`flush_queues` do nothing if it is taken. If both are needed, the lock of `peer_connections` is taken first.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class MessageRouter:
-    """The part of a socket that the sender uses; see the module."""
+    """Sending side of one socket; see the module."""
 
     def __init__(self, params: PairParams, slots: PeerSlots) -> None:
         self._is_polyamorous = params.is_polyamorous
@@ -50,7 +51,7 @@ class MessageRouter:
     # Called by the conductor
 
     def attach(self, counters: list[PeerCounter]) -> int:
-        """Publish the peers in `counters`, which clients read; return a number that identifies them.
+        """Publish the peers in `counters`, one for each slot, which clients read; return a number for `detach`.
 
         Another endpoint may attach before this one is closed.
         """
@@ -70,7 +71,7 @@ class MessageRouter:
         self._has_publisher.set_release(0)
 
     def set_peer_counters(self, counters: list[PeerCounter]) -> None:
-        """Publish each peer, and the longest message that it accepts, in the counter of its slot.
+        """Publish each peer, and the longest message that it accepts in bytes, in the counter of its slot.
 
         A monogamous socket may use one counter for all slots.
         """
@@ -86,7 +87,7 @@ class MessageRouter:
     # Called by `peer_connections`
 
     def admit(self, peer: Peer, now_ns: int) -> int:
-        """Begin to send to a peer; return 0."""
+        """Admit a peer, so that messages are exchanged with it; return 0."""
         pointer = cython.cast(cython.pointer(PyObject), peer)
         self._lock.take()
         try:
@@ -117,7 +118,10 @@ class MessageRouter:
             self._lock.give()
 
     def flush_queues(self, now_ns: int) -> int:
-        """Send queued messages after the last publication was closed, when the sender is not called; return 0."""
+        """Send queued messages after the last publication was closed, when the sender is not called; return 0.
+
+        Does nothing while a send endpoint is attached, or the lock is taken.
+        """
         if self._has_publisher.get_acquire() != 0 or not self._lock.try_take():
             return 0
         try:
@@ -138,13 +142,14 @@ class MessageRouter:
     # Called by the sender
 
     def has_peer(self) -> bool:
-        """Return whether there is a peer to send to."""
+        """Return whether a peer is admitted; any thread may call it."""
         return self._has_peer.get_acquire() != 0
 
     def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
         """Send messages of a publication from `position` on; return the position of the first that remains.
 
-        The others are queued or dropped on a polyamorous socket, sent or dropped on a monogamous one.
+        The others are queued or dropped on a polyamorous socket, sent or dropped on a monogamous one. None is sent
+        while there is no peer, the oldest one is not confirmed, or the lock is taken.
         """
         if not self._lock.try_take():
             return position
@@ -200,14 +205,17 @@ class MessageRouter:
         return peer.counter.show(peer.session_id, self._space_of(peer))
 
     def _space_of(self, peer: Peer) -> int:
-        """Return the length of the longest message accepted now, negative if none is.
+        """Return the length in bytes of the longest message accepted now, negative if none is.
 
         A monogamous socket leaves messages in the log, so its length is PEER_SPACE_MASK, no limit.
         """
         return peer.output.longest() if self._is_polyamorous else peers.PEER_SPACE_MASK
 
     def forget(self, publication: PairPublication) -> int:
-        """Forget a publication that was closed; return 0."""
+        """Forget a publication that was closed; return 0.
+
+        A peer is disconnected if it waits for bytes that were to be sent from the log of that publication.
+        """
         self._lock.take()
         try:
             for index in range(self._up.size):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """Output of one peer; see the module."""
+    """Output of one peer; lengths are bytes. See the module."""
 
     def __init__(self, params: PairParams, connection: ByteConnection, peer: SocketAddress) -> None:
         self._connection = connection
@@ -74,7 +74,7 @@ class Output:
         return phases.NO_REASON
 
     def pass_over(self, reason: int, length: int) -> int:
-        """Count and report a message that is skipped; return 0."""
+        """Count a skipped message of `length` bytes, and report it unless `reason` is HOPS_SPENT; return 0."""
         if reason == phases.HOPS_SPENT:
             self._tallies.add(tallies.HOPS_SPENT, 1)
             return 0
@@ -91,7 +91,10 @@ class Output:
     # Messages sent from the log, to the peer of a monogamous socket
 
     def draw(self, source: PairPublication, log: LogBuffer, position: int) -> int:
-        """Send messages from `position` on; return the position up to which all were sent or dropped."""
+        """Send messages from `position` on; return the position up to which all were sent or dropped.
+
+        Sends nothing while a draft of another publication is incomplete.
+        """
         pointer = cython.cast(cython.pointer(PyObject), source)
         if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
             # Another publication's draft is incomplete: messages must not be interleaved.
@@ -181,7 +184,10 @@ class Output:
         return False
 
     def settle(self, source: PairPublication, log: LogBuffer, position: int) -> int:
-        """Return the position of the first message that was not sent completely to a disconnected peer."""
+        """Return the position of the first message that was not sent completely to a disconnected peer.
+
+        `position`: where the draft began that `PairPublication.cut` recorded.
+        """
         left = source.cut_length
         source.is_cut = False
         while self._message.read(log, position):
@@ -198,7 +204,7 @@ class Output:
         return position
 
     def forget(self, source: PairPublication) -> int:
-        """Forget a closed publication; return whether one of its messages cannot be completed any more."""
+        """Forget a closed publication; return 1 and set `is_broken` if its draft has unsent bodies in its log, else 0."""
         if self._source != cython.cast(cython.pointer(PyObject), source):
             return 0
         self._source = cython.NULL
@@ -219,7 +225,10 @@ class Output:
         return True
 
     def free_length(self) -> int:
-        """Return the free space of the queue in bytes, which message headers use, too."""
+        """Return the free space of the queue in bytes, which message headers use, too; negative if it is exceeded.
+
+        An empty queue has space for the longest message, even if that is longer than peer-queue=.
+        """
         # An empty queue accepts any message.
         longest = self._max_message_length + self._head_length
         return (
@@ -229,7 +238,7 @@ class Output:
         )
 
     def longest(self) -> int:
-        """Return the length of the longest message that fits into the queue now; negative if none fits."""
+        """Return the length in bytes of the longest message that fits into the queue now; negative if none fits."""
         return self.free_length() - self._head_length
 
     def flush(self) -> bool:
@@ -237,7 +246,7 @@ class Output:
         return self._send_queue()
 
     def end(self) -> int:
-        """Drop unsent bytes; return how many are lost, 0 if a publication will send them again."""
+        """Drop unsent bytes and free their memory; return how many are lost, 0 if a publication will resend them."""
         left = self._draft.left()
         if self._source != cython.NULL:
             cython.cast(PairPublication, self._source).cut(self._draft_length - left, self.session_id)

@@ -78,14 +78,14 @@ class PairCounters:
         self._next_ns = 0
 
     def show_if_due(self, source: Tallies, now_ns: int) -> int:
-        """Update the counters at most once per SWEEP_INTERVAL_NS; return 0."""
+        """Set the counters to the tallies of `source`, at most once per SWEEP_INTERVAL_NS; return 0."""
         if now_ns < self._next_ns:
             return 0
         self._next_ns = now_ns + phases.SWEEP_INTERVAL_NS
         return self.show(source)
 
     def show(self, source: Tallies) -> int:
-        """Update the counters; return 0."""
+        """Set the counters to the tallies of `source`; return 0."""
         for index in range(tallies.COUNT):
             if self._shown.at(index) != cython.NULL:
                 cython.cast(AtomicCounter, self._shown.at(index)).set_release(source.get(index))

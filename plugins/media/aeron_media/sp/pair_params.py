@@ -93,10 +93,10 @@ class PairParams:
 
     @property
     def prefix_length(self) -> int:
-        """Bytes before the payload of a message."""
+        """Number of bytes before the payload of a message: its type, if there is one, and its length."""
         return wire.LENGTH_LENGTH + (wire.TYPE_LENGTH if self.has_type else 0)
 
     @property
     def hops_length(self) -> int:
-        """Bytes of the payload before the message itself."""
+        """Number of bytes of the payload before the message itself, 0 with PAIR0."""
         return wire.HOPS_LENGTH if self.protocol == wire.PROTOCOL_PAIR1 else 0

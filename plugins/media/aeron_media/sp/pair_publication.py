@@ -7,7 +7,7 @@ class PairPublication:
     """State of one publication; used under the lock of `message_router`."""
 
     def cut(self, sent_length: int, session_id: int) -> int:
-        """Record the bytes of a draft that were sent to a lost peer, for `Output.settle`; return 0."""
+        """Record how many bytes of a draft were sent to a lost peer, for `Output.settle`; return 0."""
         self.is_cut = True
         self.cut_length = sent_length
         self.cut_session_id = session_id

@@ -61,7 +61,10 @@ class PairSocket:
         return self._losses.take()
 
     def close(self) -> None:
-        """Close all connections. Call only when no agent uses the socket any more."""
+        """Close the listener and all connections. Call only when no agent uses the socket any more.
+
+        Tries once to send what is queued; keeps what is lost for `take_loss`.
+        """
         self.connections.close_listener()
         for peer in self.peers:
             if cython.cast(Peer, peer).is_among_peers:

@@ -39,7 +39,7 @@ class Mode(Enum):
 
 
 class Transport(Enum):
-    """Transport of messages."""
+    """Transport below SP: TCP, TLS, a Unix socket with a path (ipc) or an abstract name, WebSocket (wss: with TLS)."""
 
     TCP = "tcp"
     IPC = "ipc"
@@ -180,7 +180,7 @@ class PairParameters(ConnectionParameters):
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> PairParameters:
-        """See `ConnectionParameters.parse`."""
+        """See `ConnectionParameters.parse`; keys that contradict each other are wrong, too."""
         params = super().parse(uri)
         params._check(uri)
         return params
@@ -231,7 +231,10 @@ class PairParameters(ConnectionParameters):
             raise uri.fault("path", str(error)) from error
 
     def check_images(self, uri: ChannelUri) -> None:
-        """Raise ChannelUriError if images cannot hold the longest message; for subscriptions."""
+        """Raise ChannelUriError if images cannot hold the longest message, or a length of theirs is not allowed.
+
+        For subscriptions only.
+        """
         self.check_image_keys(uri)
         longest = longest_message(self.term_length, self.image_mtu, self.receiver_window)
         if longest < self.max_message_length:
@@ -242,7 +245,10 @@ class PairParameters(ConnectionParameters):
             )
 
     def local_address(self) -> SocketAddress:
-        """Return the address of a Unix socket; raises ValueError if the path is too long or has a zero byte."""
+        """Return the address of a Unix socket; raises ValueError if its path or name is too long.
+
+        A zero byte raises ValueError in a path, and is allowed in an abstract name.
+        """
         path = unquote_to_bytes(self.path or "")
         if self.transport is Transport.ABSTRACT:
             return SocketAddress.unix(b"\0" + path)
@@ -252,7 +258,7 @@ class PairParameters(ConnectionParameters):
 
     @property
     def max_message_length(self) -> int:
-        """Length of the longest message in bytes."""
+        """Length of the longest message in bytes, in both directions; the default if max-message= is not given."""
         if self.max_message is not None:
             return self.max_message
         return min(1 * MIB, positions.max_message_length(self.term_length))

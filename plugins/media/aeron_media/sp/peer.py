@@ -4,7 +4,8 @@
     FREE ──accepted───────────────► GREETING                        │ refused                                  │ taken
                                     any ────────── fault ───────────┴──────────────────────────────────────► ENDED
 
-Received messages of a disconnected peer are kept until images have space for them.
+A slot that has ENDED is reused as one that is FREE; `close` returns it to FREE from any phase. Received messages of a
+disconnected peer are kept until images have space for them, or until eviction.
 
 Not here: reading (`input`), sending (`output`), and the admission of peers (`peer_connections`, under whose
 lock this is used).
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def greeting_of(protocol: int) -> bytes:
-    """Return the greeting that both ends send first."""
+    """Return the 8 bytes that both ends send first, with the number of their protocol."""
     return b"\0SP\0" + protocol.to_bytes(2, "big") + b"\0\0"
 
 
@@ -188,7 +189,7 @@ class Peer:
     # The end of a connection
 
     def _drain(self, now_ns: int) -> int:
-        """Deliver the remaining messages; return 0."""
+        """Deliver the remaining messages, and end when all are delivered; return 0."""
         self.input.parse(now_ns)
         if self.input.fault != phases.NO_REASON:
             self._fail_for_fault(now_ns)
@@ -201,7 +202,7 @@ class Peer:
         return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
 
     def is_silent(self, now_ns: int) -> bool:
-        """Return whether an accepted connection has sent no greeting for SILENCE_NS."""
+        """Return whether an accepted connection has sent no complete greeting for longer than SILENCE_NS."""
         return (
             self.phase == phases.PHASE_GREETING
             and not self.is_dialed
@@ -209,7 +210,7 @@ class Peer:
         )
 
     def evict(self, now_ns: int) -> int:
-        """Drop the remaining messages of a disconnected peer; return 0."""
+        """Drop the remaining messages of a disconnected peer, which ends it; return 0."""
         self.end_reason = phases.EVICTED
         self.end_value = self.input.queue.size
         return self._finish(now_ns)
@@ -227,7 +228,7 @@ class Peer:
         return self._finish(now_ns)
 
     def refuse(self, now_ns: int) -> int:
-        """Refuse the peer after its greeting; return 0."""
+        """Refuse the peer after its greeting, and close the connection; return 0."""
         self.end_reason = phases.REFUSED_PEER
         self.connection.end()
         self.connection.close(False)
@@ -249,7 +250,7 @@ class Peer:
         return now_ns - self._phase_ns
 
     def close(self) -> int:
-        """Close the connection so that the kernel delivers what was sent; return 0."""
+        """Close the connection; if the peer is UP, the kernel still delivers what was sent. Return 0."""
         if self.phase == phases.PHASE_UP:
             self.connection.end()
             self.input.discard_unread()

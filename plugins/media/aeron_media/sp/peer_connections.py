@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PeerConnections:
-    """Accepts peers with a listener, connects to `remote` without one; see the module.
+    """Connections of one socket: accepted with a listener, made to `remote` without one; see the module.
 
     `surplus` accepts connections beyond the limit, which are closed at once.
     """
@@ -86,7 +86,8 @@ class PeerConnections:
     def attach(self, feeds: list[ImageFeed], now_ns: int) -> int:
         """Deliver messages to images, with one feed per slot; from now on the receiver works on the connections.
 
-        Return a number that identifies these feeds: another endpoint may attach before this one is closed.
+        Return a number for `detach`, which identifies these feeds: another endpoint may attach before this one is
+        closed.
         """
         self._lock.take()
         try:
@@ -99,7 +100,10 @@ class PeerConnections:
             self._lock.give()
 
     def detach(self, number: int) -> None:
-        """Stop delivering messages, unless another endpoint has attached since."""
+        """Stop delivering messages, unless another endpoint has attached since.
+
+        From now on the sender works on the connections.
+        """
         self._lock.take()
         try:
             if number != self._feeds_number:
@@ -120,13 +124,16 @@ class PeerConnections:
             self._listener.close()
 
     def close(self) -> None:
-        """Stop watching connections, after they are closed."""
+        """Close the epoll set of the connections, after they are closed."""
         self._readiness.close()
 
     # Called by the receiver, or by the sender without subscriptions
 
     def work(self, now_ns: int) -> int:
-        """Accept, connect, read and close; return the number of bytes read. Runs on the receiver."""
+        """Accept, connect, read and close; return the number of bytes read, 0 while the lock is taken.
+
+        Runs on the receiver.
+        """
         if not self._lock.try_take():
             return 0
         try:
@@ -135,7 +142,7 @@ class PeerConnections:
             self._lock.give()
 
     def work_without_receiver(self, now_ns: int) -> int:
-        """Run `work` on the sender, while there are no subscriptions."""
+        """Do the work of `work` on the sender, while there are no subscriptions; return the number of bytes read."""
         if self._receivers.get_acquire() != 0 or not self._lock.try_take():
             return 0
         try:

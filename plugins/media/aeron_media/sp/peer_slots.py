@@ -1,6 +1,7 @@
 """Slots of one PAIR socket, one per possible peer: which are unused, active or admitted, and their session ids.
 
 Not here: the phases of a peer (`peer`), and when one is admitted (`peer_connections`).
+Invariant: each slot is either unused or active, and only active ones are admitted and have a session id in `sessions`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Registers the medium `sp`."""
+"""Plugin of the medium `sp`, which registers it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,10 @@ _PACKET_LENGTH = 1 << 17  # bytes of frames inserted into an image at once; at l
 
 
 class PairReceiveEndpoint(ReceiveChannelEndpoint):
-    """Receive side of a PAIR channel; used by the receiver's thread, except for the methods of `ChannelEndpoint`."""
+    """Receive side of a PAIR channel; used by the receiver's thread, except for the methods of `ChannelEndpoint`.
+
+    Raises TypeError if `params` has no dispatcher.
+    """
 
     def __init__(self, params: ReceiveEndpointParams, lease: SocketLease, keys: PairParameters) -> None:
         if params.dispatcher is None:
@@ -86,13 +89,13 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         return wire.ERR_HEADER_LENGTH if self._connections.reject(error.session_id) else 0
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
-        """Do nothing: connections are reliable."""
+        """Do nothing, return 0: connections are reliable."""
         return 0
 
     def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
-        """Do nothing: PAIR has no round-trip measurement."""
+        """Do nothing, return 0: PAIR has no round-trip measurement."""
         return 0
 
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
-        """Do nothing: responses use the same connection."""
+        """Do nothing, return 0: responses use the same connection."""
         return 0

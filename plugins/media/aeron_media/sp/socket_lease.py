@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class SharedSocket:
-    """A socket, the parameters it was created with, and the number of its leases."""
+    """A socket, the parameters and network it was created with, and the number of its leases.
+
+    `network` is None unless the connections use TLS or WebSocket.
+    """
 
     def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayNetwork | None) -> None:
         self.keys = keys
@@ -27,7 +30,7 @@ class SharedSocket:
         self.holders = 0
 
     def check(self, keys: PairParameters, uri: ChannelUri) -> None:
-        """Raise ChannelUriError if the socket was created with other parameters."""
+        """Raise ChannelUriError if the socket was created with other parameters; see `check_shared_socket`."""
         keys.check_shared_socket(uri, self.keys)
 
 
@@ -42,7 +45,7 @@ class SocketLease:
 
     @property
     def socket(self) -> PairSocket:
-        """The shared socket; valid until `end`."""
+        """The shared socket; use it only before `end`."""
         return self._shared.socket
 
     def take_fault(self) -> Fault | None:
@@ -50,7 +53,7 @@ class SocketLease:
         return self._shared.network.take_fault() if self._shared.network else None
 
     def end(self) -> None:
-        """End the lease; the last one closes the socket."""
+        """End the lease; the last one closes the socket. No effect if called again."""
         if self._is_over:
             return
         self._is_over = True

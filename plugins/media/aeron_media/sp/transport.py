@@ -120,7 +120,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
 
 
 class PairTransport(MediaTransport):
-    """Opens endpoints of PAIR channels, and the sockets that they share."""
+    """Transport of PAIR channels: opens their endpoints, and the sockets that these share. Used by the conductor."""
 
     parameters = PairParameters
     draws_from_log = True

@@ -25,7 +25,10 @@ cdef int64_t payload_length(AtomicBuffer log, int64_t offset) except -1 nogil:
 
 @cython.final
 cdef class Draft:
-    """Bodies, and between them the bytes in `queue`. Others may append to the queue, but not consume it."""
+    """Unsent bodies, at most MAX_BODIES, and between them the bytes in `queue`.
+
+    Other code may append to the queue, but not consume it.
+    """
 
     def __cinit__(self, ByteQueue queue not None):
         self._queue = queue

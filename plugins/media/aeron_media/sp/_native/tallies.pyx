@@ -5,7 +5,10 @@ cimport cython
 
 @cython.final
 cdef class Tallies:
-    """Numbers by index; each is changed by one thread at a time."""
+    """Numbers by index, as named in `tallies.pxd`; each is changed by one thread at a time.
+
+    Only MEMORY, BYTES_IN and BYTES_OUT are bytes. Indexing in Python raises IndexError outside 0 to COUNT - 1.
+    """
 
     def __getitem__(self, int index):
         if not 0 <= index < COUNT:

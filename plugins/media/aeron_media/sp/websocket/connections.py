@@ -26,7 +26,7 @@ MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 
 
 class WsConnections(RelayNetwork):
-    """Listens and connects; over TLS if `contexts` are given, which are either for listening or for connecting.
+    """Network of WebSocket connections; over TLS if `contexts` are given, for either listening or connecting.
 
     Raises ConfigurationError if wsproto is not installed; the extra aeron-core[websocket] contains it.
     """

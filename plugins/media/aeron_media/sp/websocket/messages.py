@@ -17,7 +17,7 @@ FRAGMENT_LENGTH: Final = 1 << 16
 
 
 class MessageSplitter:
-    """Splits what an agent sends into WebSocket fragments."""
+    """Splitter of what an agent sends, a greeting and messages, into WebSocket fragments."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -27,12 +27,12 @@ class MessageSplitter:
 
     @property
     def is_greeted(self) -> bool:
-        """Whether the agent has sent its greeting."""
+        """Whether `split` has removed the greeting of the agent."""
         return self._is_greeted
 
     @property
     def is_within_message(self) -> bool:
-        """Whether `split` has not yet returned all of a message that has begun."""
+        """Whether `split` has not yet returned all of a greeting or message that has begun."""
         return self._left is not None or bool(self._held)
 
     def add(self, data: bytes) -> None:
@@ -40,7 +40,10 @@ class MessageSplitter:
         self._held += data
 
     def split(self, limit: int) -> list[tuple[bytes, bool]]:
-        """Remove and return up to `limit` fragments, each with whether it is the last one of its message."""
+        """Remove and return up to `limit` fragments, each with whether it is the last one of its message.
+
+        A fragment has FRAGMENT_LENGTH bytes, or the rest of its message.
+        """
         held = self._held
         fragments: list[tuple[bytes, bool]] = []
         done = 0

@@ -29,7 +29,7 @@ class WsParams:
     max_message_length: int
 
     def __post_init__(self) -> None:
-        """Check the values."""
+        """Raise ConfigurationError if a value is not allowed."""
         if self.subprotocol not in PROTOCOLS:
             raise ConfigurationError(
                 f"subprotocol {self.subprotocol!r}: must be one of {', '.join(PROTOCOLS)}"

@@ -39,7 +39,7 @@ _NORMAL_CODES: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, Clos
 
 
 class WsSession(Session):
-    """See `Session`; `now` returns seconds of a monotonic clock."""
+    """WebSocket session, see `Session`; `now` returns seconds of a monotonic clock."""
 
     protocol = "WebSocket"
     # One read of the wire may contain ten thousand empty messages, which `read` processes step by step.
