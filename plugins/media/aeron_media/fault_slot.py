@@ -1,4 +1,4 @@
-"""The most recent fault of an endpoint, passed from an agent to the conductor without a lock.
+"""Fault slot: one fault of an endpoint, passed from an agent to the conductor without a lock.
 
 Invariant: the agent writes only an empty slot and the conductor reads only a full one, so neither waits.
 """
@@ -15,7 +15,7 @@ from aeron_core.spi.endpoints import Fault
 
 
 class FaultSlot:
-    """Holds one fault; further faults are dropped until it is taken.
+    """Slot for one fault; further faults are dropped until the conductor has taken it.
 
     `describe(reason, value, limit)` returns the message of a fault: what was found and what is allowed.
     `unit` names what failed when the operating system reports the fault: a connection or a socket.
@@ -28,7 +28,11 @@ class FaultSlot:
         self._source = SocketAddress()
 
     def keep(self, reason: int, value: int, limit: int, error_code: int, source: SocketAddress) -> int:
-        """Store a reason, or reason 0 with an errno; return whether the slot was empty."""
+        """Store a fault if the slot is empty; return 1, or 0 if it was full. Runs on the agent.
+
+        `reason` 0: the operating system reported `error_code`, an errno; otherwise `describe` gets the first three
+        arguments. `source` is copied: the address of the peer, or an unset one.
+        """
         if self._is_full.get_acquire() != 0:
             return 0
         self._reason = reason
@@ -41,7 +45,7 @@ class FaultSlot:
         return 1
 
     def take(self) -> Fault | None:
-        """Return the fault and empty the slot; None if there is no fault."""
+        """Return the fault and empty the slot; None if there is no fault. Runs on the conductor."""
         if self._is_full.get_acquire() == 0:
             return None
         if self._reason == 0:

@@ -1,1 +1,1 @@
-"""Compiled parts that only media use: byte queues, relays, destination tables, locks."""
+"""Compiled parts that only media use: byte queues, relays, destination tables, interfaces, locks."""

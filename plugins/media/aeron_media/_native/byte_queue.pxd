@@ -29,7 +29,7 @@ cdef class ByteQueue:
     cdef readonly int64_t max_capacity
     cdef readonly int64_t start           # offset of the first byte in `buffer`
     cdef readonly int64_t size            # bytes in the queue
-    cdef readonly bint lacks_budget       # the last `reserve` failed because of the budget, not of `max_capacity`
+    cdef readonly bint lacks_budget       # the last `reserve` failed for lack of budget or memory
     cdef AtomicBuffer buffer              # all of the memory; may change with each `reserve` and `release`
 
     cdef inline uint8_t *first(self) noexcept nogil:

@@ -1,4 +1,4 @@
-"""Byte queue: buffers the bytes of a connection; it grows up to a bound and allocates nothing while empty.
+"""Byte queue: buffers the bytes of a connection; it grows up to a bound, and frees its memory on request when empty.
 
 Not here: the meaning of the bytes. A queue is used by one thread at a time; the queues of a budget may be used by
 several threads.
@@ -15,6 +15,7 @@ from aeron_core._native.buffer cimport ac_compare_and_set_i64, ac_get_and_add_i6
 cdef enum:
     MIN_CAPACITY = 4096
     # Only blocks of these lengths are reused: shorter ones are cheap to allocate, longer ones would waste memory.
+    # Invented, like the capacity above.
     MIN_SPARE_LENGTH = 65536
     MAX_SPARE_LENGTH = 262144
 
@@ -29,7 +30,10 @@ cdef int64_t exchange(int64_t *slot, int64_t value) noexcept nogil:
 
 @cython.final
 cdef class MemoryBudget:
-    """Limits the bytes that several queues use together, on any thread; keeps a few freed blocks for reuse."""
+    """Limit of the bytes that several queues use together, on any thread.
+
+    Raises ValueError if `limit` is negative. Keeps up to SPARE_COUNT freed blocks for reuse, which do not count.
+    """
 
     def __cinit__(self, int64_t limit):
         if limit < 0:
@@ -94,9 +98,11 @@ cdef class MemoryBudget:
 
 @cython.final
 cdef class ByteQueue:
-    """First in, first out. `reserve` and `release` may move the bytes and invalidate pointers to them.
+    """First-in, first-out queue of at most `max_capacity - lead` bytes; all lengths are bytes.
 
-    `lead` bytes before the first byte are always free.
+    While it has memory, at least `lead` bytes before the first one are free. `reserve`, `append` and `release` may move
+    or free the memory, which invalidates pointers to it. Raises ValueError if `lead` is negative, or `max_capacity` is
+    not more than `lead`.
     """
 
     def __cinit__(self, MemoryBudget budget not None, int64_t max_capacity, int64_t lead=0):
@@ -115,7 +121,7 @@ cdef class ByteQueue:
 
     cpdef int32_t reserve(self, int64_t length) noexcept nogil:
         # Make space for `length` bytes after those in the queue; return 1, or 0 if `max_capacity` or the budget would be
-        # exceeded.
+        # exceeded, or the process has no memory.
         cdef int64_t needed
         cdef int64_t capacity = self.capacity
         self.lacks_budget = False

@@ -1,6 +1,6 @@
 """Destination table of a channel with several destinations, and fan-out of a batch to them.
 
-Not here: adding and removing destinations (aeron_media.udp.destinations).
+Not here: when destinations are added and removed (aeron_media.udp.destinations).
 """
 
 cimport cython
@@ -42,7 +42,10 @@ cdef inline bint is_same_address(const Destination *row, SocketAddress address) 
 
 @cython.final
 cdef class DestinationTable:
-    """Addresses, receivers and times of activity, in no order; used by one thread."""
+    """Destinations in no order, at most MAX_DESTINATIONS: address, registration id, receiver id, time of activity.
+
+    Used by one thread. The last row takes the index of a removed one.
+    """
 
     def __dealloc__(self):
         free(self._rows)
@@ -143,9 +146,10 @@ cdef class DestinationTable:
 
 @cython.final
 cdef class FanOut:
-    """Sends one batch to several destinations; afterwards the batch is cut to the most that one of them accepted.
+    """Result of sending one batch to several destinations: the most that one of them accepted.
 
-    Destinations that accepted less recover by NAKs.
+    Call `begin`, then `note` after each send, with the entries that it accepted, then `end`. `note` restores a length
+    that the send reduced; `end` reduces it to what was accepted. Destinations that accepted less recover by NAKs.
     """
 
     cdef int32_t begin(self, SendBatch batch) noexcept nogil:

@@ -1,4 +1,4 @@
-# Limits of image feeds; durations are nanoseconds.
+# Limits of image feeds, all invented; durations are nanoseconds.
 
 cpdef enum:
     MAX_STREAMS = 16                       # streams per connection

@@ -44,7 +44,10 @@ cdef extern from "<errno.h>" nogil:
 
 
 def hand_over(int control, int descriptor, SocketAddress peer):
-    """Send a descriptor to the other end of `control`; return False if the socket is full."""
+    """Send a descriptor to the other end of `control`; return False if the socket is full, to retry later.
+
+    `descriptor` stays open here. `peer`: address of the connection's peer. Raises OSError for other failures.
+    """
     cdef int result = ac_relay_give(control, descriptor, &peer._storage, peer._length)
     if result < 0 and result != -EAGAIN:
         raise OSError(
@@ -56,7 +59,8 @@ def hand_over(int control, int descriptor, SocketAddress peer):
 def take_over(int control):
     """Return a descriptor, the address of its peer and the inode of the agent's end; None if no request waits.
 
-    The descriptor is -1 for an abort request. Raise OSError, with EPIPE when the other end is closed.
+    The descriptor is -1 for an abort request, whose address is unset; otherwise the caller must close it. Raises
+    OSError, with EPIPE when the other end is closed.
     """
     cdef SocketAddress peer = SocketAddress()
     cdef uint64_t inode = 0
@@ -76,7 +80,7 @@ def take_over(int control):
 
 @cython.final
 cdef class RelaySocket(DescriptorConnection):
-    """The agent's end of a relayed connection."""
+    """The agent's end of a relayed connection; used by one agent. `control`: the agents' end of the control socket."""
 
     def __init__(self, control):
         self._control = control
@@ -133,7 +137,7 @@ cdef class RelaySocket(DescriptorConnection):
 
 @cython.final
 cdef class RelayListener(ConnectionListener):
-    """Accepts the connections of a relay; calls `close` when it is closed."""
+    """Listener for the connections that a relay hands over; its method `close` calls the argument `close` first."""
 
     def __init__(self, control, SocketAddress local, close):
         self._control = control
@@ -158,11 +162,11 @@ cdef class RelayListener(ConnectionListener):
         return self._control_fd
 
     def new_connection(self):
-        """Return a connection for `accept`."""
+        """Return a new RelaySocket, the class that `accept` requires."""
         return RelaySocket(self._control)
 
     def local_address(self):
-        """Return the address at which the relay listens."""
+        """Return a copy of the address at which the relay listens."""
         return self._local.copy()
 
     def close(self):

@@ -1,7 +1,7 @@
 """Connections of one endpoint by their source, so that one host cannot take all of them.
 
 A source is an IPv4 address or an IPv6 network of 64 bits: a host usually has a whole network of that length, and chooses
-its addresses in it. Hosts of one link differ in the other half of link-local addresses, which therefore counts there.
+its addresses in it. Link-local addresses have the same network on every host: their other 64 bits are the source.
 All Unix sockets are one source.
 
 Invariant: only sources with connections are stored, so the memory is bounded by the number of connections.
@@ -54,7 +54,7 @@ cdef int64_t source_of(SocketAddress peer) noexcept nogil:
 
 @cython.final
 cdef class SourceCounts:
-    """Counts of one endpoint; used by one thread."""
+    """Number of connections of each source; `limit`: the most that one may have, 0 for no limit. Used by one thread."""
 
     def __init__(self, int32_t limit):
         self.limit = limit

@@ -35,7 +35,7 @@ cdef void leave_to_others() noexcept nogil:
 
 @cython.final
 cdef class SpinLock:
-    """Held by one thread at a time; not reentrant."""
+    """Lock that one thread holds at a time; not reentrant."""
 
     cpdef bint try_take(self) noexcept nogil:
         # Acquire: the holder sees all writes of the previous holder.

@@ -80,7 +80,7 @@ class ConnectionParameters(TlsParameters):
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> Self:
-        """Return the parameters of a URI; raises ChannelUriError with the key that is missing or wrong."""
+        """Return the parameters of a URI; raises ChannelUriError with the first key that is missing or wrong."""
         try:
             return cls.model_validate(cls._values_of(uri))
         except ValidationError as error:
@@ -96,7 +96,10 @@ class ConnectionParameters(TlsParameters):
 
     @property
     def image_mtu(self) -> int:
-        """The longest frame of an image in bytes: `mtu`, at most the receiver window and half a term."""
+        """The longest frame of an image in bytes: `mtu`, at most the receiver window and half a term.
+
+        Rounded down to a multiple of FRAME_ALIGNMENT; an unset window counts as DEFAULT_WINDOW_LENGTH here.
+        """
         # A frame must fit into the window, or the image would never take it.
         window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
         return min(self.mtu, window) & -wire.FRAME_ALIGNMENT

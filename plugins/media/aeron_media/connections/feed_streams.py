@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FeedStreams:
-    """The streams of one `ImageFeed`; `source` is the address of its peer. Lengths are bytes.
+    """The streams of one `ImageFeed`; `source` is the address of its peer. Lengths are bytes. Used by the receiver.
 
     The window is what an image reports, at most half a term; with `window_length` 0 it is always half a term.
     """
@@ -64,11 +64,14 @@ class FeedStreams:
         return 0
 
     def is_refresh_due(self, now_ns: int) -> bool:
-        """Return whether to look for new streams."""
+        """Return whether it is time to look for new streams; see `refresh`."""
         return now_ns >= self._refresh_ns
 
     def refresh(self, now_ns: int) -> int:
-        """Add streams that have a subscriber and are not here yet; schedule the next refresh. Return 0."""
+        """Add streams that have a subscriber and are not here yet, up to MAX_STREAMS; schedule the next refresh.
+
+        A new stream sets `limit` to NO_POSITION until it has an image. Return 0.
+        """
         self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
         count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
         for index in range(count):
@@ -85,9 +88,9 @@ class FeedStreams:
         return 0
 
     def work(self, position: int, now_ns: int) -> int:
-        """Send SETUP frames for streams that join at `position`. Return 0.
+        """Send SETUP frames for streams that join at `position`, once per SETUP_INTERVAL_NS. Return 0.
 
-        Once a stream has had an image, also remove those that fail to join in time.
+        Once a stream has had an image, also remove those that fail to join within JOIN_TIMEOUT_NS.
         """
         if self.had_stream and self.limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
             self._give_up_joining(now_ns)
@@ -122,7 +125,10 @@ class FeedStreams:
         return 0
 
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Update the limit of an image, or schedule the SETUP that the status message requests; return 0."""
+        """Update the limit of an image, or schedule the SETUP that the status message requests; return 0.
+
+        A status message for another stream has no effect.
+        """
         index = self._index_of(sm.stream_id)
         if index < 0:
             return 0
@@ -142,7 +148,8 @@ class FeedStreams:
     def consumed_position(self, position: int) -> int:
         """Return the position that all subscribers of all images have consumed, at most `position`.
 
-        Removes streams whose image is gone; `wire.NO_POSITION` if there was an image and no stream is left.
+        Removes streams whose image is gone or has no subscribers; `wire.NO_POSITION` if there was an image and no
+        stream is left.
         """
         lowest = position
         index = 0
@@ -159,7 +166,7 @@ class FeedStreams:
         return wire.NO_POSITION if self.had_stream and self.count == 0 else lowest
 
     def remove(self, index: int) -> int:
-        """Remove a stream, whose image is gone or never came; return 0."""
+        """Remove the stream at `index` of `ids`, which the last stream takes; return 0."""
         last = self.count - 1
         # The order of streams does not matter: the last one takes the free entry.
         self.ids.put_i32(index * 4, self.ids.get_i32(last * 4))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class ImageFeed:
     """The streams of one connection; used by the receiver. All feeds of an endpoint share the memory `packet`.
 
-    Lengths are bytes. The window is what an image reports, at most half a term; with `window_length` 0 it is
-    always half a term.
+    Call `flush` before another feed uses `packet`. Lengths are bytes. The window is what an image reports, at most
+    half a term; with `window_length` 0 it is always half a term.
     """
 
     def __init__(self, packet: AtomicBuffer, term_length: int, mtu: int, window_length: int = 0) -> None:
@@ -72,7 +72,7 @@ class ImageFeed:
         return self._streams.begin(session_id, self._initial_term_id, now_ns)
 
     def work(self, now_ns: int) -> int:
-        """Do timed work: find new streams, send SETUP frames and heartbeats. Return 0."""
+        """Do timed work: find new streams, send SETUP frames and heartbeats; may set `is_broken`. Return 0."""
         if self._streams.is_refresh_due(now_ns):
             # Called for its effect on `is_broken`: images may be gone while the peer sends nothing.
             self.consumed_position()
@@ -94,7 +94,7 @@ class ImageFeed:
         return self._streams.had_stream
 
     def has_space(self, length: int) -> bool:
-        """Return whether a message of `length` bytes fits now."""
+        """Return whether a message of `length` bytes fits into all images now; False while a stream has none."""
         return self.position + self._required(length) <= self._streams.limit
 
     def _required(self, length: int) -> int:
@@ -236,7 +236,10 @@ class ImageFeed:
         )
 
     def flush(self, now_ns: int) -> int:
-        """Write the pending frames into the log buffers; return their bytes, of padding only the header."""
+        """Write the pending frames into the log buffers; return their bytes, of padding only the header.
+
+        Sets `is_broken` if no image takes them.
+        """
         length = self._packet_length
         if length == 0:
             return 0

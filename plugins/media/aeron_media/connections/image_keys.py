@@ -34,7 +34,7 @@ def check_image_keys(uri: ChannelUri, *, term_length: int, mtu: int, receiver_wi
 def longest_message(term_length: int, mtu: int, receiver_window: int | None) -> int:
     """Return the length in bytes of the longest message that fits at any offset of a term.
 
-    It fits once subscribers have consumed the messages before it.
+    It fits once subscribers have consumed the messages before it. `receiver_window` None is half a term.
     """
     window = min(receiver_window or term_length, term_length // 2)
     # A message never spans two terms: padding nearly as long as its frames may have to precede it.

@@ -1,4 +1,4 @@
-"""Log message: finds a message, in one frame or fragmented, in the log buffer of a publication.
+"""Log message: a message in the log buffer of a publication, in one frame or fragmented.
 
 For media that read messages from the log themselves. Not here: sending them.
 """

@@ -22,7 +22,7 @@ _REMEDIES: Final = {
 
 
 def listening_socket(options: ListenOptions) -> socket.socket:
-    """Return a non-blocking listening socket; raises OSError with the address.
+    """Return a non-blocking listening TCP socket; raises OSError with the address.
 
     An IPv6 wildcard accepts IPv6 only, so that an IPv4 wildcard can use the same port.
     """
@@ -49,7 +49,10 @@ def listening_socket(options: ListenOptions) -> socket.socket:
 
 
 def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: int) -> socket.socket:
-    """Return a non-blocking TCP socket that is connecting; raises OSError if it fails at once."""
+    """Return a non-blocking TCP socket that is connecting; raises OSError if it fails at once.
+
+    The lengths are those of its buffers in bytes, 0 for the system default.
+    """
     sock = socket.socket(peer.family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)

@@ -24,7 +24,10 @@ class _PathSocket(socket.socket):
     """A listening socket that removes its path on close, unless another listener has replaced it."""
 
     def keep_path(self, path: bytes, permissions: int | None) -> None:
-        """Remember `path`, to which the socket was bound, and set its permissions if any are given."""
+        """Store `path`, to which the socket was bound, and set its permissions if any are given.
+
+        Raises OSError if the path does not have a socket any more, or permissions are given and it has another owner.
+        """
         # O_PATH and O_NOFOLLOW: in a folder of another user the name may be a link to a file of ours by now.
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -43,7 +46,7 @@ class _PathSocket(socket.socket):
             os.close(descriptor)
 
     def close(self) -> None:
-        """Close the socket, and unlink its path."""
+        """Close the socket, and unlink its path unless that is another file now."""
         super().close()
         path = getattr(self, "_path", b"")
         if not path:
@@ -87,7 +90,7 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     """Return a non-blocking listening socket; raises OSError with the address.
 
     Replaces a socket file without a listener, and no other file. `permissions` apply to the path; without them the
-    umask of the process decides.
+    umask of the process decides. An abstract address has no permissions.
     """
     sock = _PathSocket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

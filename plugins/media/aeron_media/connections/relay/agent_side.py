@@ -31,7 +31,10 @@ class AgentSide:
         self.unsent = memoryview(b"")
 
     def connect(self) -> None:
-        """Report success to the agent that dialed, or create the pair for an accepted connection."""
+        """Report success to the agent that dialed, or create the pair for an accepted connection.
+
+        Raises OSError if the agent has closed its end, or the pair cannot be created.
+        """
         if self.socket is not None:
             self.socket.send(b"\0")
         else:
@@ -40,7 +43,7 @@ class AgentSide:
             self.socket.setblocking(False)
 
     def report(self, code: int) -> None:
-        """Report an error number to the agent that dialed; EIO if `code` does not fit one byte."""
+        """Report an errno to the agent that dialed, if it has not closed its end; EIO unless `code` is 1 to 255."""
         assert self.socket is not None
         # Fails if the agent has closed its end.
         with contextlib.suppress(OSError):
@@ -78,7 +81,7 @@ class AgentSide:
             self.socket.shutdown(how)
 
     def close(self) -> None:
-        """Close both ends."""
+        """Close this end, and the agent's end if it was not handed over."""
         for sock in (self.socket, self.other_end):
             if sock is not None:
                 sock.close()

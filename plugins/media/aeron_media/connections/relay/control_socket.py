@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ControlSocket:
-    """The thread's end of the control socket, and the connections that agents know; used by the thread."""
+    """The thread's end of the control socket, and the connections that agents can abort; used by the thread."""
 
     def __init__(self) -> None:
         #: The agents' end of the socket; any thread may use it.
@@ -33,7 +33,7 @@ class ControlSocket:
         self._by_agent: dict[int, RelayedConnection] = {}
 
     def events(self) -> int:
-        """Return the epoll events to wait for."""
+        """Return the epoll events to wait for: writable only while connections wait to be handed over."""
         return select.EPOLLIN | (select.EPOLLOUT if self.unannounced else 0)
 
     def take_request(self) -> tuple[int, SocketAddress, int] | None:
@@ -65,7 +65,10 @@ class ControlSocket:
             self.unannounced.popleft()
 
     def _hand_over(self, connection: RelayedConnection) -> bool:
-        """Hand the agent's end of a connection over; return False if the socket is full."""
+        """Hand the agent's end of a connection over; return False if the socket is full.
+
+        Closes this process's descriptor of it, also if the endpoint is closed.
+        """
         assert connection.agent.other_end is not None
         try:
             if not hand_over(self.socket.fileno(), connection.agent.other_end.fileno(), connection.peer):

@@ -25,7 +25,7 @@ class FaultKind(enum.Enum):
 
 
 class RelayFaults:
-    """Queue and counts of faults; the relay thread writes it, the conductor reads it."""
+    """Queue and counts of faults; relay threads write it, the conductor reads it."""
 
     def __init__(self) -> None:
         # Appending to and popping from a deque are atomic.
@@ -43,7 +43,7 @@ class RelayFaults:
             self._counts[kind] += 1
 
     def count(self, kind: FaultKind) -> int:
-        """Return how many faults of a kind were counted."""
+        """Return how many faults of a kind were counted since the start, including dropped ones."""
         return self._counts[kind]
 
     def take(self) -> Fault | None:

@@ -17,7 +17,8 @@ class RelayParams:
 
     The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the
     session must complete within `handshake_limit_s`. While a message is incomplete, no pause between received
-    bytes may be longer than `message_limit_s`. `now` returns seconds of the monotonic clock.
+    bytes may be longer than `message_limit_s`, by default that of message-timeout= of SP. `now` returns seconds
+    of the monotonic clock.
     """
 
     name: str

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RelayNetwork(ConnectionNetwork):
-    """TCP sockets with a protocol on top; used by the conductor. Each endpoint has its own.
+    """Network of TCP sockets with a protocol on top; used by the conductor. Each endpoint has its own.
 
     The parameters must not refer to the network: sockets are closed when their last connection is released, and a
     reference cycle would delay that.

@@ -5,6 +5,7 @@ sockets for each connection, and this thread has the other end (`aeron_media._na
 nothing arrives.
 
 Not here: relaying one connection (`relayed_connection`), and what agents and the thread exchange (`control_socket`).
+Invariant: a watched socket is closed only at the end of a turn, so that no pending event applies to a later socket.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ Connect = Callable[[SocketAddress], socket.socket]
 
 
 class RelayThread:
-    """Relays the connections that `listener` accepts and those that agents request over the control socket.
+    """Thread for the connections that `listener` accepts and those that agents request over the control socket.
 
-    All methods but the constructor and `close` run on the thread.
+    All methods but the constructor and `close` run on the thread. `connect` opens the socket of a requested connection.
     """
 
     def __init__(

@@ -2,8 +2,10 @@
 
     CONNECTING ──TCP connected──► HANDSHAKE ──complete──► RELAYING ──agent closed──► CLOSING ──all sent──► DONE
     CLOSING ──all sent, answer expected──► WAITING ──answered──► DONE
-    HANDSHAKE, RELAYING ──session fault──► WAITING ──peer closed──► DONE
-    any ──lost, timed out, aborted, both directions ended──► DONE
+    HANDSHAKE, RELAYING, CLOSING ──session fault──► WAITING ──peer closed──► DONE
+    RELAYING ──message timed out──► WAITING; RELAYING ──both directions ended──► DONE
+    CONNECTING, HANDSHAKE ──agent closed──► DONE; any other than RELAYING ──timed out──► DONE
+    any ──lost, aborted──► DONE
 
 If a TCP socket is closed while it has unread bytes, the kernel sends a reset and discards data in flight to the
 peer. While CLOSING and WAITING the connection therefore keeps reading and drops what it reads.
@@ -121,7 +123,7 @@ class RelayedConnection:
     # Work that the relay thread starts
 
     def work(self, now: float) -> None:
-        """Move as many bytes as possible without blocking, until the turn ends."""
+        """Move as many bytes as possible without blocking, until the turn ends; errors end the connection."""
         self.needs_turn = False
         self._turn_end = self._params.now() + TURN_LIMIT_S
         try:
@@ -152,7 +154,7 @@ class RelayedConnection:
     def on_agent_hangs(self, now: float) -> None:
         """React to the agent closing its end: deliver what it sent before, then close.
 
-        Before the handshake is complete, close at once.
+        Before the handshake is complete, close at once. No effect when CLOSING or WAITING.
         """
         if self.phase is Phase.RELAYING:
             self.phase = Phase.CLOSING
@@ -162,7 +164,7 @@ class RelayedConnection:
             self.phase = Phase.DONE
 
     def abort(self) -> None:
-        """Reset the connection: discard unsent data, so that the peer sees an error instead of an end."""
+        """Make `close` reset the connection: it discards unsent data, so that the peer sees an error, not an end."""
         with contextlib.suppress(OSError):
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE

@@ -13,7 +13,7 @@ _MOVES_PER_READ: Final = 16
 
 
 class SessionStack(Session):
-    """The plain side of `lower` is the wire of `upper`; see `Session`."""
+    """Session of two layers: the plain side of `lower` is the wire of `upper`; see `Session`."""
 
     def __init__(self, lower: Session, upper: Session) -> None:
         self._lower = lower

@@ -10,7 +10,7 @@ _HANGS: Final = select.EPOLLHUP | select.EPOLLERR
 
 
 class Watches:
-    """An epoll set that remembers what it waits for, so that repeated requests cost no system call."""
+    """An epoll set with a copy of what it waits for, so that repeated requests cost no system call."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -38,7 +38,7 @@ class Watches:
         self._events[descriptor] = events
 
     def wait(self, timeout_s: float | None) -> list[tuple[int, int]]:
-        """Return descriptors and their events; block until there are any or the timeout has passed."""
+        """Return descriptors and their epoll events; block until there are any or the timeout (None: no limit)."""
         return self._epoll.poll(timeout_s)
 
     def close(self) -> None:

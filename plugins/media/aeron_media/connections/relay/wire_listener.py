@@ -25,7 +25,7 @@ class WireListener:
         self.paused_until = 0.0
 
     def is_paused(self, now: float) -> bool:
-        """Return whether the listener must not be polled yet."""
+        """Return whether the listener must not be polled yet; end a pause that is over."""
         if self.paused_until and now >= self.paused_until:
             self.paused_until = 0.0
         return self.paused_until > 0
@@ -33,7 +33,8 @@ class WireListener:
     def accept(self, now: float) -> tuple[socket.socket, SocketAddress] | None:
         """Return a new connection and its peer; None if there is none, or if accepting failed.
 
-        Most failures start a pause, and are stored as faults.
+        Unless only that connection was lost, a failure starts a pause of LISTENER_PAUSE_S; it is stored as a fault
+        unless the listener is shut down.
         """
         try:
             wire, name = self.socket.accept()

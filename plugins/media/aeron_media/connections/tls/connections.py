@@ -16,7 +16,7 @@ HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
 
 class TlsConnections(RelayNetwork):
-    """Listens or connects, depending on what `contexts` were created for."""
+    """Network of TLS connections; it can listen or connect, depending on what `contexts` were created for."""
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
         # The lambda uses the local name: the parameters must not refer to this object, see `RelayNetwork`.
@@ -30,5 +30,5 @@ class TlsConnections(RelayNetwork):
         super().__init__(params, params)
 
     def refused(self, kind: FaultKind) -> int:
-        """Return how many connections failed for the reason `kind`, in total."""
+        """Return how many connections failed for the reason `kind` since this object was created."""
         return self._faults.count(kind)

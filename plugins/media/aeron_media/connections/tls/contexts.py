@@ -33,14 +33,14 @@ class TlsFileError(ConfigurationError):
 
 
 class TlsContexts:
-    """Creates the sessions of one channel.
+    """TLS context of one channel, from which its sessions are created.
 
     `server_name`: for a connecting end, the host name or address of the server, which its certificate must
     contain with verify=full.
     """
 
     def __init__(self, params: TlsParameters, *, server_side: bool, server_name: str | None = None) -> None:
-        """Read the files; raises TlsFileError with the key of a file that is missing or invalid."""
+        """Read the files; raises TlsFileError with the key of a file or variable that is missing or wrong."""
         self._params = params
         self._server_side = server_side
         self._server_name = server_name
@@ -52,7 +52,10 @@ class TlsContexts:
         self._context = self._load()
 
     def new_session(self, faults: RelayFaults) -> TlsSession:
-        """Return a session with the last valid contents of the files; any thread may call it."""
+        """Return a session with the last valid contents of the files; any thread may call it.
+
+        Reads files that have changed; if they are wrong, stores a fault in `faults`.
+        """
         with self._lock:
             fingerprint = self._read_fingerprint()
             if fingerprint != self._fingerprint:

@@ -76,7 +76,7 @@ class TlsParameters(BaseModel):
     )
 
     def check_tls(self, uri: ChannelUri, *, connects: bool) -> None:
-        """Raise ChannelUriError if keys contradict each other or have no effect.
+        """Raise ChannelUriError if keys contradict each other, have no effect, or require a key that is missing.
 
         `connects`: whether this end connects; otherwise it listens.
         """

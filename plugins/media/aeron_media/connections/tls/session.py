@@ -27,7 +27,7 @@ _PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED
 
 
 class TlsSession(Session):
-    """See `Session`; if TLS fails, its alert is outgoing."""
+    """TLS session, see `Session`; if TLS fails, its alert is outgoing."""
 
     protocol = "TLS"
 
