@@ -1,4 +1,4 @@
-"""Columns of the data source: one table that defines Spark's schema, Arrow's schema, and what to decode."""
+"""Columns of the data source: one table that defines Spark's schema and Arrow's schema."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def ddl_of(options: SourceOptions) -> str:
 
 
 def selected_columns(options: SourceOptions, schema: StructType) -> tuple[str, ...]:
-    """Return the columns of the user's schema; raises ConfigurationError for unknown columns and wrong types."""
+    """Return the names of the columns of the user's schema, in its order.
+
+    Raises ConfigurationError for unknown columns and wrong types.
+    """
     columns = columns_of(options)
     for field in schema.fields:
         column = columns.get(field.name)
@@ -79,7 +82,7 @@ def selected_columns(options: SourceOptions, schema: StructType) -> tuple[str, .
 
 
 def arrow_schema(options: SourceOptions, names: tuple[str, ...]) -> pa.Schema:
-    """Return the schema of all Arrow batches with these columns."""
+    """Return the schema of all Arrow batches with the columns `names`, which the options must select."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import: only for batches
 
     types = {

@@ -54,7 +54,10 @@ def _check_packages() -> None:
 
 
 def _await_server(url: str) -> None:
-    """Wait until the server accepts connections: Spark's own client would retry silently for ten minutes."""
+    """Wait until the server accepts connections; raises ConfigurationError after _ANSWER_TIMEOUT_S, or for a wrong url.
+
+    Spark's own client would retry silently for ten minutes.
+    """
     import grpc  # noqa: PLC0415 - optional
     from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
     from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - needs grpc

@@ -1,7 +1,8 @@
 """Decoders: turn payload bytes into columns, with Spark's own functions if they exist.
 
 A decoder takes a DataFrame with a binary column `payload` and options, and returns one with the decoded columns in its
-place; all other columns stay. Other distributions add decoders by the entry-point group `pyspark_aeron.decoders`.
+place; the other columns stay, except with `arrow-ipc`. Built-in decoders raise ConfigurationError for an option that
+they do not have. Other distributions add decoders by the entry-point group `pyspark_aeron.decoders`.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ def find_decoder(name: str) -> Decoder:
 
 
 def decode(frame: DataFrame, name: str, options: Mapping[str, str] | None = None) -> DataFrame:
-    """Return `frame` with its payload decoded."""
+    """Return `frame` with its payload decoded by the decoder `name`.
+
+    Raises PluginError if there is no such decoder, ConfigurationError for wrong options of a built-in one.
+    """
     return find_decoder(name)(frame, options or {})
 
 
 def decode_raw(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Return `frame` unchanged."""
+    """Return `frame` unchanged: the payload stays binary."""
     _take_options("raw", options, {})
     return frame
 
@@ -108,7 +112,8 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
 
     Of the other columns only `position` and `recording_id` stay. A payload that is not an Arrow IPC stream, or has
-    columns that cannot be cast to `schema`, fails the query with its position.
+    columns that cannot be cast to `schema`, fails the query with its position. Raises ConfigurationError if `schema`
+    is not given, or has no column names.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - needs pyarrow
     from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second
@@ -126,7 +131,10 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
 
 class _ArrowRows:
-    """Converts payloads to rows; runs in the executors."""
+    """Conversion of payloads to rows, for `mapInArrow`; runs in the executors.
+
+    Raises ConfigurationError with the position of a payload that cannot be converted.
+    """
 
     def __init__(self, kept: tuple[str, ...], wanted: pa.Schema) -> None:
         self._kept = kept
@@ -155,7 +163,7 @@ class _ArrowRows:
                     )
 
     def _columns(self, row: pa.RecordBatch, where: Mapping[str, int]) -> list[pa.Array]:
-        """Return the columns of the schema, cast to its types."""
+        """Return the columns of the schema, cast to its types; raises ConfigurationError if that fails."""
         import pyarrow as pa  # noqa: PLC0415 - for executors only
 
         try:
@@ -177,7 +185,10 @@ def _spread(frame: DataFrame, parsed: object) -> DataFrame:
 
 
 def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the options with their defaults; a default of None marks a required option."""
+    """Return the options with their defaults; a default of None marks a required option.
+
+    Raises ConfigurationError for an unknown option, or without a required one.
+    """
     for option in options:
         if option not in known:
             allowed = f"must be {', '.join(known)}" if known else "this decoder takes no options: remove it"

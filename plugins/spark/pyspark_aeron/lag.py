@@ -15,7 +15,7 @@ from aeron_core.recording import Archive, Recording
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Position of a recording, and the position up to which a query has read it."""
+    """Position of a recording, and the position up to which a query has read it, both in bytes."""
 
     archive: str  # uuid
     recording_id: int
@@ -44,12 +44,15 @@ LookUp = Callable[[Lag], StreamLag]
 
 
 def lags_of(progress: Mapping[str, Any]) -> list[Lag]:
-    """Return the lag on every recording of all sources of a query; `progress` is the JSON of Spark's report."""
+    """Return the lag on every recording of the `aeron` sources of a query; `progress` is the JSON of Spark's report."""
     return [lag for source in progress.get("sources", ()) for lag in _lags_of(source)]
 
 
 class Lags:
-    """Looks up lags in archives; without a readable archive, channel and age of unread data are unknown."""
+    """Look-up of lags in archives; without a readable archive, channel and age of unread data are unknown.
+
+    `clock` returns nanoseconds since the epoch.
+    """
 
     def __init__(self, archives: Iterable[str | Path], clock: Callable[[], int] = time.time_ns) -> None:
         self._places = tuple(dict.fromkeys(str(place) for place in archives))
@@ -57,7 +60,7 @@ class Lags:
         self._archives: dict[str, Archive] = {}
 
     def __call__(self, lag: Lag) -> StreamLag:
-        """Return the lag with the channel of the stream and the age of its first unread message."""
+        """Return the lag with channel and ids of the stream, and the age of its first unread message, 0 if none."""
         unknown = StreamLag(lag.recording_id, lag.bytes, None if lag.bytes else 0.0)
         archive = self._archive(lag.archive)
         if archive is None:

@@ -46,7 +46,7 @@ class QueryLag:
 
 
 def log_lag(lag: QueryLag) -> None:
-    """Log a line for each stream with unread data."""
+    """Log a line for each stream with unread data, at level INFO."""
     for stream in lag.streams:
         if stream.bytes:
             _logger.info(
@@ -62,10 +62,10 @@ def log_lag(lag: QueryLag) -> None:
 
 
 class LagListener(StreamingQueryListener):
-    """Passes the lag of every query that reads recordings to `on_lag`; logs it by default.
+    """Listener that passes the lag of every query that reads recordings to `on_lag`; logs it by default.
 
     `archives`: folders or URIs that can be read from here; without them lags have bytes, but neither seconds nor
-    channels.
+    channels. `clock` returns nanoseconds since the epoch.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class LagListener(StreamingQueryListener):
         """Do nothing: the lag is not known yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Report the lag after a batch."""
+        """Report the lag after a batch, if the query reads recordings."""
         progress = json.loads(event.progress.json)
         streams = tuple(self._lags(lag) for lag in lags_of(progress))
         if streams:

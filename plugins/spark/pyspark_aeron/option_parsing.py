@@ -38,7 +38,10 @@ class Options(BaseModel):
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
-        """Return Spark's options as a model; raises ConfigurationError with all errors and the allowed values."""
+        """Return Spark's options as a model; raises ConfigurationError with all errors and the allowed values.
+
+        Ignores upper and lower case of names, and options that Spark adds itself; `path` means `archive`.
+        """
         names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
         values: dict[str, Any] = {}
         faults: list[str] = []

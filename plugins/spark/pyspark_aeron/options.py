@@ -53,7 +53,7 @@ DurationNs = Annotated[int, BeforeValidator(_duration), Field(ge=0)]
 
 
 class Positions(BaseModel):
-    """Where to begin or end: earliest, latest, a time, or positions by recording id."""
+    """Begin or end of a query: earliest, latest, a time, or positions in bytes by recording id."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
@@ -63,7 +63,10 @@ class Positions(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Positions:
-        """Parse the text of an option; raises ConfigurationError for other text."""
+        """Parse `earliest`, `latest`, an ISO 8601 time (UTC without an offset) or JSON with positions by recording id.
+
+        Raises ConfigurationError for other text, and for positions that are not multiples of 32, -1 or -2.
+        """
         if text in {EARLIEST, LATEST}:
             return cls(at="earliest" if text == EARLIEST else "latest")
         if text.lstrip().startswith("{"):

@@ -1,4 +1,4 @@
-"""Registers the commands of this package."""
+"""Plugin that adds the commands of this package to `aeron-core`."""
 
 from __future__ import annotations
 

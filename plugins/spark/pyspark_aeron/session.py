@@ -42,7 +42,8 @@ def session(
 
     `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, where only SQL settings apply.
     `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
-    Raises ConfigurationError if there is no Java, the server does not answer, or Spark does not start.
+    Raises ConfigurationError if there is no usable Java, packages for Spark Connect are missing, the server does not
+    answer, or Spark does not start; ImportError without pyspark.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
@@ -79,7 +80,7 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
 
 
 def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str, str]:
-    """Return the settings that `session` applies, to build a session without it."""
+    """Return the settings that `session` applies by default, to build a session without it; see there."""
     settings = dict(_DEFAULTS)
     if master.startswith(SCHEME):
         settings = {name: value for name, value in settings.items() if name.startswith(_SQL)}
@@ -93,7 +94,10 @@ def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str
 
 
 def prepare_environment() -> None:
-    """Set environment variables for Spark: the current Python for its workers, and a usable Java."""
+    """Set environment variables for Spark unless they are set: the current Python for its workers, and a usable Java.
+
+    Raises ConfigurationError if there is no Java that Spark can use.
+    """
     # By default Spark uses the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

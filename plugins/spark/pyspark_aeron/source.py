@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class AeronDataSource(DataSource):
-    """Data source for the recordings of an archive, and sink into one."""
+    """Data source for the recordings of an archive, and sink into one or onto a channel.
+
+    All methods but `name` raise ConfigurationError for wrong options or columns.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -53,7 +56,7 @@ class AeronDataSource(DataSource):
         return StreamReader(options, selected_columns(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """Return a writer for the rows of a job; raises ConfigurationError for overwrite."""
+        """Return a writer for the rows of a job; raises ConfigurationError for overwrite. Creates a missing archive."""
         from pyspark_aeron.writing.sink import BatchWriter  # noqa: PLC0415 - imports pyarrow
 
         if overwrite:
@@ -63,7 +66,7 @@ class AeronDataSource(DataSource):
         return BatchWriter(self._sink_options(schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        """Return a writer for the batches of a streaming query."""
+        """Return a writer for the batches of a streaming query; creates a missing archive. Ignores `overwrite`."""
         from pyspark_aeron.writing.sink import StreamWriter  # noqa: PLC0415 - imports pyarrow
 
         return StreamWriter(self._sink_options(schema))

@@ -1,4 +1,4 @@
-"""Builds Spark queries from the description of a pipeline."""
+"""Building of a pipeline: Spark views and queries from its description."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Built:
     views: Mapping[str, DataFrame]
 
     def start(self) -> list[StreamingQuery]:
-        """Start all queries; if one fails to start, stop the others and raise."""
+        """Start and return all queries; if one fails to start, stop the others and raise Spark's error."""
         started: list[StreamingQuery] = []
         try:
             # A generator, so that `started` contains the queries before a failure.
@@ -58,7 +58,7 @@ class Built:
 
 
 class _JdbcBatches:
-    """Appends each batch to a table, at least once: a repeated batch is written twice, as Spark's JDBC sink does."""
+    """Callback that appends each batch to a table, at least once: a repeated batch is written twice."""
 
     def __init__(self, sink: QuerySink) -> None:
         self._options = dict(sink.options)
@@ -68,7 +68,7 @@ class _JdbcBatches:
 
 
 def build(pipeline: Pipeline, spark: SparkSession) -> Built:
-    """Create the views of all sources and steps.
+    """Create the views of all sources and steps, and return the pipeline, ready to start.
 
     Raises Spark's errors, and ConfigurationError or PluginError of a decoder.
     """

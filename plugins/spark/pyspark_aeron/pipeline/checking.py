@@ -52,7 +52,7 @@ class _Parts:
 
 
 def check_file(path: Path) -> list[str]:
-    """Return the problems of a file, one sentence each; raises ConfigurationError without readable TOML."""
+    """Return the problems of a file, one sentence each; raises ConfigurationError if it is not readable TOML."""
     document = read_document(path)
     try:
         return check_pipeline(Pipeline.model_validate(document))
@@ -137,7 +137,10 @@ def _problems_of_source(source: Source, parts: _Parts) -> Iterator[str]:
 
 
 def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]:
-    """Yield a problem if a live stream feeds more than one query: its spool supports one reader."""
+    """Yield a problem if a live stream feeds more than one query: its spool supports one reader.
+
+    Finds the steps over it by their text, so a name within a literal counts, too.
+    """
     if source.format != "aeron" or source.options.get("live", "").lower() != "true":
         return
     reached = {name}

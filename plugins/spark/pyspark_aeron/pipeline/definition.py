@@ -46,7 +46,7 @@ OutputMode = Literal["append", "update", "complete"]
 
 
 def _text(value: object) -> object:
-    """Return an option as text, with Spark's spelling of true and false."""
+    """Return a boolean or number as text, with Spark's spelling of true and false; other values unchanged."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (int, float)) else value
@@ -65,7 +65,7 @@ def _identifier(value: str) -> str:
 
 
 def _interval(value: str) -> str:
-    """Return an interval with Spark's unit names."""
+    """Return an interval with Spark's unit names; raises ConfigurationError for other text."""
     match = _INTERVAL.fullmatch(value)
     if match is None:
         raise ConfigurationError(
@@ -97,7 +97,7 @@ class _Part(BaseModel):
 
 
 class Watermark(_Part):
-    """Maximum lateness of rows."""
+    """Maximum lateness of rows: Spark may drop later ones."""
 
     column: str = Field(description="Column with the time of the event.")
     delay: IntervalText = Field(description="Maximum delay of a row behind the latest one.")
@@ -248,7 +248,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def faults_of(path: Path, error: ValidationError) -> list[str]:
-    """Return validation errors, each with its path in the file."""
+    """Return a text for each validation error, with `path` and the key in the file."""
     faults = []
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])

@@ -74,7 +74,7 @@ class DemoOutcome:
 
 
 def run_demo(params: DemoParams) -> DemoOutcome:
-    """Send, record, query, and count; raises AeronError, or Spark's error if the query fails."""
+    """Send, record, query, and return the counts; raises AeronError, or Spark's error if the query fails."""
     began_s = time.monotonic()
     outcome = DemoOutcome(expected=Counter(_action_of(line) for line in params.lines))
     settings = {
@@ -109,7 +109,7 @@ def run_demo(params: DemoParams) -> DemoOutcome:
 
 @contextmanager
 def _recorder(aeron: Aeron, archive: Archive) -> Iterator[str]:
-    """Record on a thread, and yield the channel to publish on."""
+    """Record on a thread, and yield the channel to publish on; raises the first error of the recorder at the end."""
     errors: list[AeronError] = []
     with aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", _STREAM_ID) as subscription:
         channel = subscription.resolved_channel()
@@ -183,6 +183,6 @@ def _count(events: DataFrame, outcome: DemoOutcome) -> None:
 
 
 def _action_of(line: bytes) -> str:
-    """Return the action of a line, computed independently of the query."""
+    """Return the action of a line, computed independently of the query; empty if the line is too short."""
     words = line.decode("utf-8", "replace").split(" ")
     return words[2] if len(words) > 2 else ""

@@ -17,7 +17,7 @@ _KIB = 1024
 
 
 class ProgressDisplay:
-    """Writes to stderr; used by one thread."""
+    """Progress of all queries of a run on stderr; used by one thread."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -30,7 +30,7 @@ class ProgressDisplay:
         )
 
     def show(self, progress: BatchProgress) -> None:
-        """Show a batch."""
+        """Show a batch; without a terminal only if it has rows."""
         self._latest[progress.query] = progress
         self._rows[progress.query] = self._rows.get(progress.query, 0) + progress.rows
         if self._live is not None:
@@ -40,7 +40,7 @@ class ProgressDisplay:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Number of rows read by each query."""
+        """Number of rows read by each query, by its name."""
         return dict(self._rows)
 
     @staticmethod
@@ -93,12 +93,12 @@ def stream_name(stream: StreamLag) -> str:
 
 
 def age(stream: StreamLag) -> str:
-    """Return the age of the first unread message in seconds, as text."""
+    """Return the age of the first unread message in seconds, as text; `?` if unknown."""
     return "?" if stream.seconds is None else f"{stream.seconds:.1f}"
 
 
 def length(count: int) -> str:
-    """Return a number of bytes with a unit."""
+    """Return a number of bytes as text with a unit, from B to TiB."""
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < _KIB:

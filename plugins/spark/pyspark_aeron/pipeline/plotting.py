@@ -19,7 +19,7 @@ _MEBIBYTE = 1024 * 1024
 
 
 def read_log(path: Path) -> list[BatchProgress]:
-    """Return the batches of a progress log; raises ConfigurationError if it is malformed."""
+    """Return the batches of a progress log; raises ConfigurationError if it is unreadable, malformed or empty."""
     batches = []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -40,7 +40,10 @@ def read_log(path: Path) -> list[BatchProgress]:
 
 
 def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
-    """Write a plot to a .png, .svg or .html file."""
+    """Write a plot of at least one batch to a .png, .svg or .html file.
+
+    Raises ConfigurationError for another file type, or if matplotlib is not installed.
+    """
     try:
         import matplotlib  # noqa: PLC0415 - optional
     except ImportError:

@@ -46,7 +46,7 @@ class BatchProgress:
         )
 
     def to_json(self) -> str:
-        """Return a JSON line, as in the progress log."""
+        """Return the batch as JSON without a newline, as in the progress log."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod

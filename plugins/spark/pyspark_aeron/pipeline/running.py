@@ -1,4 +1,4 @@
-"""Runs the queries of a pipeline until they end, fail, or are stopped.
+"""Run of a pipeline: its queries, until they end, fail, or are stopped.
 
 Not here: the display of progress (display).
 """
@@ -46,7 +46,8 @@ class PipelineRun:
     def run(self, wait: Wait, on_progress: Callable[[BatchProgress], object]) -> None:
         """Start all queries and watch them until `wait` returns true, or all have ended.
 
-        Raises PipelineError with Spark's message if one fails, after stopping the others.
+        Raises PipelineError with Spark's message if one fails or is refused, after stopping the others; the errors of
+        `session` and of decoders; OSError if the progress log cannot be written.
         """
         with _interrupts_kept():
             spark = session(
@@ -115,7 +116,7 @@ def _interrupts_kept() -> Iterator[None]:
 
 
 class _LogFile:
-    """Writes the progress log; does nothing without a path."""
+    """File of the progress log, one line per batch; writes nothing without a path."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

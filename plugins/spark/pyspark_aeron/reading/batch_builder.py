@@ -1,4 +1,4 @@
-"""Builds Arrow batches from scanned messages without copying buffers.
+"""Batch builder: Arrow batches over the buffers of scanned messages, without copying payloads.
 
 Not here: names and types of the columns (columns). Invariant: a buffer is reused only when no batch refers to it.
 """
@@ -51,7 +51,10 @@ class BatchBuilder:
         return MessageColumns(capacity, payload_capacity)
 
     def build(self, rows: MessageColumns) -> pa.RecordBatch:
-        """Return the messages as a batch; it uses the memory of `rows` until the batch is freed."""
+        """Return the messages as a batch; it uses the memory of `rows` until the batch is freed.
+
+        Do not use `rows` afterwards: `columns` returns it again when its memory is free.
+        """
         self._views = []
         batch = self._build(rows)
         self._lent.append((rows, self._views))
@@ -140,7 +143,7 @@ class _RecordingTimes:
         self._base = -1
 
     def of(self, rows: MessageColumns) -> Int64s:
-        """Return nanoseconds since the epoch for the messages."""
+        """Return nanoseconds since the epoch, one for each message; a lower bound for those not indexed yet."""
         positions = _positions(rows)
         pieces = []
         at = 0

@@ -1,4 +1,4 @@
-"""Batch reader: reads recordings up to `endingPosition`, by default their end when the query is planned."""
+"""Batch reader: recordings from `startingPosition` to `endingPosition`, by default their end at the planning."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ class BatchReader(DataSourceReader):
         self._columns = columns
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return the partitions of all tasks; an empty list if there is no data."""
+        """Return the partitions of all tasks; an empty list if there is no data.
+
+        Raises the errors of `Selection.start`, `Selection.ranges` and `split`.
+        """
         selection = Selection(self._options)
         ranges = selection.ranges(selection.start(), selection.end())
         pieces = split(selection, ranges, self._options.partition_length, self._options.min_partitions)
         return [RangePartition(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one task as Arrow batches."""
+        """Yield the rows of one task as Arrow batches; raises the errors of `read_batches`."""
         from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
 
         # Spark adds a partition of its own if there are none.

@@ -34,7 +34,10 @@ _JOIN_S: Final = 10.0
 
 
 class LiveSpool:
-    """A recorder with its own thread; all methods can be called from any thread."""
+    """A recorder with its own thread; all methods can be called from any thread.
+
+    `options` must have `channel` and `stream_id`. Raises AeronError if the driver or the archive cannot be used.
+    """
 
     def __init__(self, options: SourceOptions) -> None:
         assert options.channel is not None
@@ -77,7 +80,7 @@ class LiveSpool:
             raise self._error
 
     def close(self) -> None:
-        """Stop recording; the next recorder extends the same stream."""
+        """Stop recording, and wait up to _JOIN_S for the thread; a later recorder can extend the recording."""
         atexit.unregister(self.close)
         if not self._is_closing.is_set():
             self._is_closing.set()
@@ -110,7 +113,7 @@ class LiveSpool:
             pause_s = 0 if work else min(max(pause_s * 2, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
 
     def _is_full(self) -> bool:
-        """Return whether unread data exceeds the spool length."""
+        """Return whether the unread bytes of all recordings exceed the spool length."""
         waiting = sum(
             recording.position - max(self._read.get(recording.recording_id, 0), recording.start_position)
             for recording in self._archive.recordings()

@@ -15,13 +15,13 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A position for every recording known to the query."""
+    """A position in bytes for every recording of the query."""
 
     archive: str  # uuid
     positions: dict[int, int]  # by recording id
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON document for the checkpoint."""
+        """Return the JSON document for the checkpoint, with keys in a fixed order: equal offsets have equal text."""
         positions = {str(key): self.positions[key] for key in sorted(self.positions)}
         return {"archive": self.archive, "pos": positions, "v": VERSION}
 

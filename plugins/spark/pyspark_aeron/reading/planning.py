@@ -1,4 +1,4 @@
-"""Planning: limits a micro-batch, and splits it into tasks.
+"""Planning of a batch: its limit, and its pieces for tasks.
 
 Cuts are at message boundaries and reproducible: they depend only on immutable data, the terms of a recording and its
 index below its position.
@@ -45,7 +45,8 @@ def split(
 ) -> list[Range]:
     """Split `ranges` into pieces of at most about `partition_length` bytes, at least `min_partitions` if possible.
 
-    Raises CorruptRecordingError for a range that the files of its recording do not contain.
+    A piece ends at the end of a message; it is longer if no end is known before. Raises CorruptRecordingError for a
+    range that the files of its recording do not contain, DataLossError for one that was purged.
     """
     ranges = list(ranges)
     for whole in ranges:

@@ -1,4 +1,4 @@
-"""Reads a piece of a recording as Arrow batches; runs in the executors.
+"""Range reader: a piece of a recording as Arrow batches; runs in the executors.
 
 Not here: choosing the pieces (planning). Compiled code builds a batch column by column, without Python objects per row.
 """
@@ -38,14 +38,20 @@ _archives: dict[str, Archive] = {}
 
 
 def open_archive(where: str) -> Archive:
-    """Return an archive; open it at the first call in this process."""
+    """Return the archive at a path or URI; open it at the first call in this process.
+
+    Raises RecordingNotFoundError if there is none.
+    """
     if where not in _archives:
         _archives[where] = Archive.open(where)
     return _archives[where]
 
 
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of `piece`; raises CorruptRecordingError if it cannot be read completely, or is damaged."""
+    """Yield the messages of `piece`, in batches of at most `batchRows` rows.
+
+    Raises CorruptRecordingError if it cannot be read completely, or is damaged; DataLossError if it was purged.
+    """
     if TaskContext.get() is not None:
         _freeze_heap()
     recording = open_archive(options.archive).recording(piece.recording_id)

@@ -23,7 +23,7 @@ _LONGEST_PAUSE_S: Final = 0.04
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A piece of one recording."""
+    """A piece of one recording: the bytes from position `begin` up to position `end`."""
 
     recording_id: int
     begin: int
@@ -36,7 +36,10 @@ class Range:
 
 
 class Selection:
-    """View of an archive through the options of a query; used by one thread."""
+    """View of an archive through the options of a query; used by one thread.
+
+    Raises RecordingNotFoundError if there is no archive.
+    """
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
@@ -50,15 +53,19 @@ class Selection:
         return [recording for recording in self.archive.recordings() if self._matches(recording)]
 
     def recording(self, recording_id: int) -> Recording:
-        """Return one recording."""
+        """Return one recording, also if it does not match; raises RecordingNotFoundError if it does not exist."""
         return self.archive.recording(recording_id)
 
     def start(self) -> Offset:
-        """Return the offset at which a new query begins."""
+        """Return the offset at which a new query begins.
+
+        Raises DataLossError for a given position outside of its recording, ConfigurationError for one within a frame,
+        RecordingNotFoundError for a missing id.
+        """
         return self._offset(self.options.starting_position)
 
     def end(self) -> Offset:
-        """Return the offset at which a batch query ends."""
+        """Return the offset at which a batch query ends; raises the errors of `start`."""
         return self._offset(self.options.ending_position)
 
     def latest(self, start: Offset | None = None) -> Offset:

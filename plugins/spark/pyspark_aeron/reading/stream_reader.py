@@ -52,13 +52,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**self.__dict__, "_opened": None, "_spool": None}
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name, as all below
-        """Return the offset at which a new query begins."""
+        """Return the offset at which a new query begins, and lease the data from there if `consumerName` is given.
+
+        Raises the errors of `Selection.start`.
+        """
         start = self._selection.start()
         self._lease(start)
         return start.to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return the maximum size of a micro-batch."""
+        """Return the limit of a micro-batch: `maxBytesPerTrigger`, or all data without it."""
         most = self._options.max_bytes_per_trigger
         return ReadAllAvailable() if most is None else ReadMaxBytes(most)
 
@@ -67,7 +70,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._selection.latest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Return the end of the next micro-batch, or `start`; wait up to `pollTimeout` for new data."""
+        """Return the end of the next micro-batch, or `start`; wait up to `pollTimeout` for new data.
+
+        Raises DataLossError for data that was lost, or purged with failOnDataLoss; RecordingError for a checkpoint of
+        another archive; and the error that ended the recording of a live stream.
+        """
         selection = self._selection
         begin = Offset.parse(start, selection.archive.uuid)
         if self._spool is not None:
@@ -94,7 +101,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._selection.latest().to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return the partitions of a micro-batch."""
+        """Return the partitions of a micro-batch, an empty list if `start` equals `end`.
+
+        Data before `start` may be purged from now on. Raises the errors of `Selection.ranges` and `split`.
+        """
         if start == end:
             return []
         selection = self._selection
@@ -107,14 +117,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [RangePartition(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one task as Arrow batches."""
+        """Yield the rows of one task as Arrow batches; raises the errors of `read_batches`."""
         from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
 
         assert isinstance(partition, RangePartition)
         yield from read_batches(self._options, self._columns, partition.piece)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Advance the lease; Spark commits a batch only after the next one, and never the last."""
+        """Advance the lease to `end`; Spark commits a batch only after the next one, and never the last."""
         self._lease(Offset.parse(end, self._selection.archive.uuid))
 
     def stop(self) -> None:

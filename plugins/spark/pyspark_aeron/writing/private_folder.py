@@ -24,8 +24,8 @@ _WRITABLE_BY_OTHERS: Final = 0o022
 def create_private_file(folder: Path, name: str, private_parts: int) -> int:
     """Create and open a file that only this user can read; return its descriptor.
 
-    Creates missing folders; the last `private_parts` of the path must be private. Raises OSError, and RecordingError
-    for a folder that is not private.
+    Creates missing folders; the last `private_parts` (at least 1) of the path must belong to this user, and become
+    accessible to this user only. Raises OSError, and RecordingError for a folder of another user.
     """
     base = folder.parents[private_parts - 1]
     fd = _open_base(base)
@@ -44,7 +44,7 @@ def create_private_file(folder: Path, name: str, private_parts: int) -> int:
 
 
 def open_private_file(path: Path) -> int:
-    """Open a file that only this user could write, in a private folder; return its descriptor.
+    """Open a file that only this user could write, in a private folder, to read it; return its descriptor.
 
     Raises OSError, and RecordingError if another user could have replaced or changed it.
     """

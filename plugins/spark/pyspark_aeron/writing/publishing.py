@@ -1,4 +1,4 @@
-"""Publishes the rows of a batch at least once, each with a unique identifier.
+"""Publication of the rows of a batch at least once, each with a unique identifier unless `dedupe` is none.
 
 Unless the channel sets session-id, the session id of the publication is derived from the query, so it is the
 same on every machine and after every restart. By default the reserved value of a message contains its batch
@@ -42,7 +42,7 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
 
     Raises NotConnectedError after `connectTimeout` without a subscriber, or if the driver does not send all
     in that time; SendTimeoutError after back pressure for that time; ClosedError if the publication is closed
-    meanwhile.
+    meanwhile; ConfigurationError for more than 2^32 messages; RecordingError for a staged file that was changed.
     """
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)
@@ -78,12 +78,12 @@ class _Place:
 
 
 def query_hash(query: str) -> int:
-    """Return a 64-bit hash of a query."""
+    """Return an unsigned 64-bit hash of the id of a query."""
     return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=8).digest(), "little")
 
 
 def session_id_of(query: str) -> int:
-    """Return the session id of the messages of a query."""
+    """Return the session id of the messages of a query, an int32 that depends only on the id of the query."""
     return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=4).digest(), "little", signed=True)
 
 
@@ -132,7 +132,10 @@ def _client(aeron_dir: str | None) -> Aeron:
 
 
 def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float) -> None:
-    """Wait until the driver's sender has sent everything; over shared memory there is no sender."""
+    """Wait until the driver's sender has sent everything; over shared memory there is no sender.
+
+    Raises ClosedError if the publication is closed meanwhile, NotConnectedError after `timeout_s`.
+    """
     counters = _client(options.aeron_dir).counters_reader
     record = next(
         (

@@ -1,4 +1,4 @@
-"""Sink: writes the rows of a query into a recording, or publishes them.
+"""Sink of a query: its rows are written into a recording, or published.
 
 Tasks stage their rows; a commit, in one process, delivers them in the order of the partitions. Spark can commit a batch
 again after a crash, and calls `abort` after a failed commit: neither repeats nor removes what was recorded.
@@ -39,7 +39,7 @@ Messages = list[WriterCommitMessage | None]
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Writer of one job; its rows appear at the commit."""
+    """Writer of one job; its rows appear at the commit. Pickled to the executors, where `write` runs."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -50,7 +50,7 @@ class BatchWriter(DataSourceArrowWriter):
         return stage(self._options, iterator, Task.current(self._job))
 
     def commit(self, messages: Messages) -> None:
-        """Record or publish all rows."""
+        """Record or publish all rows; raises the errors of `BatchAppender.append`, or of `publish`."""
         try:
             _deliver(self._options, _staged(messages), self._job, 0)
         finally:
@@ -59,12 +59,12 @@ class BatchWriter(DataSourceArrowWriter):
         discard_all(staging_folder(self._options, self._job))
 
     def abort(self, messages: Messages) -> None:
-        """Delete the staged rows."""
+        """Delete the staged rows of the job; delivered rows are not affected."""
         discard_all(staging_folder(self._options, self._job))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Writer of the batches of a streaming query."""
+    """Writer of the batches of a streaming query. Pickled to the executors, where `write` runs."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -74,7 +74,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return stage(self._options, iterator, Task.current("query"))
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Record the rows of a batch, unless that was done before, or publish them."""
+        """Record the rows of a batch, unless that was done before, or publish them.
+
+        Raises the errors of `BatchAppender.append`, or of `publish`; the batch can be committed again then.
+        """
         staged = _staged(messages)
         for query in {message.task.writer for message in staged}:  # one, or none if no task ran
             _deliver(self._options, staged, query, batchId)
@@ -86,7 +89,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 
 def check_target(options: SinkOptions) -> None:
-    """Create the archive if necessary, so that errors appear before any row is read."""
+    """Create the archive if necessary, so that errors appear before any row is read.
+
+    Raises ConfigurationError if the archive is not in a local folder.
+    """
     if options.archive:
         _appender(options, "")
 

@@ -45,7 +45,7 @@ _FILE: Final = re.compile(r"(\d{1,19})-\d+-[0-9a-f]{32}\.arrow")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Identity of a task."""
+    """Identity of a task of a batch."""
 
     writer: str  # the streaming query, or the job
     batch_id: int
@@ -53,7 +53,7 @@ class Task:
 
     @classmethod
     def current(cls, job: str) -> Task:
-        """Return the task that this process runs; `job` is the writer if there is no streaming query."""
+        """Return the task of Spark that this process runs; `job` is the writer if there is no streaming query."""
         context = TaskContext.get()
         assert context is not None
         query, batch = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_BATCH_ID)
@@ -92,7 +92,7 @@ def check_columns(schema: StructType) -> None:
 
 
 def staging_folder(options: SinkOptions, writer: str) -> Path:
-    """Return the folder for the files of a query's or job's tasks."""
+    """Return the folder for the files of the tasks of `writer`, a query or job; does not create it."""
     if options.staging is not None:
         root = Path(options.staging)
     elif options.archive:
@@ -109,9 +109,9 @@ def _private_parts(options: SinkOptions) -> int:
 
 
 def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -> Staged:
-    """Write the rows of a task to a file; raises RecordingError if it cannot be written or is not private.
+    """Write the rows of a task to a file, and return the commit message.
 
-    Raises ConfigurationError if a message is null.
+    Raises RecordingError if the file cannot be written or is not private, ConfigurationError if a message is null.
     """
     folder = staging_folder(options, task.writer)
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
@@ -157,7 +157,7 @@ def _write(path: Path, private_parts: int, batches: Iterable[pa.RecordBatch]) ->
 def staged_columns(staged: Iterable[Staged]) -> Iterator[tuple[Staged, MessageColumn]]:
     """Yield the messages of all tasks, in the order of the partitions.
 
-    Raises RecordingError for a file that is not what its task wrote.
+    Raises RecordingError for a file that cannot be read, or is not what its task wrote.
     """
     for message in sorted(staged, key=lambda message: message.task.partition):
         if message.path:
@@ -167,7 +167,7 @@ def staged_columns(staged: Iterable[Staged]) -> Iterator[tuple[Staged, MessageCo
 
 
 def _content_of(message: Staged) -> pa.Buffer:
-    """Return the file of a task, mapped."""
+    """Return the file of a task, mapped; raises RecordingError if it cannot be read or its digest is another one."""
     path = Path(message.path)
     try:
         fd = open_private_file(path)
