@@ -59,7 +59,7 @@ def hand_over(int control, int descriptor, SocketAddress peer):
 def take_over(int control):
     """Return a descriptor, the address of its peer and the inode of the agent's end; None if no request waits.
 
-    The descriptor is -1 for an abort request, whose address is unset; otherwise the caller must close it. Raises
+    For an abort request the descriptor is -1 and the address unset; otherwise the caller must close it. Raises
     OSError, with EPIPE when the other end is closed.
     """
     cdef SocketAddress peer = SocketAddress()

@@ -148,7 +148,7 @@ class FeedStreams:
     def consumed_position(self, position: int) -> int:
         """Return the position that all subscribers of all images have consumed, at most `position`.
 
-        Removes streams whose image is gone or has no subscribers; `wire.NO_POSITION` if there was an image and no
+        Removes streams if their image is gone or has no subscribers; `wire.NO_POSITION` if there was an image and no
         stream is left.
         """
         lowest = position

@@ -50,7 +50,7 @@ class Input:
         self.is_readable = True
 
     def begin(self, session_id: int, now_ns: int) -> int:
-        """Start with a new connection, whose images get `session_id`; return 0."""
+        """Start with a new connection; `session_id` is that of its images. Return 0."""
         self._session_id = session_id
         self.is_watched = False
         self.is_readable = True

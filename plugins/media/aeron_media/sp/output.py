@@ -204,7 +204,7 @@ class Output:
         return position
 
     def forget(self, source: PairPublication) -> int:
-        """Forget a closed publication; return 1 and set `is_broken` if its draft has unsent bodies in its log, else 0."""
+        """Forget a closed publication; return 1, and set `is_broken`, if its draft has unsent bodies; else 0."""
         if self._source != cython.cast(cython.pointer(PyObject), source):
             return 0
         self._source = cython.NULL
