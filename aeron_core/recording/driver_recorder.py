@@ -20,9 +20,11 @@ from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 
 class DriverRecorder:
-    """Records the streams of the settings through a client of its own, until `close`.
+    """Records the streams of the settings through a client of its own, from its creation until `close`.
 
-    The constructor raises ConfigurationError, RegistrationError or ArchiveInUseError.
+    The constructor raises ConfigurationError for wrong settings, RegistrationError if the driver refuses a stream,
+    ArchiveInUseError if the archive has another recorder, other RecordingErrors if it cannot be used, and the errors of
+    `connect`. Later errors are passed to `on_error`, on the recorder's thread or in `close`.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class DriverRecorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Record the remaining data, stop the recordings, and close the client."""
+        """Record the remaining data, stop the recordings, upload a spool, and close the client; call once."""
         self._is_closing.set()
         self._thread.join()
         self._aeron.do_work()  # a new image may be pending

@@ -28,11 +28,13 @@ class RecordingPlace:
 def recording_place(
     to: str, spool: str | None, retention: RetentionPolicy, params: RecorderParams, *, verify: bool = True
 ) -> Iterator[RecordingPlace]:
-    """Create missing archives, and with a spool run its uploads until the context exits.
+    """Yield the archive to record into and its parameters, made from `params`; create missing archives.
 
-    Raises ConfigurationError for a remote archive without a spool, or with a spool of another archive.
-    Segments that could not be uploaded stay in the spool for the next recorder, and so do damaged ones with
-    `verify`; both are reported to `params.on_error`.
+    Without `spool` this is the archive `to`, a local folder. With `spool`, a local folder, a thread moves finished
+    segments from there to `to` until the context exits. Segments that could not be uploaded stay in the spool for the
+    next recorder, and so do damaged ones with `verify`; both are reported to `params.on_error`. `retention` limits
+    `to` in either case. Raises ConfigurationError for a remote archive without a spool, a spool of another archive, and
+    a folder with other files, and RecordingError if an archive is damaged or the disk fails.
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):

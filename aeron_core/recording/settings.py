@@ -65,7 +65,7 @@ class RecordingSettings(SettingsModel):
     )
 
     def subscriptions(self) -> list[tuple[str, int]]:
-        """Return pairs of channel and stream id; raises ConfigurationError for a malformed stream."""
+        """Return a pair of channel and stream id for each stream; raises ConfigurationError for a malformed one."""
         return [pair for stream in self.streams for pair in _pairs_of(stream)]
 
     def check(self) -> None:
@@ -80,7 +80,7 @@ class RecordingSettings(SettingsModel):
         return Durability(self.durability, self.interval_ns)
 
     def made_retention(self) -> RetentionPolicy:
-        """Return the retention policy."""
+        """Return the retention policy, without a limit for a setting of 0."""
         from aeron_core.recording.retention.retention import RetentionPolicy  # noqa: PLC0415 - lazy: importing numpy is slow
 
         return RetentionPolicy(self.retain_bytes or None, self.retain_age_ns or None, self.lease_timeout_ns)

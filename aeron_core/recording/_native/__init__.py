@@ -1,1 +1,1 @@
-"""Numbers that the compiled and the plain parts of recordings share."""
+"""Native parts of recordings: the numbers of faults (faults), and checksums (sums)."""

@@ -16,12 +16,15 @@ cdef int _has_vectors = rc_has_vectors()
 
 
 cpdef int64_t crc32(AtomicBuffer data, int64_t begin, int64_t length, uint32_t value) except -1 nogil:
-    """Return the checksum of `length` bytes at `begin` that follow those with the checksum `value`, 0 for none."""
+    """Return the checksum of `length` bytes at `begin` that follow those with the checksum `value`, 0 for none.
+
+    Raises IndexError for a range beyond the buffer.
+    """
     data.check(begin, length)
     return rc_crc32(value, data._address + begin, length, _has_vectors)
 
 
 cpdef int64_t crc32_by_tables(AtomicBuffer data, int64_t begin, int64_t length, uint32_t value) except -1 nogil:
-    """Return the same as `crc32`, on processors without polynomial multiplication."""
+    """Return the same as `crc32`, computed as on processors without polynomial multiplication."""
     data.check(begin, length)
     return rc_crc32(value, data._address + begin, length, 0)

@@ -34,25 +34,28 @@ class MessageColumns:
         self._flags_so_far = 0
 
     def clear(self) -> int:
-        """Remove all messages; the memory is reused."""
+        """Remove all messages and return 0; the memory is reused."""
         self.count = 0
         self.payload_length = 0
         self._flags_so_far = 0
         return 0
 
     def has_space(self, length: int) -> bool:
-        """Return whether one more message, of `length` bytes, fits."""
+        """Return whether one more message, with a payload of `length` bytes, fits."""
         return self.count < self.capacity and length <= self.payload.capacity - self.payload_length
 
     def append(self, source: AtomicBuffer, frame: int, length: int) -> int:
-        """Append the payload of a frame, `length` bytes, to the message that `finish` completes."""
+        """Append the payload of a frame, `length` bytes, to the message that `finish` completes; return 0.
+
+        `frame`: offset of its header in `source`. Raises IndexError if the payload does not fit.
+        """
         self._flags_so_far |= source.get_u8(frame + wire.FRAME_FLAGS_OFFSET)
         self.payload.copy_from(self.payload_length, source, frame + wire.DATA_HEADER_LENGTH, length)
         self.payload_length += length
         return 0
 
     def finish(self, position: int, reserved_value: int) -> int:
-        """Complete a message that ends at `position`."""
+        """Complete a message that ends at `position`; return 0. Call only if there was space for the message."""
         at = self.count
         self.positions.put_i64(at * 8, position)
         self.reserved_values.put_i64(at * 8, reserved_value)

@@ -13,7 +13,7 @@ cdef class MessageScanner:
     cdef readonly FrameScanner frames      # validates every frame; its fault is that of the frame at the stop
     cdef readonly bint is_assembling       # whether fragments are reassembled
     cdef readonly int64_t required_length  # length of a message that did not fit into the columns, or -1
-    cdef readonly int64_t dropped          # incomplete messages dropped since the start
+    cdef readonly int64_t dropped          # incomplete messages, or stray fragments, dropped since the start
 
     @cython.locals(
         scanned=int64_t, step=int64_t, frame_length=int64_t, frame=int64_t, flags=uint8_t, frame_type=uint16_t

@@ -24,12 +24,12 @@ class MessageScanner:
     def scan(
         self, data: AtomicBuffer, begin: int, length: int, position: int, columns: MessageColumns
     ) -> int:
-        """Append messages of `length` bytes at `begin`, the first frame at `position`, to `columns`.
+        """Append messages from `length` bytes at offset `begin`, the first frame at `position`, to `columns`.
 
-        Return the consumed bytes. The scan stops before a message that does not fit into the columns, with its
-        length in `required_length`; before an incomplete message; and before an invalid frame, with the reason in
-        `frames.fault`. Fragments without the beginning of their message are dropped; unless
-        `is_assembling`, each fragment counts as a message.
+        Return the consumed bytes, more than `length` if the body of padding is missing. The scan stops before a message
+        that does not fit into the columns, with its payload length in `required_length`; before an incomplete message;
+        and before an invalid frame, with the reason in `frames.fault`. Fragments without the beginning or the end of
+        their message are dropped and counted in `dropped`; unless `is_assembling`, each fragment counts as a message.
         """
         data.check(begin, length)
         self.required_length = -1

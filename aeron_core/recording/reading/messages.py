@@ -45,7 +45,7 @@ def messages(recording: Recording, begin: int, end: int, *, verify: bool = True)
 def whole_frames(
     recording: Recording, begin: int, end: int, *, verify: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield (position, whole frames); padding at the end may lack a part of its body.
+    """Yield pairs (position, bytes) of whole frames; padding at the end of a pair may lack a part of its body.
 
     Raises the same errors as `messages`.
     """

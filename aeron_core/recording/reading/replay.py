@@ -26,7 +26,8 @@ def replay_channel(
 ) -> ChannelUri:
     """Return a channel for a publication that begins at `position`, with the recording's term and MTU lengths.
 
-    With `keeps_session`, also with its session id.
+    With `keeps_session`, also with its session id. Raises ConfigurationError for a malformed channel, and if `position`
+    is negative or not a multiple of 32.
     """
     builder = ChannelUriBuilder(ChannelUri.parse(channel))
     builder.initial_position(position, descriptor.initial_term_id, descriptor.term_length)
@@ -81,7 +82,7 @@ class Replay:
         return self.position >= self.end
 
     def do_work(self) -> int:
-        """Offer the next block; return the bytes accepted, 0 if the replay is done, or a negative result.
+        """Offer the next block; return the bytes accepted, 0 if the replay is done, or a negative `offer` result.
 
         After a negative result the next call offers the block again. Raises the errors of `messages`.
         """

@@ -51,7 +51,9 @@ def verify(
     now_ns: int,
     on_progress: Callable[[int], object],
 ) -> VerifiedRecording:
-    """Verify a recording; `on_progress` is called with the bytes of the range done since its last call.
+    """Return the counts and the faults of a recording; its files are not changed.
+
+    `now_ns`: since the epoch. `on_progress` is called with the bytes of the range done since its last call.
 
     Raises RecordingError if the descriptor or another file of the recording cannot be read.
     """

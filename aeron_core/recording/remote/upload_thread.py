@@ -29,15 +29,15 @@ class UploadThread:
         self._is_all_uploaded = False
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread; call once."""
         self._thread.start()
 
     def wake(self, *_: object) -> None:
-        """Make the thread scan the spool at once."""
+        """Make the thread scan the spool at once; any thread may call it, and arguments are ignored."""
         self._wake.set()
 
     def close(self) -> bool:
-        """Upload the rest, stop the thread, and return whether everything was uploaded."""
+        """Upload the rest, wait for the thread to end, and return whether everything was uploaded."""
         self._is_closing = True
         self._wake.set()
         self._thread.join()

@@ -4,7 +4,7 @@ Not here: the thread that runs it (upload_thread).
 Invariant: a local file is deleted only after the file and a catalogue entry for it were uploaded. Pending work is
 derived from the spool itself, so it survives a crash.
 
-A damaged segment is not uploaded, and keeps its recording in the spool until the user has decided.
+With `verify`, a damaged segment is not uploaded, and keeps its recording in the spool until the user has decided.
 
 The remote catalogue describes a recording as stopped at the end of its last segment: readers always see a complete
 recording, which grows with each upload.
@@ -81,7 +81,10 @@ class Uploader:
         ] = {}  # by recording id: reported text, and time of the next check
 
     def do_work(self, now_ns: int) -> int:
-        """Upload one segment or descriptor; return a positive number, or 0 if nothing is due or the upload failed."""
+        """Upload one segment or descriptor; return the bytes of its files plus 1, 0 if nothing was uploaded.
+
+        Nothing is uploaded if nothing is pending, before a retry is due, and after an error, which goes to `report`.
+        """
         if now_ns < self._retry_ns:
             return 0
         try:

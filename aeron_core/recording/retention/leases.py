@@ -39,14 +39,20 @@ class Lease(BaseModel):
 
 
 def write_lease(store: FileStore, name: str, positions: Mapping[int, int], now_ns: int) -> Lease:
-    """Write or renew the lease of a reader; raises ConfigurationError for an invalid name."""
+    """Write or renew the lease of a reader and return it; `positions`: by recording id.
+
+    Raises ConfigurationError for an invalid name, RecordingError if a local disk fails.
+    """
     lease = Lease(name=_checked(name), positions=dict(positions), updated_ns=now_ns)
     store.write(_file(name), lease.model_dump_json().encode() + b"\n")
     return lease
 
 
 def read_lease(store: FileStore, name: str) -> Lease | None:
-    """Return the lease of a reader, None if it has none; raises CorruptRecordingError for a damaged file."""
+    """Return the lease of a reader, None if it has none.
+
+    Raises CorruptRecordingError for a damaged file, ConfigurationError for an invalid name.
+    """
     file = _file(_checked(name))
     try:
         return Lease.model_validate_json(store.read(file))
@@ -58,7 +64,10 @@ def read_lease(store: FileStore, name: str) -> Lease | None:
 
 
 def read_leases(store: FileStore) -> list[Lease]:
-    """Return all leases, sorted by name, expired ones too; raises CorruptRecordingError for a damaged file."""
+    """Return all leases, sorted by file name, expired ones too.
+
+    Raises CorruptRecordingError for a damaged file, ConfigurationError for one that cannot be a consumer's.
+    """
     found = (
         read_lease(store, name.removesuffix(_SUFFIX))
         for name in store.names(names.CONSUMERS)

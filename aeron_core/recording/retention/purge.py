@@ -30,7 +30,7 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
     """Delete all segments that end at or before `position`, except the last; return the bytes of these segments.
 
     Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
-    RecordingNotFoundError for an unknown id.
+    RecordingNotFoundError for an unknown id, RecordingError if the catalogue cannot be written.
     """
     recording = Recording(store, recording_id)
     with lock(store):
@@ -49,7 +49,10 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
 
 
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
-    """Delete a recording and return the bytes of its segments; raises RecordingError if it is being recorded."""
+    """Delete a recording and return the bytes of its segments; `now_ns`: since the epoch.
+
+    Raises RecordingError if it is being recorded, RecordingNotFoundError for an unknown id.
+    """
     recording = Recording(store, recording_id)
     with lock(store):
         state = state_of(recording, now_ns)

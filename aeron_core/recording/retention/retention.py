@@ -31,7 +31,10 @@ _GROWING: Final = (RecordingState.LIVE, RecordingState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """Limits of an archive: size of all segments, and age of each; None: no limit."""
+    """Limits of an archive: size of all segments, and age of each; None: no limit.
+
+    The constructor raises ConfigurationError for a value below 1.
+    """
 
     max_bytes: int | None = None  # of all segment files of the archive
     max_age_ns: int | None = None  # since the last frame of a segment was recorded

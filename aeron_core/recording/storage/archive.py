@@ -35,7 +35,11 @@ class _ArchiveFile(BaseModel):
 
 
 class Archive:
-    """Recordings by id; one thread uses it. Any process may open and read the archive, one recorder writes."""
+    """Recordings by id; one thread uses it. Any process may read the archive; one recorder and batch appenders write.
+
+    Its creation raises RecordingNotFoundError if there is no archive, CorruptRecordingError for a damaged
+    `archive.json`.
+    """
 
     def __init__(self, store: FileStore) -> None:
         self.store = store
@@ -44,7 +48,11 @@ class Archive:
 
     @classmethod
     def open(cls, where: str | Path) -> Archive:
-        """Return the archive at a path or URI; raises RecordingNotFoundError if there is none."""
+        """Return the archive at a path or URI.
+
+        Raises RecordingNotFoundError if there is none, CorruptRecordingError if its `archive.json` is damaged,
+        ConfigurationError for an unsupported URI.
+        """
         return cls(open_store(where))
 
     @classmethod
@@ -52,7 +60,8 @@ class Archive:
         """Return the archive at a path or URI; create it if it does not exist.
 
         `archive_uuid`: that of a new archive, None for a random one. Raises ConfigurationError for a folder
-        that contains other files.
+        that contains other files and for an unsupported URI, RecordingError if the disk fails, CorruptRecordingError
+        if an existing `archive.json` is damaged.
         """
         store = open_store(where)
         if store.size(names.ARCHIVE) < 0:
@@ -89,7 +98,7 @@ class Archive:
         )
 
     def next_recording_id(self) -> int:
-        """Return a new recording id."""
+        """Return an id that was never returned before, and store that; raises RecordingError if the disk fails."""
         with lock(self.store):
             current = self._read()
             following = current.model_copy(update={"next_recording_id": current.next_recording_id + 1})
@@ -98,7 +107,10 @@ class Archive:
 
     @contextmanager
     def recorder_lock(self) -> Iterator[None]:
-        """Hold the recorder lock of a local archive; raises ArchiveInUseError if another recorder holds it."""
+        """Hold the recorder lock until the context exits; a remote archive has none.
+
+        Raises ArchiveInUseError if another recorder holds it, RecordingError if its file cannot be opened.
+        """
         with lock(self.store, names.RECORDER_LOCK, is_waiting=False):
             yield
 

@@ -19,7 +19,10 @@ _SETTLED_NS: Final = 60_000_000_000
 
 
 class ArrowStore(FileStore):
-    """A folder of a `pyarrow.fs` filesystem, such as `s3://bucket/recordings`."""
+    """A folder of a `pyarrow.fs` filesystem, such as `s3://bucket/recordings`.
+
+    Its creation raises ConfigurationError if pyarrow is not installed or does not support the URI.
+    """
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -51,7 +54,7 @@ class ArrowStore(FileStore):
     def version(self, name: str) -> object:
         """Return the file's modification time and size, None if it does not exist.
 
-        The content instead, if the time is unknown or less than a minute ago.
+        The content instead, if the time is unknown or at most a minute ago.
         """
         info = self._info(name)
         if info is None:
@@ -83,7 +86,7 @@ class ArrowStore(FileStore):
             self._filesystem.delete_file(self._path(name))
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder and its content."""
+        """Delete a folder and its content; raises OSError if the filesystem requires that it exists."""
         self._filesystem.delete_dir(self._path(folder))
 
     def upload(self, path: Path, name: str) -> None:
@@ -107,7 +110,10 @@ class ArrowStore(FileStore):
 
 
 def open_store(where: str | Path) -> FileStore:
-    """Return the store at a path or URI; raises ConfigurationError for an unsupported URI."""
+    """Return the store at a path or URI.
+
+    Raises ConfigurationError for an unsupported URI, or one that needs pyarrow if that is not installed.
+    """
     text = str(where)
     if "://" not in text:
         return LocalStore(Path(text).expanduser().absolute())

@@ -30,7 +30,7 @@ def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
 
 
 def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Write the descriptor of a recording, replacing the previous one."""
+    """Write the descriptor of a recording, replacing the previous one; raises RecordingError if a local disk fails."""
     store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
 
 
@@ -46,7 +46,10 @@ def keep_reserve(store: FileStore) -> None:
 
 
 def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Write a descriptor; if that fails, free the reserve and retry: the purge that follows frees more space."""
+    """Write a descriptor; if that fails, free the reserve and retry: the purge that follows frees more space.
+
+    Raises RecordingError if it fails without a reserve, or again.
+    """
     try:
         write_descriptor(store, descriptor)
     except RecordingError:
@@ -57,7 +60,10 @@ def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescrip
 
 
 def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
-    """Change fields of the descriptor of one recording and return it."""
+    """Set the fields `changes` in the descriptor of one recording, and return the new descriptor.
+
+    Raises as `read_descriptor`, and RecordingError if the disk fails. The values are not validated.
+    """
     with lock(store):
         descriptor = read_descriptor(store, recording_id).model_copy(update=changes)
         write_descriptor(store, descriptor)

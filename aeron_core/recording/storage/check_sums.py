@@ -11,7 +11,10 @@ from aeron_core.recording._native import sums
 
 
 def check_sum(data: AtomicBuffer, begin: int, length: int) -> int:
-    """Return the checksum of `length` bytes at `begin`, where a frame begins."""
+    """Return the CRC-32, an unsigned 32-bit number, of `length` bytes at offset `begin`, at which a frame begins.
+
+    From the first frame length below 32 on, all bytes count. Raises IndexError for a range beyond the buffer.
+    """
     data.check(begin, length)
     value = 0
     summed = 0
@@ -34,10 +37,11 @@ def check_sum(data: AtomicBuffer, begin: int, length: int) -> int:
 def first_wrong(  # noqa: PLR0913 - called without the GIL: no params object
     entries: AtomicBuffer, first: int, last: int, data: AtomicBuffer, begin: int, position: int
 ) -> int:
-    """Return the number of the first index entry with a wrong checksum, -1 if none; `last` is not checked.
+    """Return the number of the first entry from `first` on, before `last`, with a wrong checksum; -1 if none.
 
     `entries`: the bytes of an index (index). The piece that entry `first` covers begins at offset `begin` of
-    the data and at `position` of the recording; the pieces of the other entries follow it.
+    the data and at `position` of the recording; the pieces of the other entries follow it. Raises IndexError for a
+    piece beyond the data.
     """
     entry = first
     while entry < last:

@@ -41,9 +41,9 @@ class CheckedPieces:
         self._entries = AtomicBuffer.allocate(0)
 
     def reach(self, position: int, limit: int) -> int:
-        """Return where a read from `position` has to end: at the last end of a piece up to `limit`.
+        """Return the position at which a read from `position` has to end: the last end of a piece up to `limit`.
 
-        If there is none, at the end of the piece that holds `position`; without a piece, at `limit`. Never
+        If there is none, it is the end of the piece that holds `position`; without a piece, it is `limit`. Never
         after the range or the segment.
         """
         self._load(position)
@@ -110,7 +110,10 @@ class CheckedPieces:
 def checked_chunks(
     recording: Recording, begin: int, end: int, chunk_length: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield chunks like `Recording.read`, each checked; one is longer than `chunk_length` if a piece is."""
+    """Yield chunks (position, bytes) like `Recording.read`, each checked; raises as `CheckedPieces`.
+
+    A chunk is longer than `chunk_length` if a piece is.
+    """
     pieces = CheckedPieces(recording, begin, end)
     position = begin
     while position < end:

@@ -60,7 +60,7 @@ class RecordingDescriptor(BaseModel):
 
     @classmethod
     def parse(cls, text: str | bytes, where: str) -> RecordingDescriptor:
-        """Parse a descriptor file; raises CorruptRecordingError, which names `where`."""
+        """Return the descriptor in a file's text; raises CorruptRecordingError with `where` if it is invalid."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:

@@ -73,7 +73,7 @@ class FileStore(ABC):
 
 
 class LocalStore(FileStore):
-    """A local folder."""
+    """Store of the files below a local folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,7 +94,10 @@ class LocalStore(FileStore):
         return -1 if status is None else status.st_size
 
     def version(self, name: str) -> object:
-        """Return the file's inode and modification time, None if missing: no file is modified in place."""
+        """Return the file's inode and modification time in ns, None if it does not exist.
+
+        For files that `write` replaces; segments, indexes and marks are modified in place.
+        """
         status = self._status(name)
         return None if status is None else (status.st_ino, status.st_mtime_ns)
 
@@ -177,7 +180,7 @@ class LocalStore(FileStore):
 
 
 def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
-    """Return an exception with the file that could not be written, the cause and a remedy."""
+    """Return an exception with the file, the cause and a remedy; `verb`: what failed, such as `write`."""
     failure = f"cannot {verb} {path}: {error.strerror or error}"
     if error.errno in _NOT_ALLOWED:
         return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")

@@ -13,7 +13,7 @@ cdef class FrameScanner:
     cdef readonly int32_t initial_term_id
     cdef readonly int32_t term_length              # bytes, a power of two
     cdef readonly int64_t frame_count              # valid frames in the last scan
-    cdef readonly int64_t border_length            # bytes up to the last end of a message, or 0
+    cdef readonly int64_t border_length            # bytes up to the last end of a message or padding, or 0
     cdef readonly int64_t padding_offset           # offset of the first padding from `begin`, or -1
     cdef readonly int32_t fault                    # why it stopped before the end, 0 if it did not
     cdef readonly int32_t found                    # value of the invalid field

@@ -39,11 +39,12 @@ class FrameScanner:
         self._position_bits_to_shift = positions.position_bits_to_shift(term_length)
 
     def scan(self, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
-        """Scan `length` bytes at `begin`, with the first frame at `position`; return the bytes before a fault.
+        """Scan `length` bytes at offset `begin`, with the first frame at `position`; return the bytes of valid frames.
 
-        Sets `border_length` to the bytes up to the last end of a message or padding, `padding_offset` to that
-        of the first padding or -1, and `fault` to the reason for an early stop. The body of padding may be
-        missing: the result may then be more than `length`.
+        Sets `frame_count`; `border_length` to the bytes up to the last end of a message or padding, 0 if none;
+        `padding_offset` to that of the first padding, from `begin` on, or -1; and `fault` to the reason for an early
+        stop, or NO_FAULT. The body of padding may be missing: the result may then be more than `length`. Raises
+        IndexError for a range beyond the buffer.
         """
         data.check(begin, length)
         self.frame_count = 0
@@ -73,7 +74,10 @@ class FrameScanner:
         )
 
     def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
-        """Return the fault of a frame, or NO_FAULT; `available`: its bytes that are present."""
+        """Return the fault of the frame at offset `frame`, which must be at `position`; NO_FAULT if it is valid.
+
+        `available`: bytes of `data` to examine from `frame` on. Sets `fault`, and `found` to the wrong value.
+        """
         self.fault = faults.NO_FAULT
         if available < wire.DATA_HEADER_LENGTH:
             return self._set_fault(faults.CUT_SHORT, available)

@@ -7,7 +7,7 @@ to disk, and at the end of a segment or recording.
     end position  int64     after the last frame that it covers
     time          int64     when it was recorded, nanoseconds since the epoch
     checksum      uint32    CRC-32 of the frames; for padding, of its header only
-    flags         uint32    1: the last frame ends a message
+    flags         uint32    1: the last frame ends a message or is padding
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ IndexEntries = npt.NDArray[np.void]
 
 
 def entry_bytes(end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> bytes:
-    """Return the bytes of one entry."""
+    """Return the 24 bytes of one entry; `is_border`: the last frame that it covers ends a message or is padding."""
     return np.array([(end_position, time_ns, crc32, MESSAGE_BORDER if is_border else 0)], ENTRY).tobytes()
 
 
@@ -64,9 +64,10 @@ def read_entries(store: FileStore, name: str, base_position: int, segment_length
 def read_last_entries(
     store: FileStore, name: str, base_position: int, segment_length: int, position: int
 ) -> IndexEntries:
-    """Return the last entries of an index file, up to the first invalid one; only the end of the file is read.
+    """Return the last entries of an index file, up to the first invalid one; empty if the file is missing.
 
-    The first of them ends at or before `position`, unless it is the first of the segment.
+    The first of them ends at or before `position`, unless it is the first of the segment. Only the end of
+    the file is read, as far as this requires.
     """
     length = _length_of(store, name, segment_length)
     wanted = _LAST_ENTRIES

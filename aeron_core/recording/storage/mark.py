@@ -28,7 +28,10 @@ _BOOT_ID_LENGTH: Final = 36
 
 
 class RecordingMark:
-    """The mark of one recording; one recorder writes it, any process may read it."""
+    """The mark of one recording; one recorder writes it, any process may read it.
+
+    The constructor raises CorruptRecordingError if the buffer is not a mark of this version.
+    """
 
     def __init__(self, buffer: AtomicBuffer, path: Path) -> None:
         if (
@@ -49,7 +52,8 @@ class RecordingMark:
     ) -> RecordingMark:
         """Create the file for a recorder that begins at `position`; raise StorageError if it cannot be written.
 
-        `is_flushed`: whether the recorder flushes data to disk before it moves the mark past it.
+        `is_flushed`: whether the recorder flushes data to disk before it moves the mark past it. `now_ms`: time of the
+        first heartbeat, since the epoch.
         """
         # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
         # Readers that mapped the old page keep it until they reopen the mark.
@@ -76,7 +80,7 @@ class RecordingMark:
     def open(cls, path: Path) -> RecordingMark | None:
         """Return the mark of the current or last recorder, None if the file cannot be opened.
 
-        Raises CorruptRecordingError if the file is not a mark.
+        Raises CorruptRecordingError if the file is not a mark of this version.
         """
         try:
             return cls(open_mapped_file(path, read_only=True), path)
@@ -98,7 +102,7 @@ class RecordingMark:
         return self._buffer.get_i64_acquire(_HEARTBEAT_OFFSET)
 
     def beat(self, now_ms: int) -> None:
-        """Store a heartbeat."""
+        """Store the time of a heartbeat, in milliseconds since the epoch."""
         self._buffer.put_i64_release(_HEARTBEAT_OFFSET, now_ms)
 
     @property

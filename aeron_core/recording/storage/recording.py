@@ -1,5 +1,6 @@
-"""Recording, for readers.
+"""Recording: the positions, data and index of one recorded stream, as readers need them.
 
+Not here: messages (recording.reading), writing (recording_writer) and purging (purge).
 Invariant: below its position a recording never changes, except that whole segments are purged at its beginning.
 """
 
@@ -42,7 +43,11 @@ class Recording:
 
     @property
     def descriptor(self) -> RecordingDescriptor:
-        """The current descriptor; raises RecordingNotFoundError if there is none, as after a purge."""
+        """The current descriptor, read again if the file was replaced.
+
+        Raises RecordingNotFoundError if there is none, as after a purge, CorruptRecordingError if it is damaged. So
+        do all methods and properties that depend on it.
+        """
         name = f"{self.recording_id}/{names.DESCRIPTOR}"
         version = self._store.version(name)
         if self._descriptor is None or version is None or version != self._version:
@@ -233,7 +238,10 @@ class Recording:
         )
 
     def position_at(self, time_ns: int) -> int:
-        """Return the last known message end recorded before `time_ns`, since the epoch, or else the start position."""
+        """Return the last known end of a message recorded before `time_ns`, the start position if there is none.
+
+        `time_ns`: since the epoch. Ends are known from the index.
+        """
         position = self.start_position
         for base in self.segments():
             entries = self.index_entries(base)
@@ -246,9 +254,10 @@ class Recording:
         return position
 
     def time_behind(self, position: int) -> int:
-        """Return the recording time of the first message after `position`, in nanoseconds since the epoch.
+        """Return the recording time of the first data after `position`, in nanoseconds since the epoch.
 
-        If the index has no entry for that message yet, return the time of its last entry, or of the recording's start.
+        It is the time of the index entry that covers the data; without one, that of the last entry of the segment, or
+        of the recording's start if the segment has none.
         """
         entries = self.index_entries(self.segment_base(position))
         behind = entries[entries["end_position"] > position]

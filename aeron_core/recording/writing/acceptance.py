@@ -22,11 +22,11 @@ from aeron_core.recording.storage.recording import Recording
 
 
 def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterator[str]:
-    """Give each piece without invalid frames a right checksum, and yield what was changed.
+    """Give each piece without invalid frames a right checksum, and yield what was changed; iterate to the end.
 
     A recording without a recorder then ends before the first invalid frame of its last file. Left as they
     are: pieces with invalid frames in earlier files, missing files, and the last file of a recording that is
-    being recorded. Raises RecordingError if the disk fails.
+    being recorded. `now_ns`: since the epoch. Raises RecordingError if the disk fails.
     """
     is_live = recording.is_live and (
         state_of(recording, now_ns) is RecordingState.LIVE or has_recorder(store)

@@ -37,10 +37,10 @@ DEFAULT_TERM_LENGTH: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class MessageColumn:
-    """Messages without gaps between them."""
+    """Messages in the layout of Arrow: their bytes without gaps, and the `count` + 1 boundaries between them."""
 
     data: AtomicBuffer
-    boundaries: AtomicBuffer  # int64, one more than messages
+    boundaries: AtomicBuffer  # int64 offsets in `data`, one more than messages
     count: int
     reserved_values: npt.NDArray[np.int64] | None = None  # None: 0 for all
 
@@ -57,7 +57,10 @@ class AppenderParams:
 
 
 class BatchAppender:
-    """Appends to the recording of one writer, such as a query; processes take turns by a lock."""
+    """Appends to the recording of one writer, such as a query; processes take turns by a lock.
+
+    The constructor raises ConfigurationError for a remote archive.
+    """
 
     def __init__(self, archive: Archive, writer: str, params: AppenderParams) -> None:
         if not isinstance(archive.store, LocalStore):
@@ -72,8 +75,8 @@ class BatchAppender:
     def append(self, batch_id: int, columns: Iterable[MessageColumn]) -> RecordingDescriptor:
         """Append a batch unless its id is at most that of the last committed one; return the descriptor.
 
-        Raises RecordingError if the disk fails, ConfigurationError for a message that is too
-        long; the batch is not committed then.
+        Waits while another process appends to the archive. Raises RecordingError if the disk fails or an index is
+        damaged, ConfigurationError for a message that is too long; the batch is not committed then.
         """
         # The lock is needed because a process that its caller considers dead may still append.
         with lock(self._store, names.APPENDER_LOCK):

@@ -38,6 +38,7 @@ def find_continuation(  # noqa: PLR0913 - the last has a name
     Truncates an incomplete last frame of the last recording of the stream; stops that recording if it is live
     and cannot be continued. `taken`: ids of recordings that are being written, which are skipped. Damage is
     passed to `report`; files that it made unusable are left as they are, and the recording is not continued.
+    `now_ns`: since the epoch. Raises RecordingError or StorageError if the disk fails.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -62,7 +63,7 @@ def stop_interrupted_recordings(
     After a crash of the machine a recording holds the flushed data, possibly less than its mark. After the end of a
     driver it holds all written data. It may continue later like any stopped recording. `is_same_driver`: whether the
     last recorder used the current driver. For the recorder of the archive; damage, and an error of one recording, is
-    passed to `report`.
+    passed to `report`. `now_ns`: since the epoch.
     """
     store = archive.store
     assert isinstance(store, LocalStore)

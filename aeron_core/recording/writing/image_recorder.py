@@ -63,7 +63,8 @@ class ImageRecorder:
     def do_work(self, now_ns: int) -> int:
         """Write new data, flush if due, and stop when the stream has ended or its image is closed.
 
-        Return the bytes written, 0 after an error, which is passed to `report`.
+        Return the bytes written: 0 if there is no new data, if the recording is stopped or waits for a retry, and after
+        an error, which is passed to `report`.
         """
         if self.is_stopped or now_ns < self._retry_ns:
             return 0
@@ -154,7 +155,10 @@ def stable_text(error: AeronError) -> str:
 
 
 def recording_key(descriptor: RecordingDescriptor) -> bytes:
-    """Return the counter key: recording id, session id, and the length and text of the source identity."""
+    """Return the counter key: recording id (int64), session id (int32), and source identity.
+
+    The identity is its length (int32) and ASCII text, truncated to the maximum length of a key.
+    """
     identity = descriptor.source_identity.encode("ascii", "replace")[
         : wire.COUNTER_KEY_MAX_LENGTH - _SOURCE_IDENTITY_OFFSET
     ]

@@ -1,6 +1,7 @@
 """Recorder: records every image of some subscriptions into an archive.
 
 Not here: recording one image (image_recorder), and finding the recording it continues (continuation).
+Invariant: it holds the recorder lock of the archive from its creation until `on_close`.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ class RecorderParams:
 class Recorder:
     """The agent that records subscriptions; one thread runs it, and no other code may poll the subscriptions.
 
-    Its creation raises ArchiveInUseError if the archive has another recorder, ConfigurationError if it is not
-    a local folder or two subscriptions have the same channel and stream id.
+    Its creation raises ArchiveInUseError if the archive has another recorder, RecordingError if its lock cannot be
+    opened, ConfigurationError if it is not a local folder or two subscriptions have the same channel and stream id.
     """
 
     role_name = "recorder"
@@ -139,7 +140,10 @@ class Recorder:
         return list(self._streams.values())
 
     def do_work(self) -> int:
-        """Record new data and return its length in bytes."""
+        """Record new data of all images, begin and stop recordings, apply the retention; return the recorded bytes.
+
+        Errors are passed to `on_error`, except ClosedError, which it raises if the client closed meanwhile.
+        """
         now_ns = self._clock()
         self._follow_images(now_ns)
         copied = 0
@@ -156,7 +160,7 @@ class Recorder:
         return copied
 
     def on_close(self, *, leaves: bool = False) -> None:
-        """Stop all recordings at their current positions.
+        """Stop all recordings at their current positions and release the archive; errors are passed to `on_error`.
 
         Pass `leaves` if the client closes without informing the driver (`Aeron.leave`): a note in the archive makes
         the successor close that client in the driver.

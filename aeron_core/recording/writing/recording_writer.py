@@ -47,7 +47,8 @@ class RecordingWriter:
         """Begin a recording, or continue it at `resumption`.
 
         `on_segment_finished` is called with the base position of each finished segment. With
-        `is_shown=False` neither the mark nor the catalogue is written: the caller publishes the result.
+        `is_shown=False` neither the mark nor the catalogue is written: the caller publishes the result. Raises
+        RecordingError or StorageError if the disk fails.
         """
         self.descriptor = descriptor
         start = descriptor.start_position
@@ -119,7 +120,7 @@ class RecordingWriter:
         self._cover(now_ns)
 
     def is_due(self, now_ns: int, *, is_waited_for: bool) -> bool:
-        """Return whether `flush` is due; `is_waited_for`: also before the interval is over."""
+        """Return whether `flush` is due, never without new data; `is_waited_for`: also before the interval is over."""
         if self.written_position == self.recorded_position:
             return False
         policy = self._durability.policy

@@ -49,11 +49,11 @@ class Resumption:
 
 
 def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
-    """Truncate the last segment and its index at the end of valid frames; return where the recording continues.
+    """Truncate the last segment and its index at the end of valid frames; return the positions to continue at.
 
     Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. Files that
     cannot be continued are left as they are. No recorder may be writing the recording. Raises RecordingError
-    if the disk fails.
+    or StorageError if the disk fails.
     """
     recording = Recording(store, recording_id)
     start = read_descriptor(store, recording_id).start_position
@@ -185,7 +185,7 @@ class _Tail:
         return ""
 
     def wrong_sums(self) -> str:
-        """Return a description of the last parts, up to the first with the right checksum; empty if all are right."""
+        """Return a description of the parts after the last one with the right checksum; empty if there are none."""
         entry = len(self.entries)
         while entry > 0 and not self._is_right(entry - 1):
             entry -= 1
@@ -215,7 +215,7 @@ class _Tail:
         return covered + scanned, border
 
     def cover(self, writer: SegmentWriter, position: int, now_ns: int, *, is_border: bool) -> None:
-        """Add an index entry for uncovered data."""
+        """Add an index entry for uncovered data before `position`, if there is any."""
         if position > self.covered:
             crc32 = self._sum(self.covered, position)
             writer.add_entry(position, now_ns, crc32, is_border=is_border)
@@ -238,7 +238,7 @@ class _Tail:
 
 
 def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
-    """Truncate the recording at `position`, the end of a flushed message, and return that position.
+    """Truncate the recording at `position`, the end of a flushed message; return that position, twice.
 
     No recorder may be writing the recording. Raises RecordingError if the disk fails, CorruptRecordingError if the
     index does not cover the data before the position.

@@ -54,8 +54,9 @@ class StagingLog:
     ) -> Iterator[memoryview]:
         """Yield blocks with the frames of `count` messages, padding as a separate block.
 
-        `boundaries`: int64 offsets in `data`, one more than messages. A block is valid until the next is
-        requested. Raises ConfigurationError for a message that is too long for the term length.
+        `boundaries`: int64 offsets in `data`, one more than messages. `reserved_values`: one per message, None
+        for 0. A block is valid until the next is requested. Raises ConfigurationError for a message that is
+        too long for the term length.
         """
         if reserved_values is None:
             yield from self._frames_of_run(data, boundaries, 0, count, 0)
