@@ -1,4 +1,4 @@
-"""Ships growing files, line by line, and log records to a publication; saves confirmed offsets of files.
+"""Shipping of growing files, line by line, and of log records to a publication, with saved offsets of the files.
 
     FileWatcher ─finds→ FollowedFile ─lines→ Shipper ─events→ publication ─confirmed position→ OffsetRegistry
 

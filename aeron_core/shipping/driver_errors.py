@@ -14,7 +14,10 @@ _INTERVAL_S: Final = 1.0
 
 
 class DriverErrors:
-    """Reports each distinct error of a driver once."""
+    """Reports each distinct error of a driver once; one thread uses it.
+
+    The constructor raises CncNotReadyError, CncIncompatibleError or StorageError if `cnc.dat` cannot be read.
+    """
 
     def __init__(self, aeron_dir: Path, report: Callable[[str], object]) -> None:
         self._error_log = CncFile.open(aeron_dir / CNC_FILE, read_only=True).error_log
@@ -23,7 +26,10 @@ class DriverErrors:
         self._next_check_s = time.monotonic()
 
     def poll(self) -> None:
-        """Report new errors, at most once per second; cheap enough for every duty cycle."""
+        """Report new errors, checked at most once per second; cheap enough for every duty cycle.
+
+        Raises ProtocolError if the error log is damaged.
+        """
         if time.monotonic() < self._next_check_s:
             return
         self._next_check_s = time.monotonic() + _INTERVAL_S

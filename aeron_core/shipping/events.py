@@ -25,12 +25,15 @@ def timestamp_of(time_ns: int) -> str:
 
 
 def raw_event(line: Line, _path: str, _time_ns: int) -> bytes:
-    """Return the bytes of the line."""
+    """Return the bytes of the line, without its line end."""
     return line.payload
 
 
 def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
-    """Return the bytes of the line; raises ConfigurationError unless it begins with `{` and ends with `}`."""
+    """Return the bytes of the line.
+
+    Raises ConfigurationError unless it begins with `{` and ends with `}`, apart from JSON white space.
+    """
     payload = line.payload.strip(_BLANK)
     if not (payload.startswith(b"{") and payload.endswith(b"}")):
         raise ConfigurationError(
@@ -41,7 +44,7 @@ def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
 
 
 class JsonEvents:
-    """Makes `{"@timestamp", "message", "log": {"offset", "file": {"path"}}, "host": {"name"}}`."""
+    """Event maker for `{"@timestamp", "message", "log": {"offset", "file": {"path"}}, "host": {"name"}}`."""
 
     def __init__(self, host: str) -> None:
         self._host = json.dumps(host, ensure_ascii=False)
@@ -49,7 +52,7 @@ class JsonEvents:
         self._path = ("", "")
 
     def __call__(self, line: Line, path: str, time_ns: int) -> bytes:
-        """Return the message for a line; invalid UTF-8 becomes U+FFFD."""
+        """Return the message for a line read at `time_ns`, since the epoch, in UTF-8; invalid bytes become U+FFFD."""
         if self._time[0] != time_ns // _NS_PER_MS:
             self._time = (time_ns // _NS_PER_MS, timestamp_of(time_ns))
         if self._path[0] != path:

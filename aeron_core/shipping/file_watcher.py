@@ -29,7 +29,7 @@ _COPY_TAIL_LENGTH: Final = 32
 
 
 class FileWatcher:
-    """Scans for files when called; has no thread."""
+    """The followed files by key, which `scan` updates; one thread uses it."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class FileWatcher:
         """Follow files that match glob `patterns`, which may have `**`.
 
         `from_end`: begin files that the first scan finds, and the registry does not have, after their last
-        line.
+        line. `max_line_length`: bytes. `on_error` gets an error of a file once, until the file can be opened again.
         """
         self.files: dict[FileKey, FollowedFile] = {}
         self._patterns = patterns
@@ -56,7 +56,7 @@ class FileWatcher:
         self._is_first = True
 
     def scan(self, now_ns: int) -> int:
-        """Scan for files; return how many are new or renamed."""
+        """Scan for files, open new ones, and return how many are new or renamed; errors are passed to `on_error`."""
         found = dict(self._found())
         self._rewritten = [item for item in self._rewritten if now_ns - item[0] < _COPY_TIMEOUT_NS]
         if self._is_first:
@@ -77,11 +77,11 @@ class FileWatcher:
         return changes
 
     def note_rewritten(self, progress: Progress, now_ns: int) -> None:
-        """Search for a copy of a truncated file in the next scans."""
+        """Search for a copy of a file that was truncated after `progress`, in the scans of the next 60 s."""
         self._rewritten.append((now_ns, progress))
 
     def report_error(self, path: str, error: OSError) -> None:
-        """Report an error of a file, once until the file can be opened again."""
+        """Pass an error of a file to `on_error`, once until the file can be opened again."""
         if path not in self._reported:
             self._reported.add(path)
             self._on_error(OSError(error.errno, error.strerror, path))
@@ -93,7 +93,7 @@ class FileWatcher:
         return now_ns - max(file.missing_since_ns, file.read_ns) >= CLOSE_TIMEOUT_NS
 
     def drop(self, file: FollowedFile) -> None:
-        """Stop following a file."""
+        """Close a file and stop following it."""
         file.close()
         del self.files[file.key]
 
@@ -155,7 +155,7 @@ class FileWatcher:
         return 1
 
     def _progress_of(self, key: FileKey, path: str, found: dict[FileKey, str]) -> Progress | None:
-        """Return where to begin; None if that cannot be decided yet."""
+        """Return the progress from which to follow a file; None if that cannot be decided yet. Raises OSError."""
         entry = self._registry.entries.get(key)
         if entry is not None:
             progress = entry.progress_of(path) or Progress(path)

@@ -27,7 +27,7 @@ class FileKey:
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileKey:
-        """Return the key of a file."""
+        """Return the key of the file with this status."""
         return cls(status.st_dev, status.st_ino)
 
 
@@ -40,7 +40,7 @@ class Progress:
     tail: bytes = b""  # up to TAIL_LENGTH bytes of the file before `offset`
 
     def confirm(self, line: Line) -> None:
-        """Record that a line is confirmed."""
+        """Move the offset, and its tail, to the end of a confirmed line."""
         self.offset = line.end
         self.tail = line.tail
 
@@ -72,9 +72,10 @@ class FollowedFile:
         return max(size - self._read_offset, 0) + self._splitter.held
 
     def read(self, max_length: int) -> list[Line] | None:
-        """Return the lines that the next bytes complete, None if there are no bytes; raises OSError.
+        """Return the lines that the next bytes, at most `max_length`, complete; None if there are no bytes.
 
-        If the file was rewritten, return the incomplete line of its old content.
+        If the file was rewritten, return the incomplete line of its old content, if there is one, and set a new
+        `progress`: the next call reads from the beginning. Raises OSError.
         """
         size = os.fstat(self._fd).st_size
         before = len(self._before)
@@ -89,7 +90,7 @@ class FollowedFile:
         return self._splitter.feed(data)
 
     def finish(self) -> list[Line]:
-        """Return the last bytes without a line end as a line."""
+        """Return the bytes after the last line end as a line; an empty list if there are none."""
         return self._splitter.finish()
 
     def close(self) -> None:
@@ -109,7 +110,10 @@ class FollowedFile:
 
 
 def bytes_before(path: str, offset: int, tail_length: int) -> bytes:
-    """Return the `tail_length` bytes of a file before `offset`, fewer if the file is shorter; raises OSError."""
+    """Return the `tail_length` bytes of a file before `offset`, fewer if the file is shorter.
+
+    Raises OSError, also if `tail_length` is more than `offset`.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         return os.pread(fd, tail_length, offset - tail_length)

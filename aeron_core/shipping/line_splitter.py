@@ -1,4 +1,4 @@
-"""Splits the bytes of a file into lines, each with its end offset and the bytes before that.
+"""Line splitter: cuts the bytes of a file into lines, each with its end offset and the bytes before that.
 
 Invariant: the returned lines with their line ends, followed by the held bytes, are exactly the bytes that were fed.
 """
@@ -26,7 +26,10 @@ class Line:
 
 
 class LineSplitter:
-    """Splitter of one file: holds an incomplete line until its end is read; splits a line longer than `max_length`."""
+    """Splitter of one file: holds an incomplete line until its end is read.
+
+    A line longer than `max_length` bytes is cut into pieces; only the last has a line end.
+    """
 
     def __init__(self, offset: int, tail: bytes, max_length: int) -> None:
         self._offset = offset  # of the held bytes
@@ -40,7 +43,7 @@ class LineSplitter:
         return len(self._held)
 
     def feed(self, data: bytes) -> list[Line]:
-        """Return the lines that the next bytes of the file complete."""
+        """Return the lines that the next bytes of the file complete, and pieces of a line that is too long."""
         search_begin = len(self._held)
         self._held += data
         lines: list[Line] = []
@@ -56,7 +59,7 @@ class LineSplitter:
         return lines
 
     def finish(self) -> list[Line]:
-        """Return the held bytes as the last line of a file that will not grow."""
+        """Return the held bytes as the last line of a file that will not grow; an empty list if there are none."""
         if not self._held:
             return []
         line = self._line(bytes(self._held), 0)

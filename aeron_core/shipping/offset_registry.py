@@ -44,12 +44,12 @@ class Entry:
 
     @classmethod
     def of(cls, key: FileKey, progress: Progress, now_ns: int) -> Entry:
-        """Return the entry of a followed file."""
+        """Return the entry of a file that is followed at `now_ns`, since the epoch."""
         digest = hashlib.sha256(progress.tail).hexdigest()
         return cls(key.device, key.inode, progress.path, progress.offset, len(progress.tail), digest, now_ns)
 
     def progress_of(self, path: str) -> Progress | None:
-        """Return the progress if the bytes before the offset of the file at `path` have the digest, else None.
+        """Return the progress of the file at `path` if the bytes before its offset have the digest, else None.
 
         Raises OSError.
         """
@@ -63,7 +63,11 @@ class OffsetRegistry:
     """The entries of a folder, which is created if it does not exist."""
 
     def __init__(self, folder: Path) -> None:
-        """Lock the folder; raises OSError, or ConfigurationError if its file is damaged or another process uses it."""
+        """Lock the folder and read its entries.
+
+        Raises ConfigurationError if another process uses it, or its file is damaged or has another version, and
+        OSError.
+        """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -81,7 +85,10 @@ class OffsetRegistry:
             raise
 
     def save(self, entries: dict[FileKey, Entry], now_ns: int) -> None:
-        """Write these entries, and those of other files seen within 30 days, and sync them to disk; raises OSError."""
+        """Write these entries, and those of other files seen within 30 days before `now_ns`, since the epoch.
+
+        The file is replaced atomically and flushed to disk; raises OSError.
+        """
         kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
         self.entries = kept | entries
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}

@@ -17,7 +17,7 @@ _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"
 
 
 class RecordEvents:
-    """Creates events; `fields` are added to each event and replace its own fields of the same name."""
+    """Event maker for log records; `fields` are added to each event and replace its own fields of the same name."""
 
     def __init__(self, host: str, fields: Mapping[str, object]) -> None:
         """Raise ValueError or TypeError if `fields` cannot be encoded as JSON."""
@@ -26,7 +26,7 @@ class RecordEvents:
         self._fields = dict(fields)
 
     def __call__(self, record: logging.LogRecord) -> bytes:
-        """Return the event of a record."""
+        """Return the event of a record as JSON in UTF-8; raises as `getMessage` if its arguments do not fit."""
         event: dict[str, object] = {
             "@timestamp": timestamp_of(round(record.created * _US_PER_S) * _NS_PER_US),
             "message": record.getMessage(),

@@ -1,4 +1,4 @@
-"""Publishes the messages of a queue over a link that is opened on demand and reopened after a loss.
+"""Record publisher: publishes the messages of a queue over a link that is opened on demand and reopened after a loss.
 
     unlinked -> linked      the link was opened
     linked -> unlinked      the publication was closed (the driver stopped, or timed the client out),
@@ -60,12 +60,12 @@ class RecordPublisher:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no message is waiting."""
+        """Whether no message is waiting, in the queue or for another attempt."""
         return self._message is None and not len(self._queue)
 
     @property
     def is_drained(self) -> bool:
-        """Whether all messages were published and, if the link is open, reached by the confirmed position."""
+        """Whether no message is waiting and, if the link is open, the confirmed position has reached the last one."""
         if not self.is_idle:
             return False
         if self._link is None or self._link.publication.is_closed:
@@ -73,14 +73,17 @@ class RecordPublisher:
         return self._link.confirmed_position() >= self._link.publication.position
 
     def do_work(self, now_ns: int) -> int:
-        """Publish up to 256 messages, until there is back pressure or no link; return the work count."""
+        """Publish up to 256 messages, until there is back pressure or no link; return the work count.
+
+        A message that is too long is counted as dropped, and in the result.
+        """
         count = 0
         while count < _LIMIT and self._has_message() and self._is_linked(now_ns) and self._publish(now_ns):
             count += 1
         return count
 
     def close(self) -> None:
-        """Close the link."""
+        """Close the link, if it is open; an error is passed to `on_error`."""
         link, self._link = self._link, None
         if link is None:
             return

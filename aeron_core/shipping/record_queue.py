@@ -22,7 +22,7 @@ class RecordQueue:
     """A bounded queue with many producers and one consumer."""
 
     def __init__(self, capacity: int, when_full: WhenFull, block_timeout: float) -> None:
-        """With WhenFull.BLOCK, `put` waits up to `block_timeout` seconds."""
+        """Hold at most `capacity` messages; with WhenFull.BLOCK, `put` waits up to `block_timeout` seconds."""
         self.capacity = capacity
         self.dropped = 0  # since the beginning
         self._when_full = when_full
@@ -37,7 +37,10 @@ class RecordQueue:
         return len(self._messages)
 
     def put(self, message: bytes) -> None:
-        """Add a message; drop it if the queue is closed, and this or the oldest one if it stays full."""
+        """Add a message; drop it if the queue is closed, and this or the oldest one if it stays full.
+
+        Any thread may call it. After a `put` has timed out, others do not wait until a message is taken.
+        """
         with self._condition:
             if self._is_closed or not self._ensure_space():
                 self._count_dropped()

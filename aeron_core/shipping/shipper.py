@@ -1,4 +1,4 @@
-"""Reads files, publishes their lines, and saves the offsets that are confirmed.
+"""Shipper: reads files, publishes their lines, and saves the offsets that are confirmed.
 
     read ──────── offered ──────── confirmed ──────── saved
          pending          in flight           dirty
@@ -87,7 +87,10 @@ class Shipper:
         confirmed_position: Callable[[], int],
         params: ShipperParams,
     ) -> None:
-        """Lock the state folder; raises ConfigurationError if another shipper uses it."""
+        """Lock the state folder and read the saved offsets.
+
+        `confirmed_position` returns that of the publication. Raises as `OffsetRegistry`.
+        """
         self.lines = 0
         self.bytes = 0
         self._publication = publication
@@ -151,12 +154,15 @@ class Shipper:
         return work + self._offer()
 
     def settle(self, now_ns: int) -> bool:
-        """Process confirmations only; return whether all offered lines are confirmed. Raises as `do_work`."""
+        """Process confirmations only; return whether all offered lines are confirmed.
+
+        Raises ClosedError, and OSError if the offsets cannot be saved.
+        """
         self._take_confirmations(now_ns)
         return not self._in_flight
 
     def close(self) -> None:
-        """Save confirmed offsets and close all files."""
+        """Save confirmed offsets and close all files; raises OSError if the offsets cannot be saved."""
         try:
             if self._is_dirty:
                 self._save(self._saved_ns)
