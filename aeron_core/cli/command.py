@@ -1,4 +1,4 @@
-"""The class of every command: converts values without pydantic, and names values in its help instead of types."""
+"""Class of every command: converts values without pydantic, and names values in its help instead of types."""
 
 from __future__ import annotations
 

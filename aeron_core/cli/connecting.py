@@ -34,6 +34,7 @@ _CHECK_INTERVAL_S: Final = 0.02
 def connect_to_driver(aeron_dir: Path | None) -> Aeron:
     """Return a client of the driver; raise DriverTimeoutError if no driver runs within 3 s.
 
+    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version, as `connect` does.
     The wait is not implemented as a short driver timeout, because that setting also limits heartbeat gaps later on.
     """
     directory = directory_of(aeron_dir)
@@ -46,7 +47,10 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
 
 
 def connect_to_next_driver(directory: Path) -> Aeron | None:
-    """Return a client of the driver that runs in `directory` now, or None; do not wait for one."""
+    """Return a client of the driver that runs in `directory` now, None if none does; do not wait for one.
+
+    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version.
+    """
     timeout_ms = load_client_settings().settings.driver_timeout_ms
     try:
         age_ms = DriverFiles.open(directory).heartbeat_age_ms
@@ -64,7 +68,7 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
 def checked_channels(
     *, publications: Sequence[str] = (), subscriptions: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Turn the refusal of a driver into a ConfigurationError if one of the channels is wrong in itself.
+    """Turn a RegistrationError of the context into a ConfigurationError if one of the channels is wrong in itself.
 
     Drivers answer many faults of a channel with the code of a general error, as they answer a port in use.
     """
@@ -103,7 +107,10 @@ def _problem(directory: Path) -> str | None:
 def await_other_side(
     stream: Publication | ExclusivePublication | Subscription, timeout: float | None
 ) -> None:
-    """Wait until a peer is connected; raise NotConnectedError after `timeout` seconds, None for no limit."""
+    """Wait until a peer is connected; raise NotConnectedError after `timeout` seconds, None for no limit.
+
+    Raises ClosedError if the stream is closed.
+    """
     if not stream.is_connected and is_terminal():
         print_stderr(f"waiting for a peer on {stream.channel} stream {stream.stream_id}")
     try:

@@ -1,4 +1,4 @@
-"""Converts the text of command-line parameters to values.
+"""Conversion of the text of command-line parameters to values.
 
 typer 0.29 converts with pydantic: its import takes longer than most tools run, and its messages describe types.
 Invariant: text that is wrong raises ConfigurationError that names the parameter, the value and what is allowed.
@@ -46,7 +46,10 @@ class _Conversion:
     convert: Callable[[str], object]
 
     def coerce(self, value: object, param: Any, ctx: object) -> object:
-        """Return the value of a parameter; a default is returned as it is."""
+        """Return the value of a parameter, converted if it is text; a value of another type is returned as it is.
+
+        Without a value, returns None, or () for a list. Raises ConfigurationError for wrong text.
+        """
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None
@@ -93,7 +96,7 @@ def _integer_of(text: str, info: ParameterInfo) -> int:
 
 
 def integer_between(text: str, low: int, high: int) -> int:
-    """Parse a whole number; raise ValueError if `text` is not one or is out of range."""
+    """Parse a whole number; raise ValueError if `text` is not one, or not one from `low` to `high`."""
     # Longer text is out of range in any case, and Python refuses to convert more than 4300 digits.
     number = int(text) if len(text) <= len(str(_INT64_MAX)) + 1 and _is_integer(text) else None
     if number is None or not low <= number <= high:

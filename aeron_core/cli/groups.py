@@ -63,7 +63,10 @@ class LazyGroup(TyperGroup):
         return commands_of(make_app({name: entry}))[name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the arguments name; suggest similar names if there is none."""
+        """Return name, command and remaining arguments, as click does.
+
+        If there is no such command, fail with a usage error that suggests similar names.
+        """
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
             near = get_close_matches(name, self.list_commands(ctx))
@@ -72,9 +75,9 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Print the help and end if there are no arguments.
+        """Parse options and return the remaining arguments; without arguments, print the help and raise the exit.
 
-        That of the program goes to stdout, exit code 0; that of a group to stderr, exit code 2.
+        The help of the program goes to stdout, exit code 0; that of a group to stderr, exit code 2.
         """
         if not args and not ctx.resilient_parsing:
             is_program = ctx.parent is None

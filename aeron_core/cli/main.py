@@ -60,7 +60,7 @@ def _exit_at_once(code: int) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run one command line and return its exit code; raise only exceptions that are bugs."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run(arguments)

@@ -16,12 +16,12 @@ from aeron_core.settings.aeron_dir import aeron_dir_of
 
 
 def int32(text: str) -> int:
-    """Parse a stream id or session id."""
+    """Parse a stream id or session id; raise ValueError unless it is from -2**31 to 2**31 - 1."""
     return integer_between(text, -(2**31), 2**31 - 1)
 
 
 def settings_file(text: str) -> Path:
-    """Parse the name of a settings file, which may be a `file://` URL, as with aeronmd."""
+    """Parse the name or `file://` URL of a settings file, as aeronmd; raise ValueError for an `http://` URL."""
     if text.startswith("http://"):
         raise ValueError("must be a file: aeron-core does not load settings over HTTP; download it first")
     return Path(text.removeprefix("file://"))

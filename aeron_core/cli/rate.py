@@ -33,7 +33,7 @@ class RateDisplay:
             self._task = self._progress.add_task("", total=total, rate="")
 
     def add(self, messages: int, length: int) -> None:
-        """Count messages and their bytes; cheap enough for every message."""
+        """Count messages with `length` bytes in total; cheap enough for every message."""
         self.messages += messages
         self.bytes += length
         now_s = time.monotonic()
@@ -52,16 +52,16 @@ class RateDisplay:
 
     @property
     def messages_per_s(self) -> float:
-        """Messages per second."""
+        """Mean number of messages per second since the start of the transfer."""
         return self.messages / max(self.seconds, 1e-9)
 
     @property
     def megabytes_per_s(self) -> float:
-        """Megabytes of payload per second."""
+        """Mean payload per second since the start of the transfer, in units of 10**6 bytes."""
         return self.bytes / _MEGABYTE / max(self.seconds, 1e-9)
 
     def summary(self) -> dict[str, object]:
-        """Return the totals as a JSON document."""
+        """Return totals, seconds and mean rates as a JSON document."""
         return {
             "messages": self.messages,
             "bytes": self.bytes,
@@ -71,7 +71,7 @@ class RateDisplay:
         }
 
     def sentence(self, verb: str) -> str:
-        """Return the totals as a sentence."""
+        """Return totals, seconds and mean rates as a sentence that begins with `verb`, such as `sent`."""
         return (
             f"{verb} {counted(self.messages, 'message')} of {counted(self.bytes, 'byte')} in {self.seconds:.3f} s: "
             f"{self.messages_per_s:,.0f} messages/s, {self.megabytes_per_s:,.1f} MB/s"

@@ -89,7 +89,7 @@ class RecordPublisher:
             return
         try:
             link.close()
-        except Exception as error:  # the link is unusable either way
+        except Exception as error:  # the link is unusable in any case
             self._on_error(error)
 
     def _has_message(self) -> bool:

@@ -39,7 +39,7 @@ class RecordQueue:
     def put(self, message: bytes) -> None:
         """Add a message; drop it if the queue is closed, and this or the oldest one if it stays full.
 
-        Any thread may call it. After a `put` has timed out, others do not wait until a message is taken.
+        Any thread may call it. After a `put` timed out, none waits before a message is taken.
         """
         with self._condition:
             if self._is_closed or not self._ensure_space():

@@ -80,7 +80,10 @@ def demo(  # noqa: PLR0913 - the options of the command
 
 
 def read_log(path: Path | None) -> tuple[str, bytes]:
-    """Return name and content of a log, by default the system's or an excerpt; the content ends with a line end."""
+    """Return name and content of a log, by default the system's or an excerpt; the content ends with a line end.
+
+    Raises ConfigurationError if the file is empty, OSError if it cannot be read.
+    """
     if path is None:
         try:
             name, content = str(_SYSTEM_LOG), _SYSTEM_LOG.read_bytes()

@@ -81,7 +81,7 @@ class DemoResult:
 
     @property
     def megabytes_per_s(self) -> float:
-        """Received megabytes per second, without headers of frames."""
+        """Received payload per second, in units of 10**6 bytes."""
         return self.bytes_received / _MEGABYTE / max(self.seconds, 1e-9)
 
     def document(self) -> dict[str, object]:
@@ -116,7 +116,10 @@ class DemoRun:
         return len(self._log_lines) * self._times
 
     def run(self, display: RateDisplay) -> DemoResult:
-        """Send, receive and compare; return the result, whose `fault` is empty if both ends are equal."""
+        """Send, receive and compare; return the result, with an empty `fault` if both ends are equal.
+
+        Raises AeronError if the driver does not start or a stream fails.
+        """
         with (
             MediaDriver.launch_embedded(self._driver_settings()) as driver,
             connect(driver.aeron_dir) as aeron,
@@ -238,5 +241,5 @@ class DemoRun:
 
 
 def _lines_of(content: bytes) -> list[bytes]:
-    """Return the lines; only a line feed ends one, a carriage return does not."""
+    """Return the lines with their line feeds; a carriage return does not end a line."""
     return [line + b"\n" for line in content.split(b"\n")[:-1]]

@@ -124,7 +124,7 @@ _QUOTED: Final = ("sender_wildcard_port_range", "receiver_wildcard_port_range")
 
 
 def lines_of(settings: DriverFields) -> Iterator[str]:
-    """Yield the lines of the configuration."""
+    """Yield the lines of the dump, without line ends."""
     yield "aeron_driver_context_t {"
     version = wire.CNC_VERSION
     yield f"    cnc_version={version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"

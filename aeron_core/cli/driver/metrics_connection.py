@@ -44,7 +44,10 @@ class MetricsConnection:
         self._unsent: memoryview | None = None
 
     def work(self) -> int | None:
-        """Read or send without blocking; return the events to wait for, 0 to wait for `answer`, None at the end."""
+        """Read or send without blocking; return the events to wait for, 0 if `answer` is due, None at the end.
+
+        An error of the connection ends it too. Events are those of `selectors`.
+        """
         try:
             return self._read() if self._unsent is None else self._send(self._unsent)
         except BlockingIOError:
@@ -53,7 +56,7 @@ class MetricsConnection:
             return None
 
     def answer(self, app: WSGIApplication) -> int | None:
-        """Create the answer to the request and begin to send it; returns as `work`."""
+        """Create the answer to `request`, which must be set, and begin to send it; returns as `work`."""
         request = self.request
         assert request is not None
         self.request = None

@@ -41,7 +41,7 @@ class MetricsServer:
     """Serves requests on its own thread, from its creation until `close` or the end of the `with` block."""
 
     def __init__(self, address: HostPort, records: Records) -> None:
-        """Listen; raise StorageError if the address cannot be bound."""
+        """Listen and start the thread; raise StorageError if the address cannot be resolved or bound."""
         self._app = make_wsgi_app(registry_of(records))
         try:
             self._listener = _listening_socket(address)
@@ -71,7 +71,7 @@ class MetricsServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}{METRICS_PATH}"
 
     def close(self) -> None:
-        """Stop listening, close all connections, and wait for the thread."""
+        """Close all connections and the listening socket, and wait for the thread; call once."""
         self._is_closing = True
         self._waker.send(b"\0")
         self._thread.join()

@@ -29,7 +29,7 @@ class Latencies:
         self._max_ns = 0
 
     def add(self, latency_ns: int) -> None:
-        """Record one latency."""
+        """Record one latency; out of range, the nearest value in range."""
         value_ns = max(_LOWEST_NS, min(latency_ns, _HIGHEST_NS))
         self._counts[_index_of(value_ns)] += 1
         self.count += 1
@@ -38,7 +38,7 @@ class Latencies:
         self._max_ns = max(self._max_ns, value_ns)
 
     def percentile_ns(self, percentile: float) -> int:
-        """Return a latency that `percentile` % of those recorded do not exceed; 0 if nothing was recorded.
+        """Return a latency that `percentile` % (0 to 100) of those recorded do not exceed; 0 if nothing was recorded.
 
         It is the highest value of a bucket, but never above the highest latency recorded.
         """

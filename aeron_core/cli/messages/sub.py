@@ -76,7 +76,10 @@ class _Receiver:
     interrupt: Interrupt
 
     def receive(self, count: int | None, timeout: float | None) -> bool:
-        """Write messages until --count or the interrupt; return False if --timeout expired."""
+        """Write messages until --count or the interrupt; return False if --timeout expired.
+
+        `timeout`: seconds, None for no limit. Raises ClosedError if the client loses its driver.
+        """
         last_received_s = time.monotonic()
         while not self.interrupt and (count is None or self.display.messages < count):
             if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):

@@ -85,9 +85,10 @@ def export_recording(  # noqa: PLR0913 - the options of the command
 def range_of(
     recording: Recording, begin: int | None, end: int | None, since: str | None, until: str | None
 ) -> tuple[int, int]:
-    """Return the first and last position of a range, each given as a position or a time.
+    """Return the begin and end position of a range, each given as a position or a time; by default, all data.
 
-    Raises ConfigurationError if both are given for one of them, or if the last is before the first.
+    Raises ConfigurationError for a malformed time, if both are given for one of them, or if the end is before the
+    begin; and RecordingError if the recording cannot be read.
     """
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:

@@ -39,7 +39,7 @@ class RecordedStreams:
         self._begins.setdefault(recording_id, stream.writer.recorded_position)
 
     def note_end(self) -> None:
-        """Store whether any stream is still active when its recorder stops."""
+        """Store whether any stream is active; call before its recorder stops."""
         self._was_active = any(
             not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
         )
@@ -62,7 +62,7 @@ class RecordedStreams:
         self._live.update(self._table(), refresh=True)
 
     def documents(self, archive: str) -> list[dict[str, object]]:
-        """Return one JSON document per recording."""
+        """Return one JSON document per recording; `archive`: its path or URI, as the user named it."""
         return [
             {
                 "recording_id": descriptor.recording_id,
@@ -81,7 +81,7 @@ class RecordedStreams:
         ]
 
     def sentence(self) -> str:
-        """Return the totals as a sentence."""
+        """Return the totals of all recordings as a sentence."""
         seconds = max(time.monotonic() - self._start_s, 1e-9)
         length = sum(
             stream.writer.recorded_position - self._begins[key] for key, stream in self._streams.items()

@@ -1,4 +1,4 @@
-"""Records streams until it is stopped, with each media driver that runs in a directory in turn.
+"""Recording run: records streams until it is stopped, with each media driver that runs in a directory in turn.
 
     recording -> waiting    the client is closed: its driver has shut down, or sent no heartbeat for too long
     waiting -> recording    a driver runs in the directory
@@ -60,8 +60,9 @@ class RecordingRun:
     def run(self, *, releases: bool, ends_with_driver: bool) -> bool:
         """Record until the interrupt; return False if the timeout expired.
 
-        Raises DriverTimeoutError if there is no driver at the start, and ClosedError if `ends_with_driver` and the
-        driver shuts down.
+        With `releases`, streams that are still active are closed at once, so that no other recorder continues them.
+        Raises DriverTimeoutError if there is no driver at the start, ClosedError if `ends_with_driver` and the driver
+        shuts down, ConfigurationError or RegistrationError for a channel that it refuses, and as `Recorder`.
         """
         aeron = connect_to_driver(self.wanted.aeron_dir)
         self._last_received_s = time.monotonic()

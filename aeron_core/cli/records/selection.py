@@ -45,7 +45,7 @@ def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recordin
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
-    """Yield a function that adds processed bytes to a bar, shown on stderr if it is a terminal."""
+    """Yield a function that adds processed bytes to a bar of `total` bytes, shown on stderr if it is a terminal."""
     if not is_terminal():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""Ships files through each driver that runs in a directory in turn, until a signal or until all is shipped.
+"""Shipping run: ships files through each driver of a directory in turn, until a signal or until all is shipped.
 
 Not here: the shipper (aeron_core.shipping) and the options of the command (ship).
 """
@@ -46,7 +46,8 @@ class ShippingRun:
     def run(self, aeron: Aeron | None, directory: Path | None) -> None:
         """Ship through `aeron`, and after its driver has shut down through the next one in `directory`.
 
-        Raises ClosedError instead if `directory` is None, and NotConnectedError if nothing is confirmed in time.
+        Returns after a signal, or when all is shipped if files are not followed. Raises ClosedError if the driver shuts
+        down and `directory` is None, NotConnectedError if nothing is confirmed in time, and the errors of `Shipper`.
         """
         while aeron is not None:
             try:

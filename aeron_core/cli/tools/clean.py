@@ -42,5 +42,5 @@ def clean(
 
 
 def _length(directory: Path) -> int:
-    """Return the disk space of the files, which for sparse files is less than their length."""
+    """Return the bytes of disk space of the files, which for sparse files is less than their length."""
     return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*") if path.is_file())

@@ -30,7 +30,10 @@ class DriverFiles:
 
     @classmethod
     def open(cls, aeron_dir: Path) -> DriverFiles:
-        """Map the file; raise CncNotReadyError if there is none, or its driver has not finished its start."""
+        """Map the file; raise CncNotReadyError if there is none, or its driver has not finished its start.
+
+        Raises CncIncompatibleError if it is damaged or has another version, StorageError if it cannot be mapped.
+        """
         path = aeron_dir / CNC_FILE
         try:
             cnc = CncFile.open(path, read_only=True)
@@ -42,7 +45,7 @@ class DriverFiles:
 
     @property
     def version(self) -> str:
-        """Version of the file."""
+        """Version of the file, as major.minor.patch."""
         version = self.cnc.version
         return f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
 
@@ -66,7 +69,7 @@ class DriverFiles:
 
 
 def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
-    """Map the loss report; raise StorageError with a remedy."""
+    """Map the loss report; raise StorageError, with a remedy, if there is none or it cannot be mapped."""
     try:
         return open_mapped_file(aeron_dir / LOSS_REPORT_FILE, read_only=True)
     except StorageError as error:

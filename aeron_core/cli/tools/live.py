@@ -15,7 +15,7 @@ Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between t
 
 
 def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
-    """Show the result of `page` every `interval` seconds until a signal.
+    """Show the result of `page` every `interval` seconds until a signal; call on the main thread.
 
     Shows it only once if `once` is set or stdout is not a terminal.
     """

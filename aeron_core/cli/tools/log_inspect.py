@@ -63,7 +63,7 @@ class InspectedFrame:
 
     @property
     def end(self) -> int:
-        """Offset of the next frame."""
+        """Offset of the next frame in the term, in bytes."""
         return self.offset + max(positions.align_frame(abs(self.length)), wire.FRAME_ALIGNMENT)
 
 
@@ -138,8 +138,9 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
 
 
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
-    """Yield the frames of one term buffer up to the first gap; with `skip_gaps`, also those after gaps.
+    """Yield the frames of term buffer `index`, 0 to 2, up to the first gap; with `skip_gaps`, also those after gaps.
 
+    `dump`: maximum length of each payload to return.
     After a gap, bytes count as a frame only if they contain their own term offset: others may be old payload.
     """
     begin = index * log.term_length
