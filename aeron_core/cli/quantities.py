@@ -20,7 +20,7 @@ def size_in_bytes(text: str) -> int:
 
 
 def size_of(option: str, text: str) -> int:
-    """Parse a size such as `64k`, `16m` or `1g`; return bytes."""
+    """Parse a size such as `64k`, `16m` or `1g`; return bytes. Raises ConfigurationError, which names `option`."""
     try:
         return parse_size(text)
     except ConfigurationError as error:

@@ -19,7 +19,7 @@ _BLANK: Final = b" \t\r\n"
 
 
 def timestamp_of(time_ns: int) -> str:
-    """Return a time since the epoch as ISO 8601 in UTC, with milliseconds."""
+    """Return a time since the epoch as ISO 8601 in UTC, truncated to milliseconds."""
     ms = time_ns // _NS_PER_MS
     return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{ms % 1000:03}Z"
 

@@ -87,7 +87,7 @@ class FileWatcher:
             self._on_error(OSError(error.errno, error.strerror, path))
 
     def is_over(self, file: FollowedFile, now_ns: int) -> bool:
-        """Return whether a file has been missing, and has not grown, for CLOSE_TIMEOUT_NS."""
+        """Return whether a file has been missing, without new data, for CLOSE_TIMEOUT_NS (30 s)."""
         if file.missing_since_ns is None:
             return False
         return now_ns - max(file.missing_since_ns, file.read_ns) >= CLOSE_TIMEOUT_NS

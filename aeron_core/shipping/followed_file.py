@@ -90,7 +90,7 @@ class FollowedFile:
         return self._splitter.feed(data)
 
     def finish(self) -> list[Line]:
-        """Return the bytes after the last line end as a line; an empty list if there are none."""
+        """Return the bytes of an incomplete line as a line; an empty list if there are none."""
         return self._splitter.finish()
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ class Latencies:
         return 0
 
     def document(self) -> dict[str, object]:
-        """Return the percentiles in µs for a JSON document."""
+        """Return the count, and minimum, mean, maximum and percentiles in µs, for a JSON document."""
         values = dict(self._values_ns())
         return {
             "count": self.count,

@@ -23,7 +23,7 @@ _CHUNK_LENGTH: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RecordedMessage:
-    """One whole message."""
+    """One whole message of a recording, reassembled from its fragments."""
 
     position: int  # after its last frame, as `offer` returned it
     time_ns: int  # recording time since the epoch; 0 if the index has none

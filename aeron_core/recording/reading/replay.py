@@ -78,7 +78,7 @@ class Replay:
 
     @property
     def is_done(self) -> bool:
-        """Whether all frames were accepted."""
+        """Whether the publication has accepted all frames up to `end`."""
         return self.position >= self.end
 
     def do_work(self) -> int:

@@ -162,7 +162,7 @@ class _Verification:
             )
 
     def _data(self, base: int, begin: int, end: int) -> tuple[AtomicBuffer, int]:
-        """Return memory with those bytes, and their offset in it."""
+        """Return memory with the bytes from `begin` to `end`, and their offset; a local file may end earlier."""
         path = self._store.local_path(self._path(base))
         if path is None:
             data = self._store.read(self._path(base), begin - base, end - begin)

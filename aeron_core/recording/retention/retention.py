@@ -51,7 +51,7 @@ class RetentionPolicy:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is any limit."""
+        """Whether the size or the age is limited."""
         return self.max_bytes is not None or self.max_age_ns is not None
 
 

@@ -167,7 +167,7 @@ class LocalStore(FileStore):
         sync_folder(target.parent)
 
     def local_path(self, name: str) -> Path | None:
-        """Return the path of the file."""
+        """Return the path of a file, whether it exists or not."""
         return self.folder / name
 
     def _status(self, name: str) -> os.stat_result | None:

@@ -155,12 +155,12 @@ class Recording:
         return read
 
     def index_entries(self, base_position: int) -> IndexEntries:
-        """Return the valid index entries of one segment, up to the recording's position."""
+        """Return the valid index entries of the segment at `base_position`, up to the recording's position."""
         entries = self.all_index_entries(base_position)
         return entries[entries["end_position"] <= self.position]
 
     def all_index_entries(self, base_position: int) -> IndexEntries:
-        """Return the valid index entries of one segment, also after the position; empty without an index."""
+        """Return the valid index entries of the segment at `base_position`, also after the position."""
         name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
         return read_entries(self._store, name, base_position, self.descriptor.segment_length)
 
@@ -208,7 +208,7 @@ class Recording:
         return end if descriptor.stop_position is not None else end - uncovered
 
     def first_position(self, base: int) -> int:
-        """Return the position of the first frame of a segment."""
+        """Return the position of the first frame of the segment at `base`: the start position if it lies in it."""
         start, segment_length = self.start_position, self.descriptor.segment_length
         return start if base < start < base + segment_length else base
 

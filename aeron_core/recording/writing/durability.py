@@ -23,7 +23,10 @@ class DurabilityPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Durability:
-    """A policy with its interval in nanoseconds."""
+    """A policy with its interval in nanoseconds.
+
+    The constructor raises ConfigurationError unless the interval is positive.
+    """
 
     policy: DurabilityPolicy = DurabilityPolicy.INTERVAL
     interval_ns: int = DEFAULT_INTERVAL_NS

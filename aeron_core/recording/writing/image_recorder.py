@@ -93,7 +93,7 @@ class ImageRecorder:
         return copied
 
     def beat(self, now_ns: int) -> None:
-        """Store a heartbeat for readers."""
+        """Store `now_ns` as the time of the last heartbeat, for readers."""
         self.writer.beat(now_ns)
 
     def stop(self, now_ns: int) -> None:
@@ -171,5 +171,5 @@ def recording_key(descriptor: RecordingDescriptor) -> bytes:
 
 
 def recording_label(descriptor: RecordingDescriptor) -> str:
-    """Return the counter label."""
+    """Return the counter label: `rec-pos:`, recording id, session id, stream id and channel."""
     return f"rec-pos: {descriptor.recording_id} {descriptor.session_id} {descriptor.stream_id} {descriptor.channel}"

@@ -148,7 +148,7 @@ class RecordingWriter:
             self._mark.move(self._border_position)
 
     def beat(self, now_ns: int) -> None:
-        """Store a heartbeat for readers."""
+        """Store `now_ns`, in milliseconds, as the time of the last heartbeat, for readers."""
         if self._mark is not None:
             self._mark.beat(now_ns // 1_000_000)
 

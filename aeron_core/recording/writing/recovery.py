@@ -82,7 +82,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What must be on the disk."""
+    """Data of a recording that must be on the disk."""
 
     is_written: (
         bool  # whether data that was written and not flushed is still present: the machine has not crashed
@@ -161,7 +161,7 @@ class _Tail:
         return max(self.base + self._capacity, self.covered)
 
     def drop_unflushed_entries(self, promise: _Promise) -> None:
-        """Drop entries of data that was lost in a crash of the machine."""
+        """After a crash of the machine, drop the last entries with wrong checksums, of data that was not flushed."""
         while (
             not promise.is_written
             and len(self.entries)
@@ -171,7 +171,7 @@ class _Tail:
             self.entries = self.entries[:-1]
 
     def defect(self, promise: _Promise) -> str:
-        """Return why the files cannot be continued, empty if they can."""
+        """Return why the files cannot be continued, an empty text if they can."""
         covered, index, segment = self.covered, self.index.name, self.segment.name
         # Without entries nothing is covered: a recording that joined within a term begins after the base of its file.
         if len(self.entries) and self.base + self._capacity < covered:

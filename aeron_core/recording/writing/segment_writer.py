@@ -55,14 +55,14 @@ class SegmentWriter:
                 raise write_failure("write", self._segment, error) from error
 
     def cut(self, length: int) -> None:
-        """Set the length of the segment; growing it leaves a hole."""
+        """Set the length of the segment to `length` bytes; growing it leaves a hole."""
         try:
             os.ftruncate(self._fd, length)
         except OSError as error:
             raise write_failure("resize", self._segment, error) from error
 
     def add_entry(self, end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> None:
-        """Append an entry to the index."""
+        """Append an entry to the index; the arguments are those of `entry_bytes`."""
         data = entry_bytes(end_position, time_ns, crc32, is_border=is_border)
         try:
             written = os.pwrite(self._index_fd, data, self._index_length)
