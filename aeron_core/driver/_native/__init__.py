@@ -1,1 +1,1 @@
-"""Numbers that the driver's compiled and plain parts share."""
+"""Numbers, and the network keys of peers, that the driver's compiled and plain parts share."""

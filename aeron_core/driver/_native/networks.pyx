@@ -1,4 +1,4 @@
-"""Networks of peers, by which limits count: one site can use any number of addresses of its network."""
+"""Keys of the networks of peers, by which limits count them: one site can use many addresses of its network."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -27,7 +27,10 @@ cdef enum:
 
 
 cpdef int64_t network_of(SocketAddress source) noexcept nogil:
-    """Return a number below 2^60 for an IPv4 host or the /64 network of an IPv6 host, 0 for other addresses."""
+    """Return a key from 0 to 2^60 - 1: of an IPv4 host, or of the /64 network of an IPv6 host; 0 for other addresses.
+
+    In fe80::/10 and ::/64 it is the key of the interface id, the lower 64 bits. Two IPv6 networks may share a key.
+    """
     cdef uint32_t ip4 = 0
     cdef uint64_t ip6 = 0
     cdef unsigned char *packed

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class AgentParams:
-    """Parameters of a data agent: `commands` is the ring from the conductor, `conductor` the ring to it."""
+    """Parameters of a data agent: `commands` is the ring from the conductor, `conductor` the ring to it.
+
+    `send_to_status_poll_ratio`: the sender's duty cycles with data sent per poll of its sockets, from 1 to 255; the
+    receiver uses neither this nor `status_message_timeout_ns`. Source of the default: AERON_SEND_TO_STATUS_POLL_RATIO.
+    """
 
     clock: Clock
     duty_cycle: DutyCycleTracker
@@ -34,7 +38,7 @@ class AgentParams:
 
 
 class Answers:
-    """The answers of one agent, to one command at a time."""
+    """The answers of one agent to the conductor, to one command at a time; used on the thread of the agent."""
 
     _is_waiting: bool
 
@@ -49,7 +53,10 @@ class Answers:
         return not self._is_waiting
 
     def send(self, command: Command, code: int, value: int) -> int:
-        """Answer a command: now, or by a later `flush` if the ring is full; call at most once per command."""
+        """Answer a command with `code`, RELEASED or LINKED: now, or by a later `flush` if the ring is full; return 0.
+
+        Call at most once per command. `value` is the join position of LINKED, else 0.
+        """
         self._answer.begin(code, command.target_pointer())
         # The answer repeats operation, target and subject: by these the conductor finds the command it belongs to.
         self._answer.set_number(0, command.operation())

@@ -18,7 +18,7 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 
 
 class PolledEndpoints:
-    """Base of the two kinds of endpoints; used by one agent."""
+    """Endpoints that one agent polls; base of those of the sender and of the receiver."""
 
     # The compiled class sets all three to 0. `_next` and `_next_ready` are the indexes at which a loop over the
     # endpoints begins: 0, unless an endpoint raised an exception in the last loop.
@@ -32,7 +32,7 @@ class PolledEndpoints:
         self._watched = ReadinessSet()
 
     def append(self, endpoint: object) -> int:
-        """Add an endpoint; return the number of endpoints."""
+        """Add a borrowed endpoint; return the number of endpoints."""
         # Kept in `_all` too, which is polled while there are few endpoints.
         descriptor = self._descriptor_of(endpoint)
         if descriptor == wire.NO_DESCRIPTOR or not self._watched.add(descriptor, endpoint):
@@ -40,7 +40,7 @@ class PolledEndpoints:
         return self._all.append(endpoint)
 
     def remove(self, endpoint: object) -> int:
-        """Remove an endpoint; return the number of endpoints."""
+        """Remove an endpoint, if it is in the list; return the number of endpoints that are left."""
         # The endpoint may be in the list of ready ones: discard the list.
         self._ready_count = 0
         if self._all.remove(endpoint) and not self._unwatched.remove(endpoint):
@@ -48,7 +48,7 @@ class PolledEndpoints:
         return self._all.size
 
     def poll(self, now_ns: int) -> int:
-        """Poll the endpoints that may have data; return the sum of their work.
+        """Poll the endpoints that may have data; return the sum of their results: frames if sending, else bytes.
 
         If an endpoint raises, the next call continues with the one after it, so that it cannot starve the others.
         """

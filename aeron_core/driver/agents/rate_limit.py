@@ -1,4 +1,4 @@
-"""Limits for what frames of peers can make a stream do, because frames may be forged.
+"""Rate limit of the actions that frames of peers cause, because frames may be forged.
 
 Replies to round-trip measurements go to the destinations or the source of the stream, never to the source address of a
 request. At most REPLIES are sent per REPLY_INTERVAL_NS, so that forged requests cannot make a sender flood its
@@ -15,7 +15,7 @@ REPLY_INTERVAL_NS = 10_000_000
 
 
 class RateLimit:
-    """Permits `limit` actions per interval; used by one agent."""
+    """Limit of `limit` actions per interval of `interval_ns`; used by one agent."""
 
     def __init__(self, limit: int, interval_ns: int) -> None:
         self._limit = limit
@@ -37,5 +37,5 @@ class RateLimit:
 
 
 def reply_limit() -> RateLimit:
-    """Return the limit for the replies of one stream to round-trip measurements."""
+    """Return a new limit of REPLIES per REPLY_INTERVAL_NS, for the replies of one stream to round-trip measurements."""
     return RateLimit(REPLIES, REPLY_INTERVAL_NS)

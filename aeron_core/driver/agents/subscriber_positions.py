@@ -25,7 +25,7 @@ class SubscriberPosition:
 
 
 class SubscriberPositions:
-    """The subscribers of one stream; used without the GIL."""
+    """The subscribers of one stream; used without the GIL by the agent that owns the stream."""
 
     def __init__(self) -> None:
         self._positions = PointerList()
@@ -46,19 +46,25 @@ class SubscriberPositions:
         return join_position
 
     def remove(self, position: SubscriberPosition) -> int:
-        """Remove an entry; return the number of subscribers."""
+        """Remove an entry, if it is in the list; return the number of subscribers that are left."""
         self._positions.remove(cython.cast(cython.pointer(PyObject), position))
         return self._positions.size
 
     def lowest(self, otherwise: int) -> int:
-        """Return the lowest of `otherwise` and the positions of all subscribers."""
+        """Return the lowest of `otherwise` and the positions of all subscribers.
+
+        Each position is rounded down to the frame alignment; `otherwise` is not.
+        """
         lowest = otherwise
         for i in range(self._positions.size):
             lowest = min(lowest, self._read(i))
         return lowest
 
     def highest(self, otherwise: int, ceiling: int) -> int:
-        """Return the highest of `otherwise` and the positions of all subscribers, each capped at `ceiling`."""
+        """Return the highest of `otherwise` and the positions of all subscribers.
+
+        Each position is rounded down to the frame alignment and capped at `ceiling`; `otherwise` is not.
+        """
         highest = otherwise
         for i in range(self._positions.size):
             # Clients write their counters: without the ceiling, one of them could move a stream past data that

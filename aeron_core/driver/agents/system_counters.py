@@ -20,7 +20,7 @@ SYSTEM_COUNTER_TYPE_ID: Final = 0
 
 @frozen()
 class SystemCounterLabels:
-    """Values that appear in labels; thresholds are nanoseconds."""
+    """Values that appear in labels; the defaults are those of the settings with the same meaning."""
 
     threading_mode: str = "DEDICATED"
     driver_name: str = ""
@@ -111,7 +111,10 @@ def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter
 
 
 class SystemCounters:
-    """One attribute per system counter. A counter with several writers is changed with `get_and_add` only."""
+    """One attribute per system counter, allocated in a `manager` without counters, so that each gets its fixed id.
+
+    A counter with several writers is changed with `get_and_add` only.
+    """
 
     def __init__(self, manager: CountersManager, labels: SystemCounterLabels) -> None:
         made = {
