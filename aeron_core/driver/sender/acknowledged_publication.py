@@ -3,11 +3,11 @@
     log: sender position ─────────── sent ─────────── publisher position
          confirmed by the peer       known to the medium only
 
-The sender position is the confirmed position. So publishers wait for the peer, and everything that is not confirmed
-is still in the log and can be sent again. There are no datagrams, hence no SETUP, heartbeats, retransmissions or flow
-control strategies.
+There are no datagrams, hence no SETUP, heartbeats, retransmissions or flow control strategies.
 
 Not here: what is sent and when (`SendChannelEndpoint.advance`).
+Invariant: the sender position is the confirmed position. So publishers wait for the peer, and everything that is not
+confirmed is still in the log and can be sent again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_REPORTED = 1 << 30
 
 
 class AcknowledgedPublication(SendingPublication):
-    """One stream that is sent over a connection; see the module."""
+    """One stream that is sent over a connection; methods run on the sender, the constructor on the conductor."""
 
     def __init__(self, params: NetworkPublicationParams, medium_state: object) -> None:
         super().__init__(params)

@@ -20,7 +20,7 @@ _BUFFER_LENGTH: Final = 64  # the longest frames, RTTM and SETUP, have 40 bytes
 
 
 class ControlFrames:
-    """Encoder of one publication; used by the sender only."""
+    """Encoder of the frames of one publication, at the start of `buffer`; used by the sender only."""
 
     def __init__(self, params: NetworkPublicationParams) -> None:
         self.buffer = AtomicBuffer.allocate(_BUFFER_LENGTH)
@@ -54,7 +54,7 @@ class ControlFrames:
         return self.setup.encode(self.buffer, 0)
 
     def encode_heartbeat(self, position: int, flags: int) -> int:
-        """Encode a data frame without payload at `position`; return its length."""
+        """Encode a data frame without payload at `position`, with `wire.DATA_FLAG…` in `flags`; return its length."""
         self._heartbeat.flags = flags
         self._heartbeat.term_id = positions.compute_term_id(
             position, self._position_bits_to_shift, self._initial_term_id
@@ -64,7 +64,11 @@ class ControlFrames:
         return wire.DATA_HEADER_LENGTH
 
     def encode_rttm(self, echo_timestamp: int, receiver_id: int, flags: int) -> int:
-        """Encode an RTTM; return its length. `flags` is `wire.RTTM_FLAG_REPLY` if it needs a reply, else 0."""
+        """Encode an RTTM; return its length. `flags` is `wire.RTTM_FLAG_REPLY` if it needs a reply, else 0.
+
+        `echo_timestamp`: what the receiver sent if this is the reply, epoch nanoseconds for all receivers (id 0), or
+        the secret number of a request for a proof.
+        """
         self._rttm.flags = flags
         self._rttm.echo_timestamp = echo_timestamp
         self._rttm.receiver_id = receiver_id

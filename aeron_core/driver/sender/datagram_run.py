@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DatagramRun:
-    """Collects the next datagrams of one publication; used by the sender only."""
+    """Collector of the next datagrams of one publication, of at most `mtu` bytes each; used by the sender only."""
 
     def __init__(self, log: LogBuffer, mtu: int, *, uses_gso: bool) -> None:
         self._log = log
@@ -29,7 +29,8 @@ class DatagramRun:
         """Fill `batch` with the data to send from `position` on; return its length in the stream, including padding.
 
         Collects at most `window` bytes, not counting padding, in at most `max_entries` entries. Stops at the end of the
-        term.
+        term and at a frame that is not complete. Sets `padding`, the bytes after the last datagram that are skipped,
+        and `is_blocked`, whether the next frame does not fit the window.
         """
         batch.clear()
         self.padding = 0

@@ -2,7 +2,7 @@
 
 There is nothing to send: the sender only moves the publisher limit ahead of the slowest subscriber and cleans the log
 behind it.
-Invariant: `update_limit` runs on the sender; the conductor reads counters and the AtomicLongs.
+Invariant: all but the constructor runs on the sender; the conductor uses only the log, counters and AtomicLongs.
 Source: aeron_ipc_publication.c.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class IpcPublication:
-    """One IPC stream; see the module."""
+    """One IPC stream as the sender sees it; the conductor creates it."""
 
     def __init__(self, params: IpcPublicationParams) -> None:
         position = params.position
@@ -42,11 +42,11 @@ class IpcPublication:
         self._publisher_limit.set_release(position)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Add a subscriber at the position of the slowest one, at most the consumer position; return it."""
+        """Add a subscriber at the position of the slowest one, at most the consumer position; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.consumer_position.get_acquire()))
 
     def update_limit(self, now_ns: int) -> int:
-        """Publish position, limit and connection of an active stream; return 1 if the limit changed."""
+        """Publish position, limit and connection of an active stream; return 1 if the limit changed, else 0."""
         # Only an active stream has publishers to limit.
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0

@@ -8,7 +8,7 @@ from aeron_core.driver._native cimport operations
 @cython.final
 cdef class LiveReceivers:
     cdef int64_t _timeout_ns
-    cdef int64_t _sweep_deadline_ns     # no receiver can time out before it
+    cdef int64_t _sweep_deadline_ns     # of the next scan: receivers are not forgotten before it
     cdef LongMap _times                 # receiver id -> time of its last status message, in ns
 
     cpdef int32_t count(self) noexcept nogil

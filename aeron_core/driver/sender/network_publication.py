@@ -9,7 +9,7 @@
     RTTM       a reply to a receiver, a request for its proof (`receiver_proofs`), or a one-way measurement
 
 Not here: the lifecycle of a publication, which the conductor runs, and the socket.
-Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
+Invariant: all but the constructor runs on the sender; the conductor uses only the log, counters and AtomicLongs.
 Source: aeron_network_publication.c.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class NetworkPublication(SendingPublication):
-    """One stream that is sent in datagrams; see the module."""
+    """One stream that is sent in datagrams; methods run on the sender, the constructor on the conductor."""
 
     _has_initial_connection: bool
     _is_setup_elicited: bool
@@ -83,7 +83,10 @@ class NetworkPublication(SendingPublication):
         self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
     def send_pending(self, now_ns: int) -> int:
-        """Send what is due; return the bytes of data, or of the heartbeat."""
+        """Send what is due; return the stream bytes of new data, else the length of a heartbeat, else 0.
+
+        Padding counts as data. SETUP and RTTM frames and retransmissions do not count.
+        """
         # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
         # Without a request, SETUPs are sent only until the first status message: it shows that a receiver has an
@@ -201,7 +204,7 @@ class NetworkPublication(SendingPublication):
         return self._simulates_connection and self.spies.size() > 0
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected."""
+        """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected, else 0."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             # The message carries no position: the receiver got data of a session for which it has no image.
             if self.is_end_of_stream.get_acquire():
@@ -277,7 +280,7 @@ class NetworkPublication(SendingPublication):
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
         """Retransmit a gap of a receiver, at once or after a delay; see `RetransmitHandler`. Return 0.
 
-        Ignores an invalid NAK, one that an earlier one covers, and one for which no action is free.
+        Ignores an invalid or empty NAK, one that an earlier one covers, and one for which no action is free.
         """
         self._naks_received.increment_release()
         if not nak.is_valid(self.log.term_length):
@@ -303,7 +306,11 @@ class NetworkPublication(SendingPublication):
     def on_error(
         self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
     ) -> int:
-        """Handle the error of a receiver that rejects the stream: report it, then forget the receiver."""
+        """Handle the error of a receiver that rejects the stream: report it, then forget the receiver; return 0.
+
+        Only the flow control gets the error of an untracked receiver. If the error cannot be reported now, the receiver
+        stays tracked. `destination_registration_id` is -1 unless a client added the destination.
+        """
         self._flow_control.on_error(error, now_ns)
         # The error of an untracked receiver is repeated or forged: each rejection is reported once.
         if not self._receivers.is_tracked(error.receiver_id):
@@ -318,7 +325,10 @@ class NetworkPublication(SendingPublication):
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
-        """Reply to a receiver that measures the round-trip time, or take its reply as a proof."""
+        """Reply to a receiver that measures the round-trip time, or take its reply as a proof.
+
+        Returns the length of the reply, 0 if none was sent: the RTTM was a reply itself, or requests are too frequent.
+        """
         # Without the flag it is a reply: receivers do not reply to measurements of a publication, only to requests.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             self._proofs.on_reply(rttm.receiver_id, rttm.echo_timestamp)
@@ -332,7 +342,7 @@ class NetworkPublication(SendingPublication):
         return self._send_frame(self._frames.encode_rttm(self._clock.epoch_ns(), 0, 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
-        """Report the session of the responses, if this publication requested responses."""
+        """Report the session of the responses, if this publication requested responses, at a limited rate; return 0."""
         if not self._requests_response:
             self._counters.invalid_packets.get_and_add(1)
             return 0
@@ -341,7 +351,8 @@ class NetworkPublication(SendingPublication):
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
         """Retransmit what was sent of a part of the log, unless it is too old.
 
-        Returns the bytes of the stream that were retransmitted, padding included.
+        Returns the bytes of the stream that were retransmitted, padding included, without a batch that the socket
+        accepted in part. 0 if the part is too old or was not sent yet.
         """
         position = positions.compute_position(
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id

@@ -1,8 +1,8 @@
 """Events that a publication reports to the conductor.
 
-Invariant: peers cannot flood the conductor. Events that any number of packets can cause are sent at most once in
-SETUP_INTERVAL_NS, errors of receivers at most ERRORS times, or once until the state changes. If the ring is full, the
-event is counted and dropped: its cause repeats.
+Invariant: peers cannot flood the conductor. In SETUP_INTERVAL_NS at most one event about responses and ERRORS errors
+of receivers are sent; the publication reports refused receivers once until one of its receivers is forgotten. If the
+ring is full, the event is counted and dropped; receivers repeat what causes responses and errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ERRORS = 64
 
 
 class PublicationEvents:
-    """Events of one publication; used by the sender only. Each method offers one event; all but `error` return 0."""
+    """Events of one publication; used by the sender only. All methods but `error` return 0."""
 
     def __init__(self, params: NetworkPublicationParams) -> None:
         self._conductor = params.conductor
@@ -78,7 +78,7 @@ class PublicationEvents:
         source: SocketAddress,
         now_ns: int,
     ) -> bool:
-        """Report the error of a receiver; return False if too many are reported or the ring is full."""
+        """Report the error of a receiver; return False if too many were reported or the ring is full, else True."""
         if not self._errors.take(now_ns):
             return False
         self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), publication))

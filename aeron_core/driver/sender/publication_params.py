@@ -1,4 +1,4 @@
-"""Parameters of publications; the conductor fills them, the sender's classes read them once."""
+"""Parameters of publications: filled by the conductor, read once by the constructors of the sender's classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class IpcPublicationParams:
-    """Parameters of an IPC publication; `position` is the start of the stream, lengths are bytes."""
+    """Parameters of an IPC publication; `position` is the stream position at its start, lengths are bytes."""
 
     registration_id: int
     session_id: int
@@ -33,7 +33,12 @@ class IpcPublicationParams:
 
 @frozen(kw_only=True)
 class NetworkPublicationParams(IpcPublicationParams):
-    """Parameters of a publication over a network."""
+    """Parameters of a publication over a network.
+
+    `mtu` is bytes, `ttl` hops, `max_messages_per_send` entries of a batch, `max_resend` retransmissions at a time.
+    `proof_secret` is random, at least 0. `now_ns` is the time of creation. One-way latency is not measured with an
+    interval of 0.
+    """
 
     endpoint: SendChannelEndpoint
     flow_control: FlowControl

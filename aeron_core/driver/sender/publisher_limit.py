@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PublisherLimit:
-    """The publisher limit of one log; written by the sender only."""
+    """The publisher limit of one log, and its cleaning; used by the sender only."""
 
     def __init__(self, log: LogBuffer, counter: AtomicCounter, window_length: int, position: int) -> None:
         self._log = log
@@ -31,9 +31,9 @@ class PublisherLimit:
         return self._counter.get()
 
     def advance(self, consumer_position: int) -> int:
-        """Clean the log, and move the limit to a window beyond the consumer; return 1 if either changed.
+        """Clean the log, and move the limit to a window beyond the consumer; return 1 if either changed, else 0.
 
-        The limit only grows, and stays until the buffer of its new term is clean.
+        The limit is not lowered, and stays until the buffer of its new term is clean.
         """
         limit = consumer_position + self._window_length
         if limit <= self._counter.get():
@@ -48,7 +48,7 @@ class PublisherLimit:
         return 1
 
     def lower_to(self, position: int) -> int:
-        """Lower the limit to `position` while there is no consumer; return 1 if it changed."""
+        """Lower the limit to `position` while there is no consumer; return 1 if it changed, else 0."""
         if self._counter.get() <= position:
             return 0
         # Nothing is consumed: publishers must not fill the log.

@@ -53,7 +53,7 @@ class ReceiverProofs:
         return True
 
     def on_reply(self, receiver_id: int, number: int) -> bool:
-        """Handle a reply; return whether it proves a receiver that was asked."""
+        """Handle a reply; return whether `number` is the secret and the receiver was asked, and is proved now."""
         # 0: not asked.
         if number != self.secret or self._states.get(receiver_id, 0) == 0:
             return False

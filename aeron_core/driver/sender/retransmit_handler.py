@@ -6,6 +6,7 @@
 While an action is DELAYED or LINGERING, NAKs that start inside its range are ignored: the data will be sent
 soon, or is in flight.
 With one receiver a single action is enough: a NAK outside of its range replaces it. A group needs several.
+Invariant: at most `max_resend` actions of a group are active; a NAK for which none is left is dropped.
 Source: aeron_retransmit_handler.c.
 """
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Resender(SendStream):
-    """A stream that can retransmit a part of a term."""
+    """A stream that can retransmit a part of a term; base of the publications of the sender."""
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
-        """Retransmit at most `length` bytes at `term_offset`; return their number, padding included."""
+        """Retransmit at most `length` bytes at `term_offset`; return the stream bytes sent, padding included."""
         return 0
 
 
@@ -75,7 +76,7 @@ class RetransmitHandler:
         return operations.RETRANSMIT_ACCEPTED
 
     def process_timeouts(self, resender: Resender, now_ns: int) -> int:
-        """Resend delayed gaps and free lingering ones that are due; return their number."""
+        """Resend delayed gaps and free lingering ones that are due; return the number of both."""
         work = 0
         if self._active_count == 0:
             return 0

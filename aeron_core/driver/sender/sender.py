@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sender(DataAgent):
-    """The agent of the sending side."""
+    """The sender agent: publications, send endpoints and their commands; runs on one thread."""
 
     _round_robin: int
     _sends_since_poll: int
@@ -44,7 +44,10 @@ class Sender(DataAgent):
         self._poll_deadline_ns = 0
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do."""
+        """Run one duty cycle; return the sum of commands, frames received, bytes sent and publisher limits changed.
+
+        SETUP and RTTM frames and retransmissions do not count. Raises what a stream or an endpoint raises.
+        """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()

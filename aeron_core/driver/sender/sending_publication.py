@@ -2,7 +2,7 @@
 
 Here: the positions and limits that all of them have. What is sent, and when, is in the subclasses:
 `NetworkPublication` cuts the log into datagrams, `AcknowledgedPublication` lets a connection read from it.
-Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
+Invariant: all but the constructor runs on the sender; the conductor uses only the log, counters and AtomicLongs.
 Source: aeron_network_publication.c.
 """
 
@@ -49,7 +49,7 @@ class SendingPublication(Resender):
         return self.spies.add(spy, self.sender_position.get())
 
     def send_pending(self, now_ns: int) -> int:
-        """Send what may be sent; return the bytes that were sent, or that the peer newly confirmed."""
+        """Send what may be sent; return the bytes that were sent, or that the peer newly confirmed, 0 if none."""
         return 0
 
     def update_limit(self, now_ns: int) -> int:
