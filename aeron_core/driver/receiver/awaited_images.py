@@ -26,8 +26,8 @@ from aeron_core.driver._native.networks import network_of
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
 
-#: Time after the last refusal for which places are scarce. Invented: two intervals of the conductor's timer, which is
-#: what looks at images without data, and some more.
+#: Time after the last refusal for which places are scarce. Invented: two default intervals of the conductor's timer,
+#: which checks images without data, and a margin of a second.
 CONTENTION_NS = 3_000_000_000
 #: Time that an image without data lives, and lingers, while places are scarce. Invented: five repetitions of its status
 #: message, so that a sender behind a network that loses half of its datagrams is accepted in 31 of 32 cases.
@@ -45,7 +45,7 @@ class AwaitedImages:
         self._refused_ns = AtomicLong()
 
     def take(self, source: SocketAddress, now_ns: int) -> int:
-        """Take a place for an image from `source`; return it, or a negative `operations.PLACE_REFUSED…`."""
+        """Take a place for an image from `source`; return it, at least 0, or a negative `operations.PLACE_REFUSED…`."""
         place = network_of(source)
         if self._held_by.get(place, 0) >= self._source_limit:
             self._refused_ns.set_release(now_ns)
@@ -69,6 +69,6 @@ class AwaitedImages:
         return 0
 
     def is_contended(self, now_ns: int) -> bool:
-        """Return whether a SETUP was refused within CONTENTION_NS; for the conductor."""
+        """Return whether a SETUP was refused for lack of a place within CONTENTION_NS; for the conductor."""
         refused_ns = self._refused_ns.get_acquire()
         return refused_ns != 0 and now_ns < refused_ns + CONTENTION_NS

@@ -2,14 +2,14 @@
 
     states of a session without an image:
         (unknown) ──data──► PENDING_SETUP ──SETUP──► INIT_IN_PROGRESS ──image added──► (image)
-        (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS
+        (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS ──creation failed──► (unknown)
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
-        no subscription ──► NO_INTEREST, until one is added
-        (unknown) ──SETUP, too many sessions──► REFUSED
-        (unknown) ──SETUP, no place (see `awaited_images`)──► (unknown)
+        (unknown) ──data or SETUP, session not subscribed──► NO_INTEREST ──subscribed, or forgotten──► (unknown)
+        (unknown), PENDING_SETUP ──SETUP, too many sessions──► REFUSED
+        (unknown), PENDING_SETUP ──SETUP, no place (see `awaited_images`)──► (the same)
 
-PENDING_SETUP lasts one second; then the next data frame elicits a SETUP again. REFUSED lasts one second too, so that a
-persistent sender is reported to the conductor at most once a second.
+PENDING_SETUP lasts one second, or 100 ms after a SETUP without a place; then the next data frame elicits a SETUP again.
+REFUSED lasts one second too, so that a persistent sender is reported to the conductor at most once a second.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
 """
@@ -132,13 +132,17 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def elicit_setup(self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int) -> int:
-        """Request a SETUP at the control address of an endpoint; session and stream 0 stand for any."""
+        """Request a SETUP at the control address of an endpoint; session and stream 0 stand for any. Return 0."""
         return self._elicit_setup(endpoint, session_id, stream_id, self._no_address)
 
     def on_setup(
         self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int
     ) -> int:
-        """Request an image from the conductor for a subscribed session without one."""
+        """Request an image from the conductor for a subscribed session without one; return 0.
+
+        Refused if the stream has too many sessions or no place is free. A SETUP of a session with an image keeps the
+        connection on which it arrived alive.
+        """
         found = self._interests.get(setup.stream_id)
         if found == cython.NULL:
             return 0
@@ -224,7 +228,7 @@ class Dispatcher(ReceiveDispatcher):
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
     ) -> int:
-        """Pass a measurement, or a reply to one, to its image."""
+        """Pass a measurement, or a reply to one, to its image; return its result, 0 without an image."""
         found = self._interests.get(rttm.stream_id)
         if found == cython.NULL:
             return 0
@@ -257,26 +261,26 @@ class Dispatcher(ReceiveDispatcher):
         return cython.cast(PublicationImage, image).consumed_position()
 
     def add_interest(self, interest: StreamInterest) -> int:
-        """Add a stream id; subscriptions follow."""
+        """Add a borrowed interest in a stream id; subscriptions follow. Return 0."""
         return self._interests.put(interest.stream_id, cython.cast(cython.pointer(PyObject), interest))
 
     def remove_interest(self, interest: StreamInterest) -> int:
-        """Remove a stream id without subscriptions."""
+        """Remove the interest in a stream id without subscriptions; return 0."""
         self._interests.remove(interest.stream_id)
         return 0
 
     def subscribe_all(self, interest: StreamInterest) -> int:
-        """Subscribe to all sessions of a stream."""
+        """Subscribe to all sessions of a stream; return 0."""
         interest._is_all_sessions = True
         # With time 0 only sessions in NO_INTEREST are stale: there is a subscription to them now.
         return interest.forget_stale(0)
 
     def unsubscribe_all(self, interest: StreamInterest) -> int:
-        """Keep only the subscriptions to single sessions of a stream."""
+        """Keep only the subscriptions to single sessions of a stream, and route no other sessions; return 0."""
         return interest.unsubscribe_all()
 
     def subscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Subscribe to one session of a stream."""
+        """Subscribe to one session of a stream; return 0."""
         # Only NO_INTEREST is dropped: an image may be in progress for another subscription.
         interest._sessions.put(session_id, 1)
         if interest._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_NO_INTEREST:
@@ -284,7 +288,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def unsubscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Remove the subscription to one session; without one to all, stop routing its frames."""
+        """Remove the subscription to one session; without one to all, stop routing its frames. Return 0."""
         interest._sessions.remove(session_id)
         if not interest._is_all_sessions:
             interest._images.remove(session_id)
@@ -292,7 +296,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def add_image(self, image: PublicationImage) -> int:
-        """Route the frames of a session to its image."""
+        """Route the frames of a session to its image, if its stream is still subscribed; return 0."""
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
@@ -303,7 +307,10 @@ class Dispatcher(ReceiveDispatcher):
         )
 
     def remove_image(self, image: PublicationImage) -> int:
-        """Stop routing to an image; a session that had not ended gets no new image during its cool-down."""
+        """Stop routing to an image, unless a newer one replaced it; return 0.
+
+        A session that had not ended gets no new image during its cool-down.
+        """
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
@@ -320,7 +327,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def remove_cool_down(self, session_id: int, stream_id: int) -> int:
-        """End the cool-down of a session: it may get a new image."""
+        """End the cool-down of a session, if there is one: it may get a new image. Return 0."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
@@ -330,7 +337,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def forget_session(self, session_id: int, stream_id: int) -> int:
-        """Forget a session whose image the conductor did not create: its next SETUP tries again."""
+        """Forget a session whose image the conductor did not create: its next SETUP tries again. Return 0."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and cython.cast(StreamInterest, found).is_in_progress(session_id):
             cython.cast(StreamInterest, found).forget(session_id)

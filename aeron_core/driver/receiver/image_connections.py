@@ -36,7 +36,7 @@ CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
 
 
 class ImageConnection:
-    """One path on which a stream arrives."""
+    """One path on which a stream arrives; created by the conductor, used by the receiver."""
 
     # All four are 0 or False in a new object of the compiled class.
     _is_known: bool
@@ -47,7 +47,7 @@ class ImageConnection:
     def __init__(
         self, endpoint: ReceiveChannelEndpoint, control: SocketAddress | None = None, now_ns: int = 0
     ) -> None:
-        """Create a known connection that sends answers to `control`, or an unknown one."""
+        """Create a known connection that sends answers to `control`, or an unknown one if `control` is None."""
         self.endpoint = endpoint
         self._control = SocketAddress()
         self._timeout_ns = CONNECTION_TIMEOUT_NS
@@ -57,11 +57,11 @@ class ImageConnection:
             self._alive_until_ns = now_ns + self._timeout_ns
 
     def is_alive(self, now_ns: int) -> bool:
-        """Return whether the last datagram, or the creation with a control address, is under 5 s ago."""
+        """Return whether the connection is known, and its last datagram, or else its creation, is under 5 s ago."""
         return self._is_known and now_ns < self._alive_until_ns
 
     def send(self, frame_type: int, frame: object) -> int:
-        """Send a borrowed frame of the class that belongs to `frame_type`; return the bytes sent."""
+        """Send a borrowed frame of the class that belongs to `frame_type`, a `wire.TYPE_…`; return the bytes sent."""
         if frame_type == wire.TYPE_SM:
             return self.endpoint.send_status_message(cython.cast(StatusMessage, frame), self._control)
         if frame_type == wire.TYPE_NAK:
@@ -74,7 +74,7 @@ class ImageConnection:
 
 
 class ImageConnections:
-    """All paths on which one stream arrives."""
+    """All paths on which one stream arrives; used by the receiver only."""
 
     _known_count: int  # zero in the compiled class
 
@@ -103,7 +103,7 @@ class ImageConnections:
     def extend(self, is_extended: bool) -> int:
         """Set whether the only known connection gets answers for another liveness timeout of the image.
 
-        Set to false until the first data. Returns 0.
+        The image sets it to false while it holds a place of `AwaitedImages`. Returns 0.
         """
         self._extension_ns = self._liveness_timeout_ns if is_extended else 0
         return 0
@@ -115,7 +115,7 @@ class ImageConnections:
         )
 
     def track(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
-        """Record that a datagram arrived at `endpoint`; return 0."""
+        """Record that a datagram from `source` arrived at `endpoint`; ignored without a connection there. Return 0."""
         # An image has one connection, or one per receive destination: a search is cheaper than a map.
         for i in range(self._all.size):
             item = self._all.at(i)
@@ -132,7 +132,7 @@ class ImageConnections:
         return 0
 
     def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
-        """Record the end of the stream on `endpoint`; return whether it has ended on all known connections."""
+        """Record the end of the stream on `endpoint`, a stream position; return whether all known connections ended."""
         # A stream has ended only if it has on every path: one sender of several may stop before the others.
         is_end = True
         for i in range(self._all.size):
@@ -148,7 +148,7 @@ class ImageConnections:
         return is_end
 
     def end_position(self) -> int:
-        """Return the highest position at which the stream ended on any connection."""
+        """Return the highest position at which the stream ended on any connection, 0 if it has on none."""
         position = 0
         for i in range(self._all.size):
             # The paths may have ended at different positions; what any of them sent is part of the stream.
@@ -156,7 +156,7 @@ class ImageConnections:
         return position
 
     def count_alive(self, now_ns: int) -> int:
-        """Return the number of live connections."""
+        """Return the number of connections that are alive, see `ImageConnection.is_alive`."""
         count = 0
         for i in range(self._all.size):
             if cython.cast(ImageConnection, self._all.at(i)).is_alive(now_ns):

@@ -41,7 +41,7 @@ class ImageMeasurements:
         self._rttm.stream_id = params.stream_id
 
     def measure(self, now_ns: int) -> int:
-        """Start a round-trip measurement; return 1."""
+        """Send an RTTM at `now_ns`, monotonic time, on each connection that gets answers; return 1."""
         self._rttm.flags = wire.RTTM_FLAG_REPLY
         # Only this host interprets the timestamp: the sender returns it unchanged.
         self._rttm.echo_timestamp = now_ns
@@ -56,7 +56,10 @@ class ImageMeasurements:
         return 1
 
     def on_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        """Reply to a measurement of the sender, or use its reply or its one-way timestamp."""
+        """Reply to a measurement of the sender, or use its reply or its one-way timestamp.
+
+        Returns the number of replies sent, 0 if the frame needs none or is dropped.
+        """
         if rttm.flags & wire.RTTM_FLAG_REPLY:
             return self._reply(rttm, now_ns)
         if rttm.receiver_id == 0:

@@ -1,4 +1,4 @@
-"""Parameters of an image; the conductor fills them, the receiver's classes read them once."""
+"""Parameters of an image: filled by the conductor, read once by the constructors of the receiver's classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class ImageParams:
-    """Parameters of an image; `position` is where the stream is joined."""
+    """Parameters of an image; `position` is the stream position at which it is joined.
+
+    `now_ns` is the time of creation. `one_way` is None unless one-way latency is measured.
+    """
 
     correlation_id: int
     session_id: int

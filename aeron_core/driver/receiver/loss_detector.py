@@ -63,7 +63,8 @@ class LossDetector:
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
         """Return the position up to which there is no gap; set `has_gap`, `is_new_gap` and `is_due`.
 
-        Scans at most the rest of the term of `rebuild_position`.
+        Scans from `rebuild_position` to `hwm_position`, at most to the end of the term. A new gap also sets
+        `gap_term_id`, `gap_offset` and `gap_length`, which stay after it is closed.
         """
         self.has_gap = False
         self.is_new_gap = False

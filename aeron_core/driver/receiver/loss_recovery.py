@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LossRecovery:
-    """Loss of one image; used by the receiver only."""
+    """Detection, record and recovery of the gaps of one image; used by the receiver only."""
 
     def __init__(self, params: ImageParams, connections: ImageConnections) -> None:
         self.detector = LossDetector(params.log, params.nak_delay)

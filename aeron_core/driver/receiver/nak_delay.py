@@ -19,7 +19,7 @@ from aeron_core._native.xorshift import Xorshift
 
 
 class NakDelay:
-    """Delay before a gap is requested."""
+    """Base of the delays before a gap is requested; used by the receiver only."""
 
     def delay_ns(self, is_retry: bool) -> int:
         """Return the delay in nanoseconds before the first request of a gap, or before a retry."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class PublicationImage:
-    """One stream that is received; see the module."""
+    """One stream that is received; methods run on the receiver unless they name the conductor."""
 
     _last_response_session: int
 
@@ -114,11 +114,14 @@ class PublicationImage:
         return self.await_data(operations.NO_PLACE)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Add a subscriber at the position of the slowest one, at most the rebuild position; return it."""
+        """Add a subscriber at the position of the slowest one, at most the rebuild position; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
     def consumed_position(self) -> int:
-        """Return the position that all subscribers have consumed, `wire.NO_POSITION` if there are none."""
+        """Return the position that all subscribers have consumed, at most the rebuild position.
+
+        `wire.NO_POSITION` if there are no subscribers.
+        """
         if self.subscribers.size() == 0:
             return wire.NO_POSITION
         return self.subscribers.lowest(self.rebuild_position.get())
@@ -127,7 +130,7 @@ class PublicationImage:
         """Drop further data, and send `reason` to the sender instead of status messages.
 
         Called by the conductor. Only the first reason counts: the receiver reads it from then on. Raises
-        ValueError if it has more than `wire.ERR_MAX_TEXT_LENGTH` bytes.
+        ValueError if it has more than `wire.ERR_MAX_TEXT_LENGTH` bytes of UTF-8.
         """
         if self._is_rejected.get_acquire():
             return
@@ -159,9 +162,11 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Insert a datagram into the log, or handle a heartbeat; return its length.
+        """Insert a datagram into the log, or handle a heartbeat; return the bytes used.
 
-        Returns 0 if it is dropped, or a negative `wire.FRAME_…` if it is invalid.
+        Returns 0 if it is dropped, because the image is rejected, the term precedes the first one, or the sender over-
+        or underran the window; a negative `wire.FRAME_…` if it is invalid.
+        The datagram is `length` bytes of `buffer` at `offset`.
         """
         if (
             # Term ids wrap, so the distance to the initial one is a signed 32-bit difference: negative before the
@@ -246,7 +251,8 @@ class PublicationImage:
     def track_rebuild(self, now_ns: int) -> int:
         """Update rebuild position and next status message, and recover a gap that is due.
 
-        Returns 1 if a gap was requested or filled, else 0.
+        Does nothing without subscribers, or if the stream is revoked. Returns 1 if a gap was due and was requested or
+        filled, else 0.
         """
         if self.subscribers.size() == 0 or self.log.is_revoked():
             return 0
@@ -294,7 +300,7 @@ class PublicationImage:
         return self.loss.recover(now_ns, self.is_draining.get_acquire() != 0)
 
     def send_pending(self, now_ns: int) -> int:
-        """Send the status message, error or measurement that is due; return 0 if none was."""
+        """Send the status message, error or measurement that is due; return how many were, 0 to 2."""
         # Errors replace status messages: without those the sender times this receiver out.
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
@@ -350,12 +356,12 @@ class PublicationImage:
         return 1
 
     def disable_status_messages(self) -> int:
-        """Stop periodic status messages and errors: a newer image of the stream sends them."""
+        """Stop periodic status messages and errors: a newer image of the stream sends them. Return 0."""
         self._is_status_message_enabled = False
         return 0
 
     def is_of_stream_of(self, image: PublicationImage) -> bool:
-        """Return whether another image is of the same stream, from the same endpoint."""
+        """Return whether another image has the same session id, stream id and endpoint."""
         return (
             self.session_id == image.session_id
             and self.stream_id == image.stream_id

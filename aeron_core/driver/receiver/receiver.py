@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Receiver(DataAgent):
-    """The agent of the receiving side."""
+    """The receiver agent: images, receive endpoints and their commands; runs on one thread."""
 
     _next_image: int
 
@@ -37,7 +37,10 @@ class Receiver(DataAgent):
         self._images = PointerList()
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do."""
+        """Run one duty cycle; return the sum of commands, bytes received, gaps recovered and messages sent.
+
+        Raises what an image or an endpoint raises.
+        """
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()

@@ -15,13 +15,13 @@ from aeron_core.driver.receiver.awaited_images import AwaitedImages
 
 
 def has_deadline(state: int) -> bool:
-    """Return whether a session's state expires."""
+    """Return whether a session's state expires: PENDING_SETUP or REFUSED."""
     kind = state & operations.SESSION_STATE_MASK
     return kind in (operations.SESSION_PENDING_SETUP, operations.SESSION_REFUSED)
 
 
 def is_expired(state: int, now_ns: int) -> bool:
-    """Return whether a session's state has expired."""
+    """Return whether a session's state has a deadline, and `now_ns` is after it."""
     # The deadline is in the upper bits; shifting removes the state.
     return has_deadline(state) and now_ns > state >> operations.SESSION_STATE_BITS
 
@@ -44,7 +44,7 @@ class StreamInterest:
         return self._is_all_sessions or self._sessions.get(session_id, 0) != 0
 
     def is_unused(self) -> bool:
-        """Return whether there are no subscriptions."""
+        """Return whether there is no subscription, neither to all sessions nor to one."""
         return not self._is_all_sessions and self._sessions.size == 0
 
     def has_capacity(self, now_ns: int) -> bool:
@@ -82,16 +82,17 @@ class StreamInterest:
         return 0
 
     def set_until(self, session_id: int, state: int, now_ns: int) -> int:
-        """Set a state that expires, PENDING_SETUP or REFUSED; return 0."""
+        """Set a state that expires after PENDING_SETUP_TIMEOUT_NS, PENDING_SETUP or REFUSED; return 0."""
         deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
         self._stale_from_ns = min(self._stale_from_ns, deadline_ns)
         self._states.put(session_id, state | deadline_ns << operations.SESSION_STATE_BITS)
         return 0
 
     def expire_pending_soon(self, session_id: int, now_ns: int) -> int:
-        """Let a session in PENDING_SETUP request its SETUP again after SETUP_INTERVAL_NS; return 0.
+        """Shorten a PENDING_SETUP of the session to SETUP_INTERVAL_NS; return 0.
 
-        A sender with receivers sends one SETUP for each request, and ignored data requests none in that state.
+        Then its next data requests a SETUP again: a sender with receivers sends one SETUP for each request, and data
+        requests none in that state.
         """
         state = self._states.get(session_id, operations.SESSION_UNKNOWN)
         if (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP:
@@ -127,7 +128,7 @@ class StreamInterest:
         return place
 
     def forget(self, session_id: int) -> int:
-        """Forget the state of a session without an image; return 0."""
+        """Forget the state of a session without an image, and release the place of one in progress; return 0."""
         place = self.hand_over(session_id)
         if place != operations.NO_PLACE:
             self._awaited.release(place)
@@ -138,7 +139,7 @@ class StreamInterest:
         return self._images.size() + self._in_progress >= session_limit
 
     def unsubscribe_all(self) -> int:
-        """Keep only the sessions with a subscription of their own; return 0."""
+        """Keep only the sessions with a subscription of their own; images of others get no more frames. Return 0."""
         self._is_all_sessions = False
         for slot in range(self._states.capacity):
             while self._states.is_used(slot) and self._sessions.get(self._states.key_at(slot), 0) == 0:
