@@ -15,7 +15,7 @@ Linked = Callable[[int], None]
 
 
 class AgentProxy:
-    """Commands one agent. Used by the conductor only.
+    """Sender of commands to one agent. Used by the conductor only.
 
     An object goes to the agent as a borrowed reference: the proxy holds it until the agent confirms its removal
     (RELEASED). Commands that do not fit into the ring are queued here, in order.
@@ -79,7 +79,7 @@ class AgentProxy:
         return taken
 
     def on_released(self, command: Command) -> None:
-        """Drop the reference that the agent has released, and call its `then`."""
+        """Handle RELEASED: drop the reference that the agent has released, then call the `then` of its removal."""
         target, subject = command.target, command.subject
         operation = command.numbers[0]
         # If there is a subject, such as a spy, the agent releases only the subject and continues to use the target.
@@ -91,7 +91,7 @@ class AgentProxy:
             then()
 
     def on_linked(self, command: Command) -> None:
-        """Call the `then` of a link that the agent has established."""
+        """Handle LINKED: call the `then` of the link with the join position, a stream position."""
         then = self._on_link.pop((command.numbers[0], id(command.target), id(command.subject)))
         then(command.values[0])
 

@@ -17,21 +17,21 @@ _ERROR_FIELDS_LENGTH: Final = 64
 
 
 class ClientProxy:
-    """Broadcasts responses; every client receives all of them. Used by the conductor only."""
+    """Transmitter of responses, which every client receives. Used by the conductor only."""
 
     def __init__(self, transmitter: BroadcastTransmitter, events: EventLog) -> None:
         self._transmitter = transmitter
         self._events = events
 
     def send(self, response: Response) -> None:
-        """Broadcast any response."""
+        """Log a response, if its event is enabled, and broadcast it; never waits for a client."""
         self._events.on_message(response)
         # This never blocks. Clients find their responses by the correlation id, which is unique among all
         # clients. A client that reads too slowly loses messages that are overwritten, and detects that.
         self._transmitter.transmit(response.TYPE_ID, response.encode())
 
     def on_error(self, correlation_id: int, code: int, text: str) -> None:
-        """Send an error response to a command; a text that is too long for the buffer is truncated."""
+        """Send an error response to a command, with an ErrorCode; a text too long for one message is truncated."""
         limit = self._transmitter.max_message_length - _ERROR_FIELDS_LENGTH
         # The cut may fall inside a character: `ignore` drops its incomplete bytes.
         message = text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")

@@ -1,4 +1,7 @@
-"""The conductor agent: the duty cycle that runs client commands, events of other agents, lookups and timers."""
+"""The conductor agent: the duty cycle that runs client commands, events of other agents, lookups and timers.
+
+Invariant: it alone creates and frees resources; the sender and the receiver get borrowed references.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ _ADDRESS_TYPES: Final = {
 
 
 class Conductor:
-    """Owns every resource of the driver; runs on one thread, which holds the GIL."""
+    """Owner of every resource of the driver; runs on one thread, which holds the GIL."""
 
     role_name = "conductor"
 
@@ -68,7 +71,7 @@ class Conductor:
         self._resources.release(client)
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do."""
+        """Run one duty cycle; return the work count, the number of items handled, 0 if there was nothing to do."""
         now_ns = self._context.clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         # Events come before commands, because a release may free what the next command needs, such as a port.

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class DriverContext:
-    """Shared objects, fixed until the driver closes; for use on the conductor's thread only."""
+    """Shared objects, fixed until the driver closes.
+
+    Used on the conductor's thread only, except `errors` and `events`, which any thread with the GIL may use.
+    """
 
     settings: DriverFields
     clock: Clock
@@ -89,6 +92,6 @@ class DriverContext:
         self.clients.send(error)
 
     def next_correlation_id(self) -> int:
-        """Return an id that is unique among clients and resources."""
+        """Return an id that is unique among the clients and resources of this driver."""
         # Clients take their ids from the same counter, which is in the trailer of the ring.
         return self.to_driver.next_correlation_id()

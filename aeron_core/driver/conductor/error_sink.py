@@ -56,7 +56,10 @@ class CommandRefusedError(AeronError):
 
 
 def code_of(error: BaseException) -> ErrorCode:
-    """Return the error code that is sent to a client for an exception."""
+    """Return the error code that is sent to a client for an exception.
+
+    Its own `code` if it has one, STORAGE_SPACE if the device or a quota is full, else GENERIC_ERROR.
+    """
     # Clients raise a registration error with this code, by which applications decide whether to retry.
     code = getattr(error, "code", None)
     if isinstance(code, ErrorCode):
@@ -112,7 +115,7 @@ MAX_TEXTS_OF_KIND: Final = 64
 
 
 class ErrorSink:
-    """Counts errors and stores each distinct one once; for threads that hold the GIL."""
+    """Counter and log of errors, which keeps each distinct one once; for threads that hold the GIL."""
 
     def __init__(self, log: DistinctErrorLog, counters: SystemCounters) -> None:
         self._log = log
@@ -155,11 +158,17 @@ class ErrorSink:
         self.record(*_entry_of(error, context, channel))
 
     def record_command(self, error: BaseException, command: str, channel: str = "") -> None:
-        """Count and log the failure of a client's command like `record_exception`, within the limit for clients."""
+        """Count and log the failure of a client's command like `record_exception`, within the limit for clients.
+
+        Used by the conductor only.
+        """
         self.record_variable(Cause.CLIENT, *_entry_of(error, command, channel), kind=command)
 
     def record_of_peer(self, error: BaseException, context: str, peer: str) -> None:
-        """Count and log an exception that a peer caused like `record_exception`, within the limits for peers."""
+        """Count and log an exception that a peer caused like `record_exception`, within the limits for peers.
+
+        Used by the conductor only.
+        """
         self.record_variable(Cause.PEER, *_entry_of(error, context, ""), kind=context, peer=peer)
 
 

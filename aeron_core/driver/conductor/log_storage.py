@@ -40,7 +40,7 @@ MAX_ENDED: Final = 256
 
 @frozen()
 class StoredLog:
-    """A log buffer and the path at which clients map it."""
+    """A log buffer, the path at which clients map it, and its length in bytes."""
 
     log: LogBuffer
     path: Path
@@ -48,7 +48,7 @@ class StoredLog:
 
 
 class LogStorage:
-    """Creates and deletes log buffers. Used by the conductor only."""
+    """Storage of the log buffers of one driver. Used by the conductor only."""
 
     def __init__(self, settings: DriverFields, counters: SystemCounters, errors: ErrorSink) -> None:
         self._settings = settings
@@ -158,7 +158,7 @@ class LogStorage:
             self.free_ended()
 
     def retry_deletions(self) -> None:
-        """Retry deletions that failed."""
+        """Retry the deletions that failed; those that fail again are logged and kept."""
         paths, self._undeleted = self._undeleted, []
         for path in paths:
             self._unlink(path)

@@ -34,7 +34,7 @@ class Registrars:
         self.images = ImageRegistrar(context, self.subscriptions)
 
     def lifecycles(self) -> Iterator[StreamLifecycle]:
-        """Return all publications and images, which subscriptions are linked to."""
+        """Return an iterator of the lifecycles of all publications and images, which subscriptions are linked to."""
         return chain(self.ipc.lifecycles, self.network.lifecycles, self.images.lifecycles)
 
     def endpoints(self) -> list[EndpointEntry]:

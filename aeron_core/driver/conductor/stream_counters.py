@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def allocate_stream_counter(
     manager: CountersManager, type_id: int, name: str, owner: CounterOwner, *, reference_id: int = 0
 ) -> AtomicCounter:
-    """Return a new counter of a stream; its label and key name the stream and its owner."""
+    """Return a new counter of a stream, with the value 0; its label and key name the stream and its owner."""
     counter_id = manager.allocate(
         type_id,
         owner.label(name),
@@ -73,7 +73,7 @@ def allocate_local_address(
 
 
 def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> AtomicCounter:
-    """Return a new heartbeat counter of a client."""
+    """Return a new heartbeat counter of a client, with the value 0 until the first keepalive."""
     counter_id = manager.allocate(
         counter_types.CLIENT_HEARTBEAT,
         # The client finds the counter by its type and registration id, and stores the time in it.

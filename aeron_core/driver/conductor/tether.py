@@ -1,4 +1,4 @@
-"""Tether: the state of an untethered subscriber, which may fall behind without holding its publisher back.
+"""Tether: the state of an untethered subscriber, which is dropped if it holds its publisher back for too long.
 
 Not here: the transitions, which need the stream (`lifecycle`).
 """
@@ -35,7 +35,7 @@ class Tether:
     state: TetherState = TetherState.ACTIVE
 
     def enter(self, state: TetherState, now_ns: int) -> None:
-        """Enter another state."""
+        """Enter `state` at `now_ns`, from which the timeout of the state runs."""
         self.state = state
         self.since_ns = now_ns
 

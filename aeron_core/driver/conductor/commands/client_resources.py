@@ -40,7 +40,7 @@ class ClientResources:
         self._static_counters: dict[tuple[int, int], int] = {}
 
     def on_timer(self, now_ns: int) -> None:
-        """Advance all publications, images, subscriptions and rejections."""
+        """Advance publications, images, rejections and subscriptions; announce responses, retry failed deletions."""
         self._registrars.ipc.on_timer(now_ns)
         self._registrars.network.on_timer(now_ns)
         self._registrars.images.on_timer(now_ns)
@@ -52,9 +52,10 @@ class ClientResources:
     def add_publication(
         self, client: Client, command: commands.AddPublication | commands.AddExclusivePublication
     ) -> Unfinished | None:
-        """Add or share a publication; return the unfinished command if its channel has to be resolved, else None.
+        """Add or share a publication; return the unfinished command of a network channel, None for shared memory.
 
-        Raises CommandRefusedError or ChannelUriError if the channel or its parameters are refused.
+        The call or the continuation raises CommandRefusedError or ChannelUriError if the channel or its parameters are
+        refused; PluginError, or OSError such as StorageError, if the publication cannot be created.
         """
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
         uri = ChannelUri.parse(command.channel)
@@ -80,7 +81,7 @@ class ClientResources:
         return self._resolution.resolve(transport, uri, is_publication=True), resolved
 
     def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
-        """Release a client's publication; raises CommandRefusedError if the client has no such publication."""
+        """Release a client's publication, and confirm. Raises CommandRefusedError if the client does not have it."""
         # Only the owner may remove a resource. A client that timed out owns nothing any more, so its late
         # command is refused too.
         lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
@@ -96,9 +97,10 @@ class ClientResources:
         self.context.clients.on_success(command.correlation_id)
 
     def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
-        """Add a subscription; return the unfinished command if its channel has to be resolved, else None.
+        """Add a subscription; return the unfinished command of a network channel or spy, None for shared memory.
 
-        Raises CommandRefusedError or ChannelUriError if the channel or its parameters are refused.
+        The call or the continuation raises CommandRefusedError or ChannelUriError if the channel or its parameters are
+        refused; PluginError, or OSError such as StorageError, if the subscription cannot be created.
         """
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
@@ -132,7 +134,7 @@ class ClientResources:
         )
 
     def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
-        """Remove a subscription; raises CommandRefusedError if the client has no such subscription."""
+        """Remove a subscription, and confirm. Raises CommandRefusedError if the client has no such subscription."""
         # The client closes its images itself when it removes the subscription: it gets no unavailable
         # images.
         subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
@@ -147,7 +149,7 @@ class ClientResources:
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
-        """Allocate a counter that the client owns. Raises StorageError if no counter is free."""
+        """Allocate a counter that the client owns, and send its id. Raises StorageError if no counter is free."""
         counter_id = self.context.counters.allocate(
             command.counter_type_id,
             command.label,
@@ -160,7 +162,7 @@ class ClientResources:
         self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
 
     def add_static_counter(self, command: commands.AddStaticCounter) -> None:
-        """Allocate a counter that outlives its client, or find the one with its type and registration id.
+        """Send the id of a counter that outlives its client: a new one, or the one with its type and registration id.
 
         Raises CommandRefusedError if a counter that is not static has both, StorageError if no counter is
         free.
@@ -188,7 +190,7 @@ class ClientResources:
         self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))
 
     def remove_counter(self, client: Client | None, command: commands.RemoveCounter) -> None:
-        """Free a counter; raises CommandRefusedError if the client has no such counter."""
+        """Free a counter, and confirm. Raises CommandRefusedError if the client has no such counter."""
         counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(

@@ -54,7 +54,10 @@ class Clients:
         return self._all.get(client_id)
 
     def get_or_add(self, client_id: int) -> Client:
-        """Return a client; a new one is added and gets the id of its heartbeat counter."""
+        """Return a client; a new one is added and gets the id of its heartbeat counter.
+
+        Raises StorageError if no counter is free for it.
+        """
         client = self._all.get(client_id)
         if client is None:
             heartbeat = stream_counters.allocate_client_heartbeat(self._context.counters, client_id)
@@ -64,13 +67,16 @@ class Clients:
         return client
 
     def keep_alive(self, client_id: int) -> None:
-        """Handle a keepalive command, which old clients send instead of updating their heartbeat counter."""
+        """Handle a keepalive command, which old clients send instead of updating their heartbeat counter.
+
+        An unknown client is ignored.
+        """
         client = self._all.get(client_id)
         if client is not None:
             client.keep_alive(self._context.clock.epoch_ms())
 
     def on_close(self, client_id: int) -> None:
-        """Mark a client as closed; the next timer releases its resources."""
+        """Mark a client as closed, if it is known; the next timer releases its resources."""
         client = self._all.get(client_id)
         if client is not None:
             # As in the reference, the timer releases the resources of the client.
@@ -79,7 +85,7 @@ class Clients:
             client.heartbeat.set_release(0)
 
     def on_timer(self) -> None:
-        """Remove clients that have timed out or closed."""
+        """Remove clients that have timed out or closed, and release their resources; notify those that timed out."""
         now_ms = self._context.clock.epoch_ms()
         for client in list(self._all.values()):
             if client.has_closed:

@@ -32,7 +32,7 @@ _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.Te
 
 
 class CommandHandler:
-    """Reads the to-driver ring. Used by the conductor only."""
+    """Reader of the to-driver ring, which executes its commands. Used by the conductor only."""
 
     def __init__(
         self,
@@ -52,9 +52,10 @@ class CommandHandler:
         self._waiting_count = 0
 
     def do_work(self) -> int:
-        """Execute one command from the ring; finish those with resolved names, and begin queued ones.
+        """Finish commands with resolved names, begin queued ones, and read one command from the ring.
 
-        Returns 0 if there was nothing to do.
+        Returns the number of these, 0 if there was nothing to do. An error becomes a response or an entry of the error
+        log.
         """
         work = self._resume() if self._unfinished or self._waiting else 0
         try:

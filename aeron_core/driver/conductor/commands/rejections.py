@@ -33,7 +33,7 @@ _LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\
 
 
 class Rejections:
-    """Handles the command that rejects an image. Used by the conductor only."""
+    """Handler of the command that rejects an image. Used by the conductor only."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Rejections:
         self._cool_downs[lifecycle] = now_ns + self._context.settings.image_liveness_timeout_ns
 
     def on_timer(self, now_ns: int) -> None:
-        """Link streams again after their cool-down."""
+        """Link the subscriptions of IPC streams again after their cool-down, unless the stream has ended."""
         over = [lifecycle for lifecycle, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
         for lifecycle in over:
             del self._cool_downs[lifecycle]

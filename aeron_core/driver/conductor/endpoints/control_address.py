@@ -32,7 +32,7 @@ class ControlAddress:
         return self.channel.uri.params["control"]
 
     def is_silent(self, now_ns: int) -> bool:
-        """Return whether nothing was received, and no lookup started, for five seconds.
+        """Return whether nothing was received, and no lookup started, for more than five seconds.
 
         False if the endpoint does not record when it received something.
         """
@@ -41,11 +41,14 @@ class ControlAddress:
         return received_ns is not None and now_ns > max(received_ns, self._lookup_ns) + CONNECTION_TIMEOUT_NS
 
     def on_look_up(self, now_ns: int) -> None:
-        """Record that a lookup of the name has started."""
+        """Record that a lookup of the name has started: `is_silent` is false for five seconds."""
         self._lookup_ns = now_ns
 
     def change(self, address: SocketAddress) -> bool:
-        """Change the address; return whether it was another one and accepted. Raises OSError if it is unreachable."""
+        """Change the address; return whether it was another one and accepted.
+
+        Raises OSError if it is unreachable or of another family.
+        """
         if address == self.address or not self.native.change_control(address):
             return False
         self.address = address

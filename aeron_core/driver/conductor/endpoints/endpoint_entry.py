@@ -60,21 +60,27 @@ class EndpointEntry:
         return self.channel.remote
 
     def allocate_status(self, type_id: int, name: str) -> AtomicCounter:
-        """Return a new counter that the caller frees: the channel status, or the number of destinations."""
+        """Return a new counter that the caller frees: the channel status, or the number of destinations.
+
+        Raises StorageError if no counter is free.
+        """
         return stream_counters.allocate_channel_counter(
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
 
     def new_counter(self, name: str) -> AtomicCounter:
-        """Return a new counter for the medium, which `free_counter` or `free_counters` frees."""
+        """Return a new counter for the medium, which `free_counter` or `free_counters` frees. Raises StorageError."""
         return self._new_counter(counter_types.MEDIA, name)
 
     def new_refusal_counter(self, name: str) -> AtomicCounter:
-        """Return a new counter of connections refused, by this driver or by peers, for one reason."""
+        """Return a new counter of connections refused, by this driver or by peers, for one reason.
+
+        Raises StorageError if no counter is free.
+        """
         return self._new_counter(counter_types.REFUSALS, name)
 
     def new_peer_counter(self, name: str) -> PeerCounter:
-        """Return a new counter by which clients see whether a peer is connected."""
+        """Return a new counter by which clients see whether a peer is connected. Raises StorageError."""
         counter = stream_counters.allocate_peer_counter(
             self.context.counters, name, str(self.channel.uri), self.registration_id
         )
@@ -91,7 +97,7 @@ class EndpointEntry:
         return self._media_counters[-1]
 
     def free_counter(self, counter: AtomicCounter) -> None:
-        """Free a counter of the medium."""
+        """Free a counter of the medium that a `new_…` method of this endpoint returned."""
         self._media_counters.remove(counter)
         self.context.counters.free(counter.id)
 
@@ -112,7 +118,7 @@ class EndpointEntry:
         status.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
 
     def update_addresses(self, status: AtomicCounter, name: str) -> None:
-        """Publish the bound addresses again if they have changed."""
+        """Publish the bound addresses again if they have changed. Raises StorageError if no counter is free."""
         # The operating system chooses a local address when a socket is connected.
         if self.transport.local_addresses(self.native) != self._addresses:
             self._free_addresses()
@@ -151,7 +157,7 @@ class EndpointEntry:
                 )
 
     def free_counters(self, status: AtomicCounter) -> None:
-        """Free the status and the counters of addresses and of the medium."""
+        """Free the status and the counters of addresses and of the medium; no agent may use the endpoint."""
         self._free_addresses()
         for counter in self._media_counters:
             self.context.counters.free(counter.id)

@@ -65,7 +65,7 @@ class ReceiveDestination:
         self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, dispatcher)
 
     def is_at(self, channel: Channel) -> bool:
-        """Return whether `channel` names this destination."""
+        """Return whether `channel` has this canonical form, or the same `endpoint`, `interface` and `control`."""
         return self.channel.canonical_form == channel.canonical_form or all(
             self.channel.uri.get(key) == channel.uri.get(key) for key in _ADDRESS_KEYS
         )

@@ -29,7 +29,7 @@ _NO_LIMIT: Final = 2**31 - 1
 
 
 class ReceiveEndpointEntry(EndpointEntry):
-    """A receive endpoint with its destinations; counts its subscriptions and images."""
+    """A receive endpoint with its destinations and the count of its users. Used by the conductor only."""
 
     native: ReceiveChannelEndpoint
 
@@ -110,7 +110,7 @@ class ReceiveEndpointEntry(EndpointEntry):
 
     @property
     def controls(self) -> list[ControlAddress]:
-        """Control addresses named by the endpoint or its destinations."""
+        """Control addresses of the endpoint and its destinations, if their channels request SETUP frames there."""
         named = [destination.control for destination in self.destinations]
         return [control for control in (self._control, *named) if control.channel.elicits_setup]
 
@@ -219,7 +219,7 @@ class ReceiveEndpointEntry(EndpointEntry):
                 self._elicit_setup(control, 0, 0)
 
     def unsubscribe(self, stream_id: int, session_id: int | None) -> None:
-        """Undo one `subscribe`; the receiver drops the stream after its last subscription."""
+        """Undo one `subscribe` with the same ids; the receiver drops the stream after its last subscription."""
         self._wanted[stream_id, session_id] -= 1
         if self._wanted[stream_id, session_id] > 0:
             return

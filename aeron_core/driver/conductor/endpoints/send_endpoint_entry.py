@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class SendDestination:
-    """A destination that a client added; `address` is None until its name is resolved."""
+    """A destination that a client added: `name` is `host:port`, `address` None until it is resolved."""
 
     name: str
     address: SocketAddress | None
 
 
 class SendEndpointEntry(EndpointEntry):
-    """A send endpoint; `user_count` is the number of its publications that the sender has not released."""
+    """A send endpoint; `user_count` is the number of its publications that the sender has not released.
+
+    Used by the conductor only.
+    """
 
     native: SendChannelEndpoint
 

@@ -72,8 +72,8 @@ class ClosingEndpoints:
     def opening(self, channel: Channel) -> Iterator[None]:
         """Let a client retry if the address of its channel is still in use by an endpoint that is being closed.
 
-        Raises CommandRefusedError with RESOURCE_TEMPORARILY_UNAVAILABLE in place of the OSError. Source:
-        aeron_driver_conductor.c, which refuses the command even if the address is free.
+        Open the endpoint within this context: it raises CommandRefusedError with RESOURCE_TEMPORARILY_UNAVAILABLE in
+        place of the OSError. Source: aeron_driver_conductor.c, which refuses the command even if the address is free.
         """
         try:
             yield

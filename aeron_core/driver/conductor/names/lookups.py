@@ -15,7 +15,7 @@ MAX_LOOKUPS: Final = 64
 
 
 class LookupThreads:
-    """Starts a thread for each lookup, up to a limit. Any thread may call it."""
+    """Threads for lookups, one for each, up to a limit. Any thread may call it."""
 
     def __init__(self, limit: int = MAX_LOOKUPS) -> None:
         self._limit = limit
@@ -24,7 +24,10 @@ class LookupThreads:
         self._lock = threading.Lock()
 
     def __call__(self, lookup: Callable[[], None]) -> None:
-        """Start or queue a lookup; see `StartLookup`."""
+        """Start a lookup, or queue it if `limit` lookups run; it must not raise.
+
+        Raises RuntimeError if the system cannot start a thread.
+        """
         with self._lock:
             # Decided under the lock, as in `_run`: a lookup is either queued while a thread still takes
             # from the queue, or gets its own thread.

@@ -38,7 +38,7 @@ class _NameNeedsHelperError(AeronError):
 
 
 def literal_address(address: HostPort) -> SocketAddress | None:
-    """Return the socket address, None if the host is not numeric."""
+    """Return the socket address, None if the host is not a numeric IPv4 or IPv6 address."""
     try:
         return SocketAddress.of(address.host, address.port)
     except OSError:
@@ -46,7 +46,7 @@ def literal_address(address: HostPort) -> SocketAddress | None:
 
 
 class NameResolution:
-    """Resolves channels, on helper threads if needed. Used by the conductor only."""
+    """Resolution of channels, on helper threads if needed. Used by the conductor only."""
 
     def __init__(  # noqa: PLR0913 - what names are resolved with
         self,
@@ -67,12 +67,12 @@ class NameResolution:
         self._threshold_ns = threshold_ns
 
     def start_resolver(self, context: NameResolverContext) -> None:
-        """Start the resolver if it is one with a duty cycle."""
+        """Start the resolver if it is one with a duty cycle; its exceptions are passed on."""
         if self._working is not None:
             self._working.start(context)
 
     def do_work(self, now_ns: int) -> int:
-        """Run one duty cycle of the resolver if it has one; exceptions of the resolver are passed on."""
+        """Run one duty cycle of the resolver if it has one; return its work count, else 0. Exceptions are passed on."""
         return 0 if self._working is None else self._working.do_work(now_ns)
 
     def close(self) -> None:
@@ -83,7 +83,8 @@ class NameResolution:
     def resolve(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return a future of the resolved channel; it is done already if no helper thread is needed.
 
-        A wrong URI is an exception of the future.
+        A wrong URI is an exception of the future, and so is any error on a helper thread; other errors of the medium
+        are raised.
         """
         done: Future[Channel] = Future()
         try:
@@ -102,7 +103,7 @@ class NameResolution:
         return done
 
     def resolve_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
-        """Return a future of the current address of a name; None if `text` is a literal address."""
+        """Return a future of the current address of a name, found on a helper thread; None for a literal address."""
         try:
             self._resolve_literal(text, uri_key)
         except _NameNeedsHelperError:

@@ -48,7 +48,7 @@ class Search:
 
 
 class ReResolution:
-    """Runs the searches for all kinds of silent peers. Used by the conductor only."""
+    """Searches for all kinds of silent peers. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
@@ -65,7 +65,10 @@ class ReResolution:
         self._pending: dict[Hashable, tuple[Search, Future[SocketAddress]]] = {}
 
     def do_work(self, now_ns: int) -> int:
-        """Apply found addresses, and start searches at each interval; return 0 if neither was due."""
+        """Apply found addresses, and start searches at each interval; return the number of lookups that ended.
+
+        One more if searches were due.
+        """
         work = self._take_found() if self._pending else 0
         if self._interval_ns == 0 or now_ns < self._deadline_ns:
             return work
@@ -108,7 +111,7 @@ class SilentPublications:
         self._timeout_ns = context.settings.publication_connection_timeout_ns
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield the searches to start."""
+        """Yield a search for each unicast endpoint without a live receiver, at first after the connection timeout."""
         connected = {
             lifecycle.endpoint
             for lifecycle in self._publications.lifecycles
@@ -141,7 +144,7 @@ class SilentDestinations:
         self._publications = publications
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield the searches to start."""
+        """Yield a search for each manual destination that the sender reports as silent."""
         for endpoint in self._publications.endpoints.values():
             if endpoint.channel.is_manual:
                 # The sender reports silence, because it receives the status messages of each destination.
@@ -167,7 +170,7 @@ class LostPeers:
         self._publications = publications
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield the searches to start."""
+        """Yield a search for each peer that a medium reports as lost."""
         for endpoint in self._publications.endpoints.values():
             # Other names of the endpoint are not looked up: their connections work.
             for name in endpoint.native.take_lost_names():
@@ -187,7 +190,7 @@ class SilentControls:
         self._subscriptions = subscriptions
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield the searches to start."""
+        """Yield a search for each silent control address, and record that its lookup has started."""
         for endpoint in self._subscriptions.endpoints.values():
             for control in endpoint.controls:
                 if control.is_silent(now_ns):

@@ -1,4 +1,4 @@
-"""The lifecycle of an IPC publication.
+"""The lifecycle of an IPC publication; the states are those of `publication_lifecycle`.
 
 Source: aeron_ipc_publication.c, aeron_ipc_publication_on_time_event.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class IpcPublicationLifecycle(PublicationLifecycle):
-    """A stream that subscribers read from the log of its publishers."""
+    """An IPC stream, which subscribers read from the log of its publishers. Used by the conductor only."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The IPC publications of a driver."""
+"""Registrar of the IPC publications of a driver: adds, shares and stops them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class IpcPublicationRegistrar(PublicationRegistrar):
-    """Adds and removes IPC publications. Used by the conductor only."""
+    """Registrar of the IPC publications of a driver. Used by the conductor only."""
 
     def __init__(
         self,
@@ -52,7 +52,10 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         *,
         is_exclusive: bool,
     ) -> None:
-        """Add or share a publication and respond to its client; a new one is linked to its subscriptions."""
+        """Add or share a publication and respond to its client; a new one is linked to its subscriptions.
+
+        Raises ChannelUriError, CommandRefusedError if an existing stream contradicts the command, or StorageError.
+        """
         params = PublicationParameters.parse(
             uri, self.context.settings.publication_defaults, self._find_tagged
         )

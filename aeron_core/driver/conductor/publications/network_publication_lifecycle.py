@@ -1,4 +1,4 @@
-"""The lifecycle of a network publication.
+"""The lifecycle of a network publication; the states are those of `publication_lifecycle`.
 
 Source: aeron_network_publication.c, aeron_network_publication_on_time_event.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class NetworkPublicationLifecycle(PublicationLifecycle):
-    """A stream that is sent over a channel endpoint; spies subscribe to it here."""
+    """A stream that is sent over a channel endpoint; spies subscribe to it. Used by the conductor only."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The network publications of a driver, and the send endpoints that they share."""
+"""Registrar of the network publications of a driver, and of the send endpoints that they share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class NetworkPublicationRegistrar(PublicationRegistrar):
-    """Adds and removes network publications. Used by the conductor only."""
+    """Registrar of the network publications of a driver. Used by the conductor only."""
 
     def __init__(
         self,
@@ -63,7 +63,11 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         *,
         is_exclusive: bool,
     ) -> NetworkPublicationLifecycle | None:
-        """Add or share a publication and respond to its client; return the lifecycle of a new one, else None."""
+        """Add or share a publication and respond to its client; return the lifecycle of a new one, else None.
+
+        Raises ChannelUriError or CommandRefusedError if the command is wrong or contradicts an existing stream or
+        endpoint; PluginError, or OSError such as StorageError, if a new one cannot be created.
+        """
         uri = channel.uri
         params = PublicationParameters.parse(
             uri,

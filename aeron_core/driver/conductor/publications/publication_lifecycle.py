@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PublicationLifecycle(StreamLifecycle):
-    """A stream that clients of this driver publish to."""
+    """A stream that clients of this driver publish to. Used by the conductor only."""
 
     def __init__(
         self,

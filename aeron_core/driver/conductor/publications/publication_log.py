@@ -66,7 +66,7 @@ def publication_log_params(
 
 
 def start_position(log: LogBuffer, params: PublicationParameters) -> int:
-    """Return the stream position at which a publication starts."""
+    """Return the stream position at which a publication starts: 0, or the one that its URI sets."""
     if params.start is None:
         return 0
     # Terms are counted from the initial one, and each has 2 ** `position_bits_to_shift` bytes.

@@ -46,7 +46,7 @@ class PublicationRegistrar:
         stream_id: int,
         uri: ChannelUri,
     ) -> int:
-        """Return the session id in the URI, or a new one.
+        """Return the session id in the URI, or a new one: an int32.
 
         Raises CommandRefusedError if one of `lifecycles` with the stream id uses the session id in the URI.
         """
@@ -64,14 +64,14 @@ class PublicationRegistrar:
         return params.session_id
 
     def next_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
-        """Return a session id that is not in use for the stream id; the next call continues after it."""
+        """Return an int32 session id that none of `lifecycles` with the stream id uses; the next one is after it."""
         return self._session_ids.take({s.session_id for s in lifecycles if s.stream_id == stream_id})
 
     @staticmethod
     def find_shared(
         lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParameters, uri: ChannelUri
     ) -> _Lifecycle | None:
-        """Return the publication that a client can share, else None.
+        """Return the active publication that a client can share, else None; never an exclusive one.
 
         Raises CommandRefusedError if `uri` contradicts it.
         """
@@ -149,7 +149,7 @@ def _start_of(lifecycle: PublicationLifecycle, requested: StartPosition) -> list
 
 
 class SessionIds:
-    """Session ids in ascending order from `start`, except a reserved range and those in use.
+    """Session ids, int32, ascending from `start` and wrapping, without a reserved range and those in use.
 
     Source: aeron_driver_conductor.c, aeron_driver_conductor_speculate_next_session_id.
     """
@@ -170,7 +170,7 @@ class SessionIds:
         )
 
     def peek(self, used: Container[int]) -> int:
-        """Return the id that `take` would return."""
+        """Return the id that `take` would return, without advancing the sequence."""
         candidate = self._skip_reserved(self._next)
         # The loop ends, because a driver has far fewer streams than there are ids.
         while candidate in used:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @frozen()
 class PublicationRequest:
-    """The inputs for the creation of a publication."""
+    """Inputs for the creation of a publication, IPC or network."""
 
     command: AddPublication | AddExclusivePublication
     params: PublicationParameters
@@ -23,7 +23,7 @@ class PublicationRequest:
 
     @property
     def registration_id(self) -> int:
-        """Registration id of the publication."""
+        """Registration id of the publication: the correlation id of the command that adds it."""
         return self.command.correlation_id
 
     @property

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ResponseChannels:
-    """Connects requests with their responses. Used by the conductor only."""
+    """Links between requests and the streams of their responses. Used by the conductor only."""
 
     def __init__(
         self,
@@ -49,8 +49,8 @@ class ResponseChannels:
     def check(self, channel: Channel) -> ImageLifecycle | None:
         """Return the image that a publication responds to, None if it responds to none.
 
-        Raises CommandRefusedError if a response has no correlation id, or that of no image that requests
-        responses; and if a request names no response subscription.
+        Raises ChannelUriError for a wrong URI. Raises CommandRefusedError if a response has no correlation id, or that
+        of no image that requests responses; and if a request names no network subscription of this driver.
         """
         params = PublicationParameters.parse(
             channel.uri,
@@ -99,11 +99,14 @@ class ResponseChannels:
         return None
 
     def announce(self, image: ImageLifecycle) -> None:
-        """Announce the session of the responses to the sender of an image, until the responses have a receiver."""
+        """Announce the session of the newest response stream to the sender of an image.
+
+        Stops announcements instead if a response stream has a receiver, none is active, or the image has ended.
+        """
         self._announce(image, self._answers().get(image.registration_id, []))
 
     def announce_all(self) -> None:
-        """Stop announcements of responses that have a receiver or ended; restart those that lost their receiver."""
+        """Announce the responses to each image that requests some, or stop their announcements, as `announce` does."""
         answers = self._answers()
         for image in self._images.lifecycles:
             if image.requests_response:

@@ -1,6 +1,7 @@
 """Destinations of manual multi-destination publications, which clients add and remove.
 
 Not here: dynamic destinations, which the medium learns from status messages.
+Invariant: a command is confirmed only after the endpoint has accepted the change; else it is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SendDestinations:
-    """Handles commands on destinations of publications. Used by the conductor only."""
+    """Handler of commands on destinations of publications. Used by the conductor only."""
 
     def __init__(
         self, context: DriverContext, resolution: NameResolution, publications: NetworkPublicationRegistrar
@@ -39,7 +40,9 @@ class SendDestinations:
     def add(self, command: commands.AddDestination) -> Unfinished:
         """Return the unfinished command that adds a destination once its channel is resolved.
 
-        A destination with an unknown name is added too; it is used as soon as the name can be resolved.
+        A destination with an unknown name is added too; it is used as soon as the name can be resolved. Raises
+        ChannelUriError, and like the continuation CommandRefusedError if the publication is unknown or not manual; the
+        continuation also if the endpoint cannot take the change now.
         """
         # Refuse at once what cannot succeed, before a lookup that may take seconds.
         self._endpoint(command.registration_id)
@@ -61,7 +64,8 @@ class SendDestinations:
     def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
         """Remove the newest destination with the name in the URI, else with its address, if there is one.
 
-        Returns None if the name was found, else the unfinished command that compares the resolved address.
+        Returns None if the name was found, else the unfinished command that compares the resolved address. Raises as
+        `add`.
         """
         endpoint = self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)
@@ -82,7 +86,10 @@ class SendDestinations:
         return self._resolve(uri), resolved
 
     def remove_by_id(self, command: commands.RemoveDestinationById) -> None:
-        """Remove the destination that the command with a registration id added."""
+        """Remove the destination that the command with a registration id added, if it is there.
+
+        Raises CommandRefusedError if the publication is unknown or not manual, or the endpoint cannot take the change.
+        """
         endpoint = self._endpoint(command.resource_registration_id)
         self._remove(command.correlation_id, endpoint, command.destination_registration_id)
 

@@ -45,7 +45,7 @@ class ImageState(Enum):
 
 
 class ImageLifecycle(StreamLifecycle):
-    """An image with its subscribers."""
+    """An image with its subscribers. Used by the conductor only."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ IMAGES_PER_CYCLE: Final = 2
 
 @frozen(kw_only=True)
 class ReceivedSetup:
-    """A SETUP that the receiver passed on, with its endpoint and its source."""
+    """A SETUP that the receiver passed on, with its endpoint and its source; `ttl` is that of the sender, in hops."""
 
     dispatcher: object
     native: object
@@ -44,7 +44,7 @@ class ReceivedSetup:
 
 
 class ImageRegistrar:
-    """Adds and removes images. Used by the conductor only."""
+    """Registrar of the images of a driver. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         self.context = context
@@ -54,7 +54,7 @@ class ImageRegistrar:
         self._setups: dict[tuple[object, int, int], ReceivedSetup] = {}
 
     def on_create_image(self, command: Command) -> None:
-        """Create an image, by a later `create_waiting`, of the stream that a SETUP describes."""
+        """Queue the SETUP of a CREATE_IMAGE event; a later `create_waiting` creates the image."""
         setup = _setup_of(command)
         self._setups[command.subject, setup.session_id, setup.stream_id] = ReceivedSetup(
             dispatcher=command.subject,
@@ -66,10 +66,10 @@ class ImageRegistrar:
         )
 
     def create_waiting(self) -> int:
-        """Handle a few of the queued SETUPs; return how many.
+        """Handle at most IMAGES_PER_CYCLE of the queued SETUPs; return how many.
 
-        No image is created if the stream is not subscribed any more, or on an error, which is logged: the
-        sender's next SETUP tries again.
+        No image is created if its endpoint was closed, the stream is not subscribed any more, or on an error, which is
+        logged: the sender's next SETUP tries again.
         """
         # An image takes the time of several commands: a burst of SETUPs must not delay what clients ask for, and in
         # the mode SHARED, the data of all streams.

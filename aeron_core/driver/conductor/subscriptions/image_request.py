@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @frozen()
 class ImageRequest:
-    """The inputs for the creation of an image; `subscription` is the first one that is linked to it."""
+    """Inputs for the creation of an image; `subscription` is the first one that is linked to it."""
 
     correlation_id: int
     endpoint: ReceiveEndpointEntry
@@ -38,7 +38,7 @@ class ImageRequest:
 
     @property
     def is_group(self) -> bool:
-        """Whether the image is treated as one of a multicast group.
+        """Whether the image is treated as one of a multicast group: it delays its NAKs at random.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_treat_image_as_multicast.
         """

@@ -69,7 +69,8 @@ def new_image(
 ) -> PublicationImage:
     """Return an image for the receiver; its counters are added to `storage`.
 
-    Raises PluginError, StorageError, or AeronError if the image could not hold one datagram of its sender.
+    Raises PluginError, StorageError, AeronError if the initial window is shorter than the mtu of the sender, or what
+    the congestion control raises.
     """
     setup, settings = request.setup, context.settings
     # Counters of a strategy come first, as in the reference.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ReceiveDestinations:
-    """Handles commands on destinations of subscriptions. Used by the conductor only."""
+    """Handler of commands on destinations of subscriptions. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
@@ -37,8 +37,9 @@ class ReceiveDestinations:
     def add(self, command: AddRcvDestination) -> Unfinished | None:
         """Add a destination: an address, shared memory or a spy.
 
-        Returns None for shared memory, else the unfinished command that continues with the resolved channel.
-        One of the two raises CommandRefusedError if the subscription is unknown or not manual.
+        Returns None for shared memory, else the unfinished command that continues with the resolved channel. One of the
+        two raises CommandRefusedError if the subscription is unknown or not manual, ChannelUriError, or OSError if the
+        socket cannot be opened.
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
@@ -99,8 +100,8 @@ class ReceiveDestinations:
         """Remove a destination; an unknown address is ignored.
 
         Returns the unfinished command of an address, which has to be resolved first, else None. One of the
-        two raises CommandRefusedError if the subscription is unknown or not manual, or has no such spy or
-        shared memory.
+        two raises ChannelUriError, or CommandRefusedError if the subscription is unknown, has no such spy or shared
+        memory, or is not manual, which is checked for addresses only.
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)

@@ -1,4 +1,4 @@
-"""Checks of a new subscription: of its window, and against those that use the same endpoint; each raises."""
+"""Checks of a new subscription: of its window, and against those that use the same endpoint; a failed one raises."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class SubscriptionKind(Enum):
 
 @dataclass(eq=False, kw_only=True)
 class SubscriptionEntry:
-    """One subscription; compared by identity."""
+    """One subscription; compared by identity. Used by the conductor only."""
 
     kind: SubscriptionKind
     registration_id: int
@@ -48,7 +48,10 @@ class SubscriptionEntry:
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:
-        """Request the streams of this subscription from its endpoint, if it has one."""
+        """Request the streams of this subscription from its endpoint, if it has one.
+
+        While it awaits a response, only keep the endpoint open.
+        """
         if self.endpoint is None:
             return
         if self.awaits_response:
@@ -57,7 +60,7 @@ class SubscriptionEntry:
             self.endpoint.subscribe(self.stream_id, self.params.session_id)
 
     def leave_endpoint(self) -> None:
-        """Undo `join_endpoint`."""
+        """Undo `join_endpoint`; call with the session id with which that was called."""
         if self.endpoint is None:
             return
         if self.awaits_response:

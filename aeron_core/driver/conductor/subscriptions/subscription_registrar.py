@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class SubscriptionRegistrar:
-    """Adds, finds and removes subscriptions. Used by the conductor only."""
+    """Registrar of the subscriptions of a driver and of their endpoints. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
         """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
@@ -61,7 +61,10 @@ class SubscriptionRegistrar:
         uri: ChannelUri,
         lifecycles: Iterable[IpcPublicationLifecycle],
     ) -> None:
-        """Add a subscription to IPC streams, and link those that exist."""
+        """Add a subscription to IPC streams, respond, and link those that exist.
+
+        Raises ChannelUriError or StorageError.
+        """
         params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
         # Counters may run out: reserve them all before the client gets a response.
@@ -78,7 +81,10 @@ class SubscriptionRegistrar:
         channel: Channel,
         lifecycles: Iterable[NetworkPublicationLifecycle],
     ) -> None:
-        """Add a spy on the publications of a channel, and link those that exist."""
+        """Add a spy on the publications of a channel, respond, and link those that exist.
+
+        Raises ChannelUriError or StorageError.
+        """
         params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
         # Reserved before the response, as for shared memory: the command succeeds or fails as a whole.
@@ -96,7 +102,11 @@ class SubscriptionRegistrar:
         channel: Channel,
         images: Iterable[ImageLifecycle],
     ) -> None:
-        """Add a subscription to streams of a channel, and link the images that exist."""
+        """Add a subscription to streams of a channel, respond, and link the images that exist.
+
+        Raises ChannelUriError or CommandRefusedError if the command is wrong or contradicts the endpoint or another
+        subscription; PluginError, or OSError such as StorageError, if an endpoint or counter cannot be created.
+        """
         params = self.params_of(channel.uri)
         self._check_congestion_control(params)
         endpoint = find_endpoint(self.endpoints, channel)
@@ -148,7 +158,7 @@ class SubscriptionRegistrar:
         return endpoint
 
     def params_of(self, uri: ChannelUri) -> SubscriptionParameters:
-        """Return the parameters of a subscription from its URI and the settings."""
+        """Return the parameters of a subscription from its URI and the settings. Raises ChannelUriError."""
         return SubscriptionParameters.parse(
             uri,
             self.context.settings.subscription_defaults,
@@ -177,7 +187,7 @@ class SubscriptionRegistrar:
         )
 
     def of_ipc(self, lifecycle: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the subscriptions to link to a new IPC stream."""
+        """Return the shared-memory subscriptions that match the ids of a new IPC stream."""
         return [
             subscription
             for subscription in self.all
@@ -186,7 +196,7 @@ class SubscriptionRegistrar:
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
-        """Return the IPC subscription that a request names for its responses, None if there is none."""
+        """Return the IPC subscription for responses with both ids, None if there is none."""
         for subscription in self.all:
             if (
                 subscription.registration_id == registration_id
@@ -198,7 +208,7 @@ class SubscriptionRegistrar:
         return None
 
     def of_spies(self, lifecycle: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the spies to link to a new network publication."""
+        """Return the spies on the channel and ids of a new network publication."""
         return [
             subscription
             for subscription in self.all
@@ -210,7 +220,7 @@ class SubscriptionRegistrar:
     def of_image(
         self, endpoint: ReceiveEndpointEntry, stream_id: int, session_id: int
     ) -> list[SubscriptionEntry]:
-        """Return the subscriptions to link to a new image."""
+        """Return the subscriptions of the endpoint that match the ids of a new image."""
         return [
             subscription
             for subscription in self.all
