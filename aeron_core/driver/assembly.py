@@ -1,4 +1,4 @@
-"""Assembly of a driver: creates the shared files, the rings and the agents, and closes them. Starts no thread."""
+"""Assembly of a driver: creates the shared files, the rings and the agents, and closes them. Runs no agent."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class Assembly:
-    """The parts of one driver."""
+    """The parts of one driver; used by its owner, which runs the agents."""
 
     def __init__(  # noqa: PLR0913 - the parts of a driver
         self,

@@ -33,8 +33,9 @@ _START_CHECK_INTERVAL_S: Final = 0.01
 def prepare_directory(settings: DriverFields) -> None:
     """Delete `aeron_dir` and create it again with its folders.
 
-    Raises ActiveDriverError if a live driver uses it, unless `dir_delete_on_start` is set; StorageError if it
-    holds files that no driver created, or cannot be deleted or created.
+    Unless `dir_delete_on_start` is set: waits up to `driver_timeout_ms` for a driver that is starting in it, raises
+    ActiveDriverError if a live driver uses it, and saves the error log of a dead one beside it. Raises StorageError if
+    it is not a directory, holds files that no driver created, or cannot be deleted or created.
     """
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():
@@ -161,7 +162,10 @@ def _print(line: str) -> None:
 
 
 def delete_directory(path: Path) -> None:
-    """Delete the directory of a closed driver, except files that the driver did not create."""
+    """Delete the directory of a closed driver, except files that the driver did not create.
+
+    What cannot be deleted stays, without an error.
+    """
     for entry in (path / name for name in _ENTRIES):
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
@@ -176,9 +180,10 @@ def delete_directory(path: Path) -> None:
 def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:
     """Delete the directory of a dead driver; with `dry_run` only check that it may be deleted.
 
-    Raises ActiveDriverError if the driver's heartbeat is at most `timeout_ms` old; CncIncompatibleError if
-    another version created the directory, so that its liveness is unknown; StorageError if `path` holds files
-    that no driver created, or cannot be deleted.
+    Waits up to `timeout_ms` for a driver that is starting in it. Raises ActiveDriverError if the driver's heartbeat is
+    at most `timeout_ms` old; CncIncompatibleError if another version created the directory, so that its liveness is
+    unknown; StorageError if `path` holds files that no driver created, or cannot be deleted; OSError if it cannot be
+    read.
     """
     _check_is_ours(path)
     _check_no_active_driver(path, timeout_ms)

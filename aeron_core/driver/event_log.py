@@ -1,7 +1,8 @@
 """Event log of a driver: one line per event, in a file or on standard output.
 
-Any thread may log an event; a thread of the log writes it, so that no agent waits for a disk. If no event is enabled,
-there is no such thread and no socket is wrapped.
+Not here: the names of events, and the settings that enable them (`events`).
+Invariant: any thread may log an event; a thread of the log writes it, so that no agent waits for a disk. If no event is
+enabled, there is no such thread and no socket is wrapped.
 Source: aeron_driver_agent.c.
 """
 
@@ -87,19 +88,19 @@ class EventLog:
         self._output = _Output(file, max_length, on_fault, self._first_line) if self.is_on else None
 
     def start(self) -> None:
-        """Write the line that a log begins with; call once, when the driver has started. No-op if the log is off."""
+        """Start the thread, and log the line that a log begins with; call once. No-op if the log is off."""
         if self.is_on:
             self._lines.put(self._first_line())
             self._start_thread()
 
     def record(self, event: str, /, **details: object) -> None:
-        """Log an event if it is enabled."""
+        """Log an event with its details as `name=value`, if it is enabled and fewer than MAX_WAITING lines wait."""
         if event in self._wanted:
             # Formatted only here: most events are off, and their callers must not pay for text.
             self._write(event, " ".join(f"{name}={value}" for name, value in details.items()))
 
     def on_message(self, message: ControlMessage) -> None:
-        """Log a command or a response if its event is enabled."""
+        """Log the fields of a command or response, if its event is enabled; of a termination token only the length."""
         if not self.is_on:
             return
         event = _EVENT_OF.get(type(message))
@@ -238,7 +239,7 @@ class _Output:
             self._begin_next()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, if the output is one; no write may follow."""
         if self._file is not None:
             # Flushing the buffer may fail again; that error was reported before.
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Text of datagrams for the event log."""
+"""Text of datagrams for the event log. Any thread may call these functions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_nak(datagram: bytes) -> bool:
 
 
 def describe_frame(datagram: bytes) -> str:
-    """Return type and fields of the first frame of a datagram."""
+    """Return type and fields of the first frame of a datagram, or the datagram's length if it cannot be decoded."""
     kind = _KINDS.get(_type_of(datagram))
     if kind is None:
         return f"unknown frame of {len(datagram)} bytes"

@@ -11,7 +11,7 @@ from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatc
 
 
 class LoggedDatagrams(DatagramChannel):
-    """Forwards all calls to `channel`; the two callbacks run on the thread of the calling agent."""
+    """Channel that forwards all calls to `channel`; callbacks get each datagram and its peer, on the agent's thread."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class LoggedDatagrams(DatagramChannel):
         self._on_sent = on_sent
 
     def receive(self, batch: ReceiveBatch) -> int:
-        """See `DatagramChannel`."""
+        """Receive into `batch`, and report each datagram; return the number of entries."""
         # Called without the GIL: an idle poll must not compete with Python threads for it.
         count = self._channel.receive(batch)
         self._take_error()
@@ -34,7 +34,7 @@ class LoggedDatagrams(DatagramChannel):
         return count
 
     def send(self, batch: SendBatch, destination: SocketAddress) -> int:
-        """See `DatagramChannel`; only datagrams that the socket accepted are reported."""
+        """Send the entries of `batch`, and report the datagrams that the socket accepted; return how many entries."""
         taken = self._channel.send(batch, destination)
         self._take_error()
         if taken > 0:
@@ -43,7 +43,7 @@ class LoggedDatagrams(DatagramChannel):
         return taken
 
     def descriptor(self) -> int:
-        """See `DatagramChannel`."""
+        """Return the file descriptor of the wrapped channel, or `wire.NO_DESCRIPTOR`."""
         return self._channel.descriptor()
 
     def _take_error(self) -> int:
@@ -74,13 +74,13 @@ class LoggedDatagrams(DatagramChannel):
         return 0
 
     def local_address(self) -> SocketAddress:
-        """See `DatagramChannel`."""
+        """See `DatagramChannel.local_address`."""
         return self._channel.local_address()
 
     def connect(self, address: SocketAddress) -> None:
-        """See `DatagramChannel`."""
+        """See `DatagramChannel.connect`."""
         self._channel.connect(address)
 
     def close(self) -> None:
-        """See `DatagramChannel`."""
+        """See `DatagramChannel.close`."""
         self._channel.close()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class MediaDriver:
-    """Moves frames between log buffers and media for all clients of its directory.
+    """Media driver: moves frames between log buffers and media for all clients of its directory.
 
     `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and runs its
     agents in `do_work`. Close it with `close` or by leaving its `with` block.
@@ -127,7 +127,7 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for clients of any process; `sections` are settings of plugins.
 
-        With `threading_mode` INVOKER it has no threads: call `do_work`.
+        With `threading_mode` INVOKER it has no threads: call `do_work`. Raises what the constructor raises.
         """
         driver = cls(settings, registry=registry, sections=sections)
         try:
@@ -149,7 +149,7 @@ class MediaDriver:
 
         If `settings` is None or a mapping without `aeron_dir`, the driver gets a private directory, keeps its
         log buffers in POSIX shared memory, and deletes both when it is closed. It also deletes what killed
-        drivers of this kind left behind.
+        drivers of this kind left behind. Raises what the constructor raises.
         """
         if isinstance(settings, DriverFields):
             return cls.launch(settings, registry=registry, sections=sections)
@@ -185,8 +185,8 @@ class MediaDriver:
     def do_work(self) -> int:
         """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
 
-        Raises ConfigurationError unless the driver was created with `invoker=True` or `threading_mode`
-        INVOKER.
+        One thread at a time may call it. An exception of an agent is recorded in the error log, not raised. Raises
+        ConfigurationError unless the driver was created with `invoker=True` or `threading_mode` INVOKER.
         """
         if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(

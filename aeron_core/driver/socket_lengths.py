@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # change of the system's limits is not detected.
 @cache
 def _length(option: int, asked: int = 0) -> int:
-    """Return the buffer length of a new UDP socket, after requesting `asked` bytes if that is not 0."""
+    """Return the buffer length of a new UDP socket, in bytes, after requesting `asked` bytes if that is not 0."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         if asked:
             # Linux reduces a length that is too large; some systems refuse it.

@@ -83,7 +83,10 @@ class PluginSections(Mapping[str, "SettingsModel"]):
 
 
 def settings_of(settings: DriverFields | Mapping[str, Any] | None) -> DriverFields:
-    """Return settings as they are, or load them with `settings` as arguments; warn of mistakes in their sources."""
+    """Return settings as they are, or load them with `settings` as arguments; warn of mistakes in their sources.
+
+    Raises ConfigurationError for a wrong value.
+    """
     if isinstance(settings, DriverFields):
         return settings
     loaded = load_driver_fields(arguments=settings or {})
