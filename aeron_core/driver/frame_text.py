@@ -1,4 +1,4 @@
-"""Text of datagrams for the event log. Any thread may call these functions."""
+"""Text of datagrams for the event log; the bytes may come from any program. Any thread may call the functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Media driver: embedded in an application, alone in a process, or stepped by its owner."""
+"""Media driver: embedded in an application, alone in a process, or run by its owner one duty cycle at a time.
+
+Not here: the parts of a driver (`assembly`).
+Invariant: all threads end before the sockets and the memory that they use are freed.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +47,8 @@ if TYPE_CHECKING:
 class MediaDriver:
     """Media driver: moves frames between log buffers and media for all clients of its directory.
 
-    `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and runs its
-    agents in `do_work`. Close it with `close` or by leaving its `with` block.
+    `launch` and `launch_embedded` start the threads of its agents; `MediaDriver(settings, invoker=True)` runs them in
+    `do_work` instead. Close it with `close` or by leaving its `with` block.
     """
 
     def __init__(  # noqa: PLR0913 - all have defaults
@@ -59,7 +63,7 @@ class MediaDriver:
         connections: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
-        """Take the directory and create files, rings and agents, but start no thread.
+        """Take the directory and create files, rings and agents, but start no thread except that of an event log.
 
         `sections`: settings of plugins by section, as objects or mappings; otherwise from the environment.
         `clock`, `open_datagrams`, `connections` and `start_lookup` replace the clocks, the sockets and the name-lookup
@@ -127,7 +131,7 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for clients of any process; `sections` are settings of plugins.
 
-        With `threading_mode` INVOKER it has no threads: call `do_work`. Raises what the constructor raises.
+        With `threading_mode` INVOKER its agents have no threads: call `do_work`. Raises what the constructor raises.
         """
         driver = cls(settings, registry=registry, sections=sections)
         try:
@@ -165,7 +169,7 @@ class MediaDriver:
 
     @property
     def settings(self) -> DriverSettings:
-        """The settings of this driver."""
+        """The settings of this driver; each access returns the same object."""
         from aeron_core.settings.models import DriverSettings  # noqa: PLC0415 - imports pydantic: drivers start without
 
         # The converted settings are kept, so that each access returns the same object.
@@ -205,7 +209,7 @@ class MediaDriver:
         return self._terminated.wait(timeout)
 
     def terminate(self) -> None:
-        """Make `await_termination` return; any thread or signal handler may call this."""
+        """Make `await_termination` return True, now and later; any thread or signal handler may call this."""
         self._terminated.set()
 
     def record_error(self, error: BaseException) -> None:

@@ -1,5 +1,6 @@
 """System counters of the driver: their ids are fixed by Aeron, so that any tool finds them.
 
+Invariant: the id of a counter is its index in `labelled`.
 Source: aeron_system_counters.c.
 """
 

@@ -1,4 +1,7 @@
-"""Commands from the conductor to another agent over a ring, and references to the objects that they carry."""
+"""Commands from the conductor to another agent over a ring, and references to the objects that they carry.
+
+Invariant: an object lives until the agent has confirmed that it no longer uses it; commands keep their order.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class DriverContext:
     uses_gro: bool
 
     def media_of(self, uri: ChannelUri) -> MediaTransport:
-        """Return the medium of a channel. Raises ChannelUriError if it is not installed."""
+        """Return the medium of a channel. Raises ChannelUriError if it is not installed, PluginError if it fails."""
         names = self.registry.names("aeron_media_transports")
         if uri.media not in names:
             raise ChannelUriError(

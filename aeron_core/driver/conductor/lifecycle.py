@@ -57,12 +57,12 @@ class StreamLifecycle(ABC):
     @property
     @abstractmethod
     def source_identity(self) -> str:
-        """Source of the stream as clients see it."""
+        """Source of the stream as clients see it: `host:port` of its sender, or `aeron:ipc` for a local publication."""
 
     @property
     @abstractmethod
     def accepts_subscriptions(self) -> bool:
-        """Whether a subscription may still be linked."""
+        """Whether a subscription may be linked now."""
 
     @property
     @abstractmethod
@@ -206,7 +206,10 @@ class StreamLifecycle(ABC):
         return tether is not None and tether.state is not TetherState.ACTIVE
 
     def check_untethered(self, limit: int, now_ns: int) -> None:
-        """Drop untethered subscribers that stay at or below `limit` for too long; with rejoin=true they return."""
+        """Drop untethered subscribers that stay at or below `limit`, a position, for longer than their timeout.
+
+        Advances their states: dropped ones linger, then are unlinked, or with rejoin=true rest and return.
+        """
         timeouts = self.untethered_timeouts
         for subscription, tether in list(self._tethers.items()):
             if tether.state is TetherState.ACTIVE:

@@ -1,4 +1,7 @@
-"""The log buffer and the counters of one publication or image, which are allocated and released together."""
+"""The log buffer and the counters of one publication or image.
+
+Invariant: they are released together, after the agent has released the stream.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class StreamStorage:
 
     @property
     def log(self) -> LogBuffer:
-        """The log buffer."""
+        """The log buffer of the stream, mapped by this process."""
         return self._stored.log
 
     @property

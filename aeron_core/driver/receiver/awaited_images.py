@@ -69,6 +69,6 @@ class AwaitedImages:
         return 0
 
     def is_contended(self, now_ns: int) -> bool:
-        """Return whether a SETUP was refused for lack of a place within CONTENTION_NS; for the conductor."""
+        """Return whether a SETUP was refused for lack of a place in the last CONTENTION_NS; for the conductor."""
         refused_ns = self._refused_ns.get_acquire()
         return refused_ns != 0 and now_ns < refused_ns + CONTENTION_NS

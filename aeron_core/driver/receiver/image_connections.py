@@ -132,7 +132,7 @@ class ImageConnections:
         return 0
 
     def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
-        """Record the end of the stream on `endpoint`, a stream position; return whether all known connections ended."""
+        """Record that the stream ends at `position` on `endpoint`; return whether all known connections have ended."""
         # A stream has ended only if it has on every path: one sender of several may stop before the others.
         is_end = True
         for i in range(self._all.size):

@@ -1,8 +1,9 @@
 """Sender agent: sends publications, polls the sockets for frames of receivers, and moves publisher limits.
 
-A duty cycle never takes the GIL. All publications and endpoints are borrowed references: the conductor keeps each one
-alive until it has received RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after
-it, so that a broken stream cannot starve the others.
+A duty cycle takes the GIL only to call plain Python, such as a plugin's strategy or the callback of a logged channel.
+All publications and endpoints are borrowed references: the conductor keeps each one alive until it has received
+RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after it, so that a broken stream
+cannot starve the others.
 Source: aeron_driver_sender.c.
 """
 

@@ -216,7 +216,7 @@ class ClientResources:
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
-        """Release all resources of a client."""
+        """Release all resources of a client: its publications drain, the others are removed at once."""
         for lifecycle in client.publications.values():
             # The end of a client is no revocation: what it published is still delivered.
             lifecycle.release(revoke=False)

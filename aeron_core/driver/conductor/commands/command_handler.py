@@ -1,4 +1,4 @@
-"""Dispatch of client commands, one at a time.
+"""Dispatch of client commands, at most one from the ring per duty cycle.
 
 A command that needs a name lookup stays unfinished until the name is resolved. Later commands of the same
 client are queued behind it, except keepalives, the close of the client, and the request to end the driver, so

@@ -136,7 +136,7 @@ class SendEndpointEntry(EndpointEntry):
         return True
 
     def free_counters(self, status: AtomicCounter) -> None:
-        """Free all counters, including that of the number of destinations."""
+        """Free all counters, including that of the number of destinations; no agent may use the endpoint."""
         super().free_counters(status)
         if self._destination_count is not None:
             self.context.counters.free(self._destination_count.id)

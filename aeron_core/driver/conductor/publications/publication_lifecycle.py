@@ -61,7 +61,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def source_identity(self) -> str:
-        """Source of the stream as clients see it."""
+        """Source of the stream as clients see it: `aeron:ipc`, because they read the log of the publication."""
         return IPC_SOURCE_IDENTITY
 
     @property
@@ -217,7 +217,7 @@ class PublicationLifecycle(StreamLifecycle):
         return is_unblocked
 
     def close(self) -> None:
-        """Release the counters and the log; the sender must have released the publication."""
+        """Free the counters and queue the log for deletion; the sender must have released the publication."""
         self.context.events.record(
             events.REMOVE_PUBLICATION_CLEANUP,
             registration_id=self.registration_id,

@@ -28,7 +28,7 @@ class PublicationRequest:
 
     @property
     def owner(self) -> CounterOwner:
-        """Owner of the publication's counters."""
+        """Owner of the publication's counters: its ids and channel, and the client of the command."""
         command = self.command
         return CounterOwner(
             command.correlation_id, self.session_id, command.stream_id, command.channel, command.client_id

@@ -113,7 +113,7 @@ class ResponseChannels:
                 self._announce(image, answers.get(image.registration_id, []))
 
     def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
-        """Return the active response streams, oldest first, by the correlation id of the image they respond to."""
+        """Return the active response streams, oldest first, by the correlation id of the image that they respond to."""
         # Streams that drain are left out: nothing new is published on them.
         answers: dict[int, list[NetworkPublicationLifecycle]] = {}
         for lifecycle in self._publications.lifecycles:

@@ -227,7 +227,10 @@ class ImageLifecycle(StreamLifecycle):
         self._state_change_ns = self.context.clock.nano_time()
 
     def close(self) -> None:
-        """Release the counters and the log; the receiver must have released the image."""
+        """Free the counters, queue the log for deletion, and release a place that the image still holds.
+
+        The receiver must have released the image.
+        """
         self.context.events.record(
             events.REMOVE_IMAGE_CLEANUP,
             registration_id=self.registration_id,

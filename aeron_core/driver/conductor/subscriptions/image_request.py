@@ -27,7 +27,7 @@ class ImageRequest:
 
     @property
     def owner(self) -> CounterOwner:
-        """Owner of the image's counters."""
+        """Owner of the image's counters: its ids, and the channel and client of `subscription`."""
         return CounterOwner(
             self.correlation_id,
             self.setup.session_id,

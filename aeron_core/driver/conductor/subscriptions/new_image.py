@@ -69,8 +69,8 @@ def new_image(
 ) -> PublicationImage:
     """Return an image for the receiver; its counters are added to `storage`.
 
-    Raises PluginError, StorageError, AeronError if the initial window is shorter than the mtu of the sender, or what
-    the congestion control raises.
+    Raises StorageError, AeronError if the initial window is shorter than the mtu of the sender, or the error of the
+    factory of the congestion control: PluginError, or another AeronError for wrong options.
     """
     setup, settings = request.setup, context.settings
     # Counters of a strategy come first, as in the reference.
