@@ -39,9 +39,10 @@ T = TypeVar("T")
 
 
 class Aeron:
-    """One client of one driver; any thread may use it. Closing it closes everything that it added.
+    """One client of one driver; any thread may use it. Commands raise ClosedError once it is closed.
 
-    A client that is still open when the program exits is closed then.
+    Closing it closes everything that it added, except static counters in the driver. A client that is still open when
+    the program exits is closed then.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:
@@ -65,7 +66,7 @@ class Aeron:
 
     @property
     def settings(self) -> ClientSettings:
-        """The settings of the client."""
+        """The settings that the client runs with: those given to or loaded by `connect`, with its arguments applied."""
         from aeron_core.settings.models import ClientSettings  # noqa: PLC0415 - imports pydantic: clients start without
 
         return ClientSettings.of(self._conductor.settings)
@@ -77,33 +78,37 @@ class Aeron:
 
     @property
     def counters_reader(self) -> CountersReader:
-        """All counters of the driver and its clients."""
+        """A reader of all counters of the driver and its clients."""
         return self._conductor.counters
 
     def do_work(self) -> int:
-        """Run one duty cycle of the client's conductor and return the work count; needed if it has no thread."""
+        """Run one duty cycle of the client's conductor and return the work count; needed if it has no thread.
+
+        Does nothing and returns 0 if the client is closed, or in a handler.
+        """
         return self._conductor.do_work()
 
     def add_publication(self, channel: str, stream_id: int) -> Publication:
         """Add a publication that threads and clients share, and wait for the driver.
 
-        Like every call that waits, raises RegistrationError if the driver refuses and DriverTimeoutError if it
-        does not answer.
+        Like every method that waits for the driver, raises the errors of `Registration.result`, such as
+        RegistrationError if the driver refuses, and ClientError if it has to wait in a handler. Raises TypeError or
+        ValueError for a wrong argument, before anything is sent.
         """
         return self.add_publication_async(channel, stream_id).result()
 
     def add_publication_async(self, channel: str, stream_id: int) -> Registration[Publication]:
-        """Do the same as `add_publication` without waiting."""
+        """Send the command of `add_publication` and return its registration without waiting for the driver."""
         return self._woken(self._operations.add_publication(channel, stream_id))
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> ExclusivePublication:
-        """Add a publication with its own session, for one thread, and wait for the driver."""
+        """Add a publication with its own session, for one thread at a time; waits and raises as `add_publication`."""
         return self.add_exclusive_publication_async(channel, stream_id).result()
 
     def add_exclusive_publication_async(
         self, channel: str, stream_id: int
     ) -> Registration[ExclusivePublication]:
-        """Do the same as `add_exclusive_publication` without waiting."""
+        """Send the command of `add_exclusive_publication` and return its registration without waiting."""
         return self._woken(self._operations.add_exclusive_publication(channel, stream_id))
 
     def add_subscription(
@@ -114,7 +119,10 @@ class Aeron:
         on_available_image: ImageHandler | None = None,
         on_unavailable_image: ImageHandler | None = None,
     ) -> Subscription:
-        """Add a subscription and wait for the driver; the handlers are called for each image added or removed."""
+        """Add a subscription; waits and raises as `add_publication`.
+
+        The handlers are called for each image added or removed; None: those of the client's `ClientHandlers`.
+        """
         return self.add_subscription_async(
             channel,
             stream_id,
@@ -130,7 +138,7 @@ class Aeron:
         on_available_image: ImageHandler | None = None,
         on_unavailable_image: ImageHandler | None = None,
     ) -> Registration[Subscription]:
-        """Do the same as `add_subscription` without waiting."""
+        """Send the command of `add_subscription` and return its registration without waiting."""
         return self._woken(
             self._operations.add_subscription(channel, stream_id, on_available_image, on_unavailable_image)
         )
@@ -143,12 +151,12 @@ class Aeron:
         on_removed: PeerHandler | None = None,
         on_refused: RefusalHandler | None = None,
     ) -> PeerWatch:
-        """Call handlers for peers that connect, disconnect or are refused, until the watch is closed.
+        """Call handlers for peers that connect, disconnect or are refused, until the watch or `resource` is closed.
 
-        `on_added` is called first for the peers that are connected already. The handlers run on the thread of
+        `on_added` is called first for the peers that are connected already. The handlers run in duty cycles of
         the client's conductor, which checks at most every 10 ms. The peers of a subscription are its images;
         those of a publication, and refusals, are reported only by media that distinguish peers, such as
-        `aeron:sp`.
+        `aeron:sp`. Raises ClosedError if the client is closed.
         """
         handlers = PeerHandlers(on_added=on_added, on_removed=on_removed, on_refused=on_refused)
         with self._conductor.lock:
@@ -158,14 +166,15 @@ class Aeron:
         return watch
 
     def add_counter(self, type_id: int, key: bytes = b"", label: str = "") -> Counter:
-        """Add a counter with the lifetime of this client, and wait for the driver.
+        """Add a counter that is freed with this client at the latest; waits and raises as `add_publication`.
 
-        Raises ValueError for a key of more than 112 bytes, or a label of more than 380 bytes of UTF-8.
+        `type_id` is an int32. Raises ValueError for a key of more than 112 bytes, or a label of more than 380
+        bytes of UTF-8.
         """
         return self.add_counter_async(type_id, key, label).result()
 
     def add_counter_async(self, type_id: int, key: bytes = b"", label: str = "") -> Registration[Counter]:
-        """Do the same as `add_counter` without waiting."""
+        """Send the command of `add_counter` and return its registration without waiting."""
         return self._woken(self._operations.add_counter(type_id, key, label))
 
     def add_static_counter(
@@ -173,21 +182,22 @@ class Aeron:
     ) -> Counter:
         """Add a static counter, which outlives this client, or return the existing one.
 
-        Its type and registration id identify it. Raises RegistrationError if a counter that is not static has
-        both.
+        Its type and registration id, an int32 and an int64, identify it. Waits and raises as `add_counter`;
+        RegistrationError if a counter that is not static has both.
         """
         return self.add_static_counter_async(type_id, registration_id, key, label).result()
 
     def add_static_counter_async(
         self, type_id: int, registration_id: int, key: bytes = b"", label: str = ""
     ) -> Registration[Counter]:
-        """Do the same as `add_static_counter` without waiting."""
+        """Send the command of `add_static_counter` and return its registration without waiting."""
         return self._woken(self._operations.add_static_counter(type_id, registration_id, key, label))
 
     def next_session_id(self, stream_id: int) -> int:
         """Return a session id that no publication of the driver uses with the stream id, for `session-id=`.
 
-        A driver that is too old to know the request is not asked: the id is then a random number.
+        Waits for the driver and raises as `add_publication`. If the driver is too old for this request, the id is a
+        random int32 instead.
         """
         answer = self._operations.next_session_id(stream_id)
         return answer if isinstance(answer, int) else answer.result()
@@ -197,7 +207,11 @@ class Aeron:
         return self._conductor.driver.next_correlation_id()
 
     def reject_image(self, image_correlation_id: int, position: int, reason: str) -> None:
-        """Reject an image of any client and wait for the driver; aeron-core's driver does not use `position`."""
+        """Reject an image of any client, as `Image.reject` does; waits and raises as `add_publication`.
+
+        `image_correlation_id` is the id of the image in the driver, `position` a stream position, which
+        aeron-core's driver does not use.
+        """
         correlation_id = int64_of(image_correlation_id, "image_correlation_id")
         self._operations.command(
             f"reject image {correlation_id}",
@@ -208,7 +222,7 @@ class Aeron:
         ).result()
 
     def terminate_driver(self, token: bytes = b"") -> None:
-        """Ask the driver to shut down; it does if its termination validator accepts the token. No answer is sent."""
+        """Request a shutdown, which the driver does if its termination validator accepts the token; do not wait."""
         self._conductor.check_open()
         self._conductor.driver.send(commands.TerminateDriver, bytes_of(token, "token"))
 
@@ -252,17 +266,20 @@ class Aeron:
             self._conductor.callbacks.unavailable_counter_handlers.remove(handler)
 
     def add_close_handler(self, handler: CloseHandler) -> None:
-        """Add a handler that is called when this client closes."""
+        """Add a handler that is called once, when this client closes for any reason."""
         with self._conductor.lock:
             self._conductor.callbacks.close_handlers.append(handler)
 
     def remove_close_handler(self, handler: CloseHandler) -> None:
-        """Remove the handler; raises ValueError if it was not added."""
+        """Remove the handler; raises ValueError if it was not added, or once the client is closed."""
         with self._conductor.lock:
             self._conductor.callbacks.close_handlers.remove(handler)
 
     def close(self) -> None:
-        """Close everything that was added and remove it from the driver; closing twice does nothing."""
+        """Close everything that was added and remove it from the driver, except static counters.
+
+        Waits until the conductor's thread has ended, unless called on it. Closing twice does nothing.
+        """
         self._conductor.close()
         if self._thread is not None:
             self._thread.join()
@@ -288,7 +305,7 @@ class Aeron:
         return f"Aeron({str(self.aeron_dir)!r}, client_id={self.client_id}, {state})"
 
     def _woken(self, registration: Registration[T]) -> Registration[T]:
-        """Wake the conductor, so that it polls for the answer at once."""
+        """Wake the conductor's thread, so that it polls for the answer at once; return `registration`."""
         if self._thread is not None:
             self._thread.wake()
         return registration

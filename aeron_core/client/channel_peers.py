@@ -31,11 +31,15 @@ class ChannelPeer:
     session_id: int
     """The address of the peer in `offer(peer=...)`, and the session of the image with its messages."""
     source_identity: str
-    """Its address: `host:port`, or the path of a Unix socket."""
+    """Its address: `host:port`, or the path of a Unix socket; `aeron:ipc` for an image of IPC."""
 
 
 class ChannelPeers:
-    """Peers of the channel whose status counter is `channel_status_id`; any thread may use it."""
+    """Peers of the channel with the status counter `channel_status_id`; any thread may use it.
+
+    `registration_id` is the `original_registration_id` of the publication. There are no peers if the medium does not
+    distinguish them, or if the driver has no sender position of the publication.
+    """
 
     def __init__(self, reader: CountersReader, channel_status_id: int, registration_id: int) -> None:
         self._reader = reader
@@ -92,8 +96,9 @@ class ChannelPeers:
     ) -> int:
         """Return how many messages of a batch a peer accepts in sequence, or the `refusal` of the first one.
 
-        A message with an impossible length is counted and ends the count: the appender then returns the
-        error.
+        `boundaries`: int64, one more than messages; message i is from byte boundaries[i] to boundaries[i + 1]. The
+        batch is `count` messages from index `first` on, `position` is the publication's. A message with an impossible
+        length is counted and ends the count: the appender then returns the error.
         """
         taken = 0
         while taken < count:
@@ -115,7 +120,7 @@ class ChannelPeers:
     def unsent_length(self, position: int) -> int:
         """Return the bytes up to `position` that the driver has neither sent nor queued for peers.
 
-        Always 0 with IPC: subscribers read the log directly.
+        Always 0 if the driver's sender does not send the stream, as with IPC: subscribers read the log directly.
         """
         return position - self._sender_position.get_acquire() if self._is_sent else 0
 
@@ -144,7 +149,10 @@ class ChannelPeers:
 
 
 def addressed(peer: int, hops: int) -> int:
-    """Return the reserved value of a message that is addressed to `peer` and has passed `hops` devices."""
+    """Return the reserved value of a message that is addressed to `peer` and has passed `hops` devices.
+
+    `peer` is a session id. Raises ValueError unless `hops` is from 0 to 255.
+    """
     if not 0 <= hops <= peers.RESERVED_HOPS_MASK:
         raise ValueError(
             f"reserved_value={hops}: must be a number of hops from 0 to {peers.RESERVED_HOPS_MASK} with peer="

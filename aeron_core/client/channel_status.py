@@ -41,7 +41,7 @@ def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
 
 
 def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
-    """Return the bound addresses of the channel with the status counter `status_id`; none unless it is ACTIVE."""
+    """Return the bound `address:port` of the channel with the status counter `status_id`; none unless it is ACTIVE."""
     if status_id == NULL_COUNTER_ID or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
         return []
     addresses = []

@@ -17,31 +17,31 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 def channel_of(channel: object) -> str:
-    """Return a channel URI as text."""
+    """Return a string, ChannelUri or ChannelUriBuilder as text; its syntax is not checked."""
     if isinstance(channel, str | ChannelUri | ChannelUriBuilder):
         return str(channel)
     raise TypeError(f"channel={channel!r}: must be a channel URI: a string or a ChannelUri")
 
 
 def int32_of(value: object, name: str) -> int:
-    """Return a 32-bit integer."""
+    """Return `value` as a signed 32-bit integer; `name` is the argument in errors."""
     return _integer(value, name, INT32_MIN, INT32_MAX)
 
 
 def int64_of(value: object, name: str) -> int:
-    """Return a 64-bit integer."""
+    """Return `value` as a signed 64-bit integer; `name` is the argument in errors."""
     return _integer(value, name, INT64_MIN, INT64_MAX)
 
 
 def text_of(value: object, name: str) -> str:
-    """Return a string."""
+    """Return `value` if it is a string; `name` is the argument in errors."""
     if isinstance(value, str):
         return value
     raise TypeError(f"{name}={value!r}: must be a string")
 
 
 def bytes_of(value: object, name: str) -> bytes:
-    """Return the bytes of a bytes-like object."""
+    """Return the bytes of a `bytes`, `bytearray` or `memoryview`; `name` is the argument in errors."""
     if isinstance(value, _BYTES):
         return bytes(value)
     raise TypeError(f"{name}={value!r}: must be bytes")

@@ -1,4 +1,4 @@
-"""Connects a client to a driver.
+"""Connecting of a client to a driver: `connect`, which creates the client.
 
 Not here: the cnc file (cnc_connection), and the client (aeron).
 """
@@ -34,12 +34,14 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
 ) -> Aeron:
     """Connect to the driver of `aeron_dir`; wait for it if it is starting.
 
-    Without `settings`, the settings are read from the environment. `error_handler` is a shorthand for
-    handlers with only `on_error`. With `use_conductor_invoker` no thread is started: call `Aeron.do_work`
-    often. `driver_invoker` is called while the client waits, to run a driver that has no thread of its own.
+    Without `settings`, the settings are read from the environment; values that are clamped or ignored cause a
+    Python warning. `error_handler` is a shorthand for handlers with only `on_error`. With `use_conductor_invoker`
+    no thread is started: call `Aeron.do_work` often. `driver_invoker` is called while the client waits, to run a
+    driver that has no thread of its own.
 
     Raises DriverTimeoutError if no driver is alive within the driver timeout, CncIncompatibleError if its
-    `cnc.dat` is damaged or has an incompatible version.
+    `cnc.dat` is damaged or has an incompatible version, StorageError if it cannot be mapped, ConfigurationError for a
+    wrong setting, and ValueError for both `handlers` and `error_handler`.
     """
     fields: ClientFields | None = settings
     if fields is None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Counter:
     """A counter that a client owns: one writer at a time, except for `get_and_add`.
 
-    A static counter outlives its client and is never freed.
+    Writes raise ClosedError once it is closed. A static counter outlives its client; only the end of the driver
+    frees it.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Counter:
 
     @property
     def label(self) -> str:
-        """The label, a text for people."""
+        """The label, a text for people; that of another counter if the driver has reused the id."""
         return self._counters.label(self.id)
 
     @property
@@ -60,7 +61,10 @@ class Counter:
 
     @property
     def value(self) -> int:
-        """The value. Setting is a release store, reading an acquire load; setting raises ClosedError once closed."""
+        """The value, an int64. Setting is a release store, reading an acquire load.
+
+        Once closed, setting raises ClosedError, and reading may return the value of a counter that reuses the id.
+        """
         return self._value.get_acquire()
 
     @value.setter
@@ -74,7 +78,7 @@ class Counter:
         return self._value.increment_release()
 
     def get_and_add(self, delta: int) -> int:
-        """Add atomically as one of several writers and return the previous value."""
+        """Add `delta` atomically, as one of several writers, and return the previous value."""
         self._check_open()
         return self._value.get_and_add(delta)
 

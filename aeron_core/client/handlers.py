@@ -40,7 +40,7 @@ class PublicationErrorFrame:
 
     @classmethod
     def of(cls, response: OnPublicationError) -> PublicationErrorFrame:
-        """Return the error that a driver's message carries."""
+        """Return the error in a response of the driver; an unknown code becomes UNKNOWN_CODE_VALUE."""
         return cls(
             registration_id=response.registration_id,
             destination_registration_id=response.destination_registration_id,

@@ -1,4 +1,4 @@
-"""The client as its publications, subscriptions and counters see it.
+"""Protocol through which publications, subscriptions and counters use their client.
 
 They depend on this protocol and not on the client, which creates them.
 """
@@ -17,11 +17,11 @@ P = ParamSpec("P")
 
 
 class Connectable(Protocol):
-    """A publication or subscription."""
+    """A publication or subscription, for which `await_connected` waits."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether it has a peer."""
+        """Whether it is open and has a peer: a receiver or subscriber, or an image."""
 
     @property
     def is_closed(self) -> bool:
@@ -42,10 +42,13 @@ class ResourceOwner(Protocol):
         *fields: P.args,
         **named: P.kwargs,
     ) -> Registration[int]:
-        """Send a command that is answered with its correlation id; `what` names it in errors."""
+        """Send a command that is answered with its correlation id; `what` names it in errors.
+
+        `fields` follow the client id and the correlation id. Raises ClientError if the driver's command ring is full.
+        """
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until `condition` holds; return False if it does not within `timeout` seconds.
+        """Wait until `condition` holds; return False if it does not within `timeout` seconds, None for no limit.
 
         Runs duty cycles of the client's conductor, and sleeps in between without the GIL. Raises ClientError
         if it has to wait in a handler of the client.
@@ -55,13 +58,13 @@ class ResourceOwner(Protocol):
         """Raise ClosedError if the client is closed, from the error that closed it."""
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
-        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds.
+        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds, None for no limit.
 
-        Raises ClosedError if `resource` is closed.
+        Raises ClosedError if `resource` is closed, ClientError if it has to wait in a handler of the client.
         """
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
-        """Close a publication and remove it from the driver; does nothing if it is closed."""
+        """Close a publication and remove it from the driver; `revoke` ends its stream. Does nothing if it is closed."""
 
     def close_subscription(self, registration_id: int) -> None:
         """Close a subscription and its images and remove it from the driver; does nothing if it is closed."""

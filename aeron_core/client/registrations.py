@@ -1,7 +1,7 @@
 """Registrations: commands that await the driver's answer.
 
     awaiting -> registered    the driver answered, and the resource exists
-             -> errored       the driver refused, or its log file could not be mapped
+             -> errored       the driver refused, its answer could not be used, or the client was closed
              -> timed out     no answer within the driver timeout, although the driver was alive after that
              -> cancelled     the program no longer wants it
 
@@ -28,7 +28,7 @@ class Awaiter(Protocol):
     """The part of the client that waits for an answer."""
 
     def await_registration(self, registration: Registration[T], timeout: float | None) -> None:
-        """Return once `registration` is done; raise TimeoutError after `timeout` seconds."""
+        """Return once `registration` is done; raise TimeoutError after `timeout` seconds, None for no limit."""
 
 
 class RegistrationState(Enum):
@@ -42,7 +42,7 @@ class RegistrationState(Enum):
 
 
 class Registration(Generic[T]):
-    """The future result of an `add_…_async` method. Any thread may use it."""
+    """The future result of an `…_async` method. Any thread may use it."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Registration(Generic[T]):
         return self.state is not RegistrationState.AWAITING
 
     def poll(self) -> T | None:
-        """Return the result, None while it is pending. Raises the errors of `result` except TimeoutError."""
+        """Return the result, None while it is pending, without waiting; once it has failed, raise as `result`."""
         if self.state is RegistrationState.CANCELLED:
             raise ClientError(f"{self.what}: the registration was cancelled: send the command again")
         if self._error is not None:
@@ -78,9 +78,9 @@ class Registration(Generic[T]):
         """Wait for the result and return it; raises TimeoutError after `timeout` seconds, None for no limit.
 
         Raises RegistrationError if the driver refuses, StorageError or ProtocolError if its answer cannot be
-        used, ClosedError if the client is closed first, and ClientError if the registration was cancelled.
-        Raises DriverTimeoutError if the driver does not answer within the driver timeout; the client is
-        closed only if the driver is dead.
+        used, ClosedError if the program closes the client first, or the error that closed it, and ClientError if
+        the registration was cancelled or if it has to wait in a handler. Raises DriverTimeoutError if the driver
+        does not answer within the driver timeout; the client is closed only if the driver is dead.
         """
         self._awaiter.await_registration(self, timeout)
         value = self.poll()
@@ -88,16 +88,17 @@ class Registration(Generic[T]):
         return value
 
     def cancel(self) -> bool:
-        """Cancel: a late result is closed at once. Return False if the registration is done already."""
+        """Cancel, so that a late result is closed at once; return False if the registration is done already."""
         if self.is_done:
             return False
         self.state = RegistrationState.CANCELLED
         return True
 
     def complete(self, response: Response) -> T | None:
-        """Take the driver's answer; return None if a caller still wants the result.
+        """Complete with the driver's answer; return None.
 
-        Otherwise returns the result, which the caller must close. For the client's conductor.
+        If the registration is done already, returns the late result, which the caller must close. Raises any error of
+        the creation of the result. For the client's conductor.
         """
         value = self._make(response)
         if self.is_done:
@@ -117,7 +118,7 @@ class Registration(Generic[T]):
 
 
 class Registrations:
-    """Pending registrations by correlation id."""
+    """Registrations by correlation id: pending ones, and failed or cancelled ones until a late answer or deadline."""
 
     def __init__(self) -> None:
         self._pending: dict[int, Registration[object]] = {}
@@ -164,7 +165,7 @@ class Registrations:
         return count
 
     def fail_all(self, error: Exception) -> None:
-        """Fail all registrations."""
+        """Fail all pending registrations and remove all."""
         for registration in self._pending.values():
             registration.fail(error)
         self._pending.clear()

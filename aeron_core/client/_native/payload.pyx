@@ -1,4 +1,4 @@
-"""Borrows the bytes of a Python object for one call, without an allocation.
+"""Payload: the bytes of a Python object, borrowed for one call without an allocation.
 
 Invariant: `buffer` is empty except between `borrow` and `give_back`, which one thread calls while it holds the
 GIL, so that no other code finds a pointer into a freed object.
@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 @cython.final
 cdef class Payload:
-    """One borrowed object at a time."""
+    """The bytes of one borrowed object at a time; used under the GIL."""
 
     def __cinit__(self):
         self.buffer = AtomicBuffer(b"")

@@ -17,5 +17,5 @@ cdef class ViewFactory:
         self._last = PyMemoryView_FromObject(self._whole)
 
     def __call__(self, int64_t offset, int64_t length):
-        """Return a view of `length` bytes from `offset` on, for tests and callers that are not compiled."""
+        """Return a view of `length` bytes from `offset` on, for uncompiled callers; IndexError if outside."""
         return self.view(offset, length)

@@ -1,4 +1,4 @@
-"""Calls the handlers of a program and passes their exceptions to its error handler.
+"""Calls of a program's handlers; exceptions of these go to its error handler.
 
 Not here: the events that trigger them (driver_listener, conductor).
 """
@@ -25,7 +25,7 @@ _H = TypeVar("_H")
 
 
 class Callbacks:
-    """The handlers of one client. Called under the lock of the client's conductor."""
+    """The handlers of one client; used under the lock of its conductor."""
 
     def __init__(self, handlers: ClientHandlers, counters: CountersReader) -> None:
         self.handlers = handlers
@@ -37,34 +37,34 @@ class Callbacks:
 
     @property
     def available_counter_handlers(self) -> list[CounterHandler]:
-        """The handlers of allocated counters."""
+        """The handlers for allocated counters, a list that the client changes."""
         return self._available_counter
 
     @property
     def unavailable_counter_handlers(self) -> list[CounterHandler]:
-        """The handlers of freed counters."""
+        """The handlers for freed counters, a list that the client changes."""
         return self._unavailable_counter
 
     @property
     def close_handlers(self) -> list[CloseHandler]:
-        """The handlers that are called when the client closes."""
+        """The handlers that are called when the client closes, a list that the client changes; empty afterwards."""
         return self._close
 
     def error(self, error: Exception) -> None:
-        """Report an error that no call can raise."""
+        """Pass an error that no call can raise to the error handler; log an exception of that handler."""
         try:
             self.handlers.on_error(error)
         except Exception as another:  # an error of the program must not stop the client
             log_error(another)
 
     def available_image(self, subscription: Subscription, image: Image) -> None:
-        """Call the subscription's handler of new images."""
+        """Call the subscription's handler of new images, if it has one."""
         handler = subscription.on_available_image
         if handler is not None:
             self._run(lambda: handler(image))
 
     def unavailable_image(self, subscription: Subscription, image: Image) -> None:
-        """Call the subscription's handler of removed images."""
+        """Call the subscription's handler of removed images, if it has one."""
         handler = subscription.on_unavailable_image
         if handler is not None:
             self._run(lambda: handler(image))
@@ -80,7 +80,7 @@ class Callbacks:
             self._run_counter(handler, registration_id, counter_id)
 
     def publication_error(self, frame: PublicationErrorFrame) -> None:
-        """Call the handler for an error that a receiver reported for a publication."""
+        """Call the handler, if any, for an error that a receiver reported for a publication."""
         handler = self.handlers.on_publication_error
         if handler is not None:
             self._run(lambda: handler(frame))

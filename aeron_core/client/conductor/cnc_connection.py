@@ -1,7 +1,8 @@
-"""Connects to the driver of a directory, also while it is starting.
+"""Connection to the cnc file of a driver, also while the driver is starting.
 
     no file, or incomplete        wait
-    incompatible, or damaged      raise
+    incompatible, or damaged,
+    or it cannot be mapped        raise
     no heartbeat, or an old one   wait: a driver that died may be replaced by another, with a new file
 
 Source: aeron_client.c, aeron_client_connect_to_driver.
@@ -31,7 +32,8 @@ def connect_cnc(
     """Return the cnc file of a live driver.
 
     Calls `pause` between two attempts, or sleeps 16 ms if it is None. Raises DriverTimeoutError if no driver is alive
-    within the driver timeout, CncIncompatibleError if the file is damaged or has an incompatible version.
+    within the driver timeout, CncIncompatibleError if the file is damaged or has an incompatible version, StorageError
+    if it cannot be mapped.
     """
     deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS
     while True:
@@ -55,7 +57,7 @@ def connect_cnc(
 
 
 def _problem(cnc: CncFile, now_ms: int, driver_timeout_ms: int) -> str | None:
-    """Return why the driver of the file is not alive, or None."""
+    """Return why the driver of the file is not alive, for a message; None if it is alive."""
     heartbeat_ms = ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
     if heartbeat_ms < 0:
         return "the last one there has shut down"

@@ -2,8 +2,7 @@
 
 Not here: handling of responses (driver_listener), commands (operations), the thread (conductor_thread).
 
-    open -> closed    by `close` or `leave`, or by an error: the driver shut down, its heartbeat is too old,
-    it
+    open -> closed    by `close` or `leave`, or by an error: the driver shut down, its heartbeat is too old, it
                       timed the client out, its responses were lost, or the cycle did not run for too long
 
 One lock guards everything: the cycle runs on its own thread, in the program's own loop, and in every call
@@ -91,7 +90,10 @@ class ClientConductor:
         return f"{self._cnc.pid}-{self._cnc.start_timestamp_ms}"
 
     def do_work(self) -> int:
-        """Run one duty cycle and return the work count. Does nothing within a handler, or once closed."""
+        """Run one duty cycle and return the work count; do nothing and return 0 in a handler, or once closed.
+
+        An AeronError closes the client, any other error goes to the error handler; either counts as work.
+        """
         with self.lock:
             if self.is_closed or self.callbacks.is_running:
                 return 0
@@ -104,7 +106,7 @@ class ClientConductor:
             return 1
 
     def idle_s(self) -> float | None:
-        """Return the seconds to sleep after a cycle without work, None to stop."""
+        """Return the seconds to sleep after a cycle without work, at most 1 ms with registrations; None to stop."""
         if self.is_closed:
             return None
         idle_s = self.settings.idle_sleep_duration_ns / _NS_PER_S
@@ -112,14 +114,17 @@ class ClientConductor:
         return min(idle_s, _MAX_PAUSE_S) if len(self.registrations) else idle_s
 
     def register(self, registration_id: int, what: str, make: Callable[..., T]) -> Registration[T]:
-        """Return a registration for a command that was sent; `make` turns the response into its result."""
+        """Return a pending registration for a command that was sent; `make` turns the response into its result."""
         deadline_ns = self.clock.nano_time() + self._driver_timeout_ns
         registration = Registration(self, registration_id, what, deadline_ns, make)
         self.registrations.add(registration)
         return registration
 
     def await_registration(self, registration: Registration[T], timeout: float | None) -> None:
-        """Wait until `registration` is done; raise TimeoutError after `timeout` seconds."""
+        """Wait until `registration` is done; raise TimeoutError after `timeout` seconds, None for no limit.
+
+        Raises ClientError if it has to wait in a handler.
+        """
         if not self.await_until(lambda: registration.is_done, timeout):
             raise TimeoutError(
                 f"{registration.what}: no answer within {timeout} s: wait for the registration again, or cancel it"
@@ -128,8 +133,8 @@ class ClientConductor:
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Run duty cycles until `condition` holds; return False if it does not within `timeout` seconds.
 
-        Sleeps, without the GIL, after a duty cycle without work. Raises ClientError if it has to wait in a
-        handler.
+        None is no limit. Sleeps, without the GIL, after a duty cycle without work. Raises ClientError if it has to
+        wait in a handler.
         """
         deadline_ns = None if timeout is None else self.clock.nano_time() + int(timeout * _NS_PER_S)
         pause_s = _MIN_PAUSE_S
@@ -169,7 +174,7 @@ class ClientConductor:
                 self._close(None)
 
     def leave(self) -> None:
-        """Close without informing the driver."""
+        """Close all resources and the client without informing the driver; closing twice does nothing."""
         with self.lock:
             if not self.is_closed:
                 self._close(None, is_driver_informed=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class ConductorThread:
-    """Calls `do_work` in a loop and sleeps when there was no work; `wake` ends the sleep early.
+    """Thread that calls `do_work` in a loop and sleeps after a call without work; `wake` ends the sleep early.
 
     `idle_s` returns the seconds to sleep, None to end the thread.
     """
@@ -23,11 +23,11 @@ class ConductorThread:
         self._thread.start()
 
     def wake(self) -> None:
-        """Make the thread call `do_work` at once."""
+        """Make the thread call `do_work` at once. Any thread may call it."""
         self._wake.set()
 
     def join(self) -> None:
-        """Wait until the thread has ended, unless called on the thread itself."""
+        """Wake the thread and wait until it has ended, unless called on the thread itself."""
         self._wake.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Handles the responses of the driver: completes registrations, adds and removes images.
+"""Handling of the driver's responses, which complete registrations, and add and remove images.
 
 Responses are broadcast: every client receives those to all clients, and possibly one that was sent before it
 connected. Responses to other clients are ignored.
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class DriverListener:
-    """Handles one response at a time. For the client's conductor.
-
-    Raises ClientTimeoutError when the driver has timed this client out.
-    """
+    """Receiver of the driver's responses, one at a time. For the client's conductor."""
 
     def __init__(  # noqa: PLR0913 - the parts of the conductor that messages change
         self,
@@ -62,7 +59,11 @@ class DriverListener:
         }
 
     def on_message(self, type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> None:
-        """Decode and handle one response."""
+        """Decode and handle the response of `length` bytes at `offset`; ignore an unknown type.
+
+        Reports a malformed response to the error handler. Raises ClientTimeoutError if the driver has timed this
+        client out.
+        """
         # A later driver may send types that this client does not know.
         if type_id not in responses.RESPONSES:
             return

@@ -1,4 +1,4 @@
-"""Sends commands to a driver, through the ring of cnc.dat.
+"""Proxy of a driver: commands to it, through the ring of cnc.dat.
 
 Not here: responses (driver_listener). Any thread may use it.
 """
@@ -24,9 +24,9 @@ _PAUSE_S: Final = 0.001
 
 
 class DriverProxy:
-    """Sends the commands of one client to the driver's ring.
+    """Writer of one client's commands to the driver's ring.
 
-    Each command raises ClientError if the ring stays full for 10 ms.
+    Each command raises ClientError if the ring stays full for 10 ms, ConfigurationError if it is too long for the ring.
     """
 
     def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
@@ -37,7 +37,7 @@ class DriverProxy:
 
     @property
     def heartbeat_ms(self) -> int:
-        """Time of the driver's last heartbeat, in ms since the epoch; -1 after an orderly shutdown."""
+        """Time of the driver's last heartbeat in ms since the epoch; 0 before the first, -1 after a shutdown."""
         return self._ring.consumer_heartbeat_ms
 
     def next_correlation_id(self) -> int:
@@ -54,7 +54,7 @@ class DriverProxy:
         return self._write(kind(self.client_id, self.next_correlation_id(), *fields, **named))
 
     def close_client(self, client_id: int | None = None) -> int:
-        """Command the driver to close this client, or another one, with all its resources."""
+        """Send the command to close this client, or another one, with all its resources; return its correlation id."""
         closed = self.client_id if client_id is None else client_id
         return self._write(commands.ClientClose(closed, self.next_correlation_id()))
 

@@ -1,8 +1,8 @@
-"""Checks that the driver is alive, and sends the client's heartbeat.
+"""Liveness of driver and client: checks of the driver's heartbeat, and the client's own.
 
-    every keepalive interval    the driver's heartbeat must be younger than the driver timeout; the client's
+    every keepalive interval    the driver's heartbeat must not be older than the driver timeout; the client's
                                 own is a counter that the driver allocates with the client's first resource
-    every duty cycle            the previous one must be younger than the client liveness timeout: the driver may
+    every duty cycle            the previous one must not be older than the client liveness timeout: the driver may
                                 have timed out a client after such a pause of its conductor, and its
                                 counters may belong to other clients
 
@@ -48,7 +48,7 @@ class Liveness:
         self._heartbeat: AtomicCounter | None = None
 
     def check(self, now_ns: int) -> int:
-        """Run the checks that are due; return 1 if the keepalive interval had passed, else 0.
+        """Run the checks that are due, and send the heartbeat; return 1 if the keepalive interval had passed, else 0.
 
         Raises ClientTimeoutError or DriverTimeoutError if the client cannot continue.
         """

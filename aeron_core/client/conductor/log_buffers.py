@@ -31,7 +31,7 @@ class _Entry:
 
 
 class LogBuffers:
-    """Log buffers by registration id of the stream or image. For the client's conductor."""
+    """Log buffers by registration id of the stream or correlation id of the image. For the client's conductor."""
 
     def __init__(self, linger_ns: int, *, pre_touch: bool = False, opener: Opener = open_mapped_file) -> None:
         self._linger_ns = linger_ns
@@ -64,7 +64,7 @@ class LogBuffers:
         return entry.log
 
     def release(self, registration_id: int, now_ns: int) -> None:
-        """Release the log for one user."""
+        """Release the log for one user; after the last, its linger time begins at `now_ns`. Ignores an unknown id."""
         entry = self._entries.get(registration_id)
         if entry is not None:
             entry.users -= 1
@@ -83,6 +83,6 @@ class LogBuffers:
         return len(expired)
 
     def clear(self) -> None:
-        """Drop all logs."""
+        """Drop all logs, used or not."""
         self._entries.clear()
         self._unused_since_ns.clear()

@@ -47,7 +47,8 @@ _NO_CORRELATION_ID: Final = -1
 class ClientOperations:
     """The owner of a client's resources. Any thread may use it.
 
-    Commands raise ClosedError once the client is closed.
+    Commands raise ClosedError once the client is closed, ClientError if the driver's command ring is full, and
+    TypeError or ValueError for a wrong argument; registrations complete when the driver answers.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:
@@ -58,14 +59,14 @@ class ClientOperations:
     # -- for the client --
 
     def add_publication(self, channel: str, stream_id: int) -> Registration[Publication]:
-        """Register a publication that clients share."""
+        """Send the command that adds a publication that clients share; return its registration."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
         what = f"add_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, Publication, channel)
         return self._send(what, make, commands.AddPublication, stream_id, channel)
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> Registration[ExclusivePublication]:
-        """Register an exclusive publication."""
+        """Send the command that adds an exclusive publication; return its registration."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
         what = f"add_exclusive_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, ExclusivePublication, channel)
@@ -78,7 +79,10 @@ class ClientOperations:
         on_available_image: ImageHandler | None,
         on_unavailable_image: ImageHandler | None,
     ) -> Registration[Subscription]:
-        """Register a subscription."""
+        """Send the command that adds a subscription; return its registration.
+
+        A handler that is None is that of the client's `ClientHandlers`.
+        """
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
 
         def make(response: responses.OnSubscriptionReady) -> Subscription:
@@ -99,7 +103,7 @@ class ClientOperations:
         return self._send(what, make, commands.AddSubscription, _NO_CORRELATION_ID, stream_id, channel)
 
     def add_counter(self, type_id: int, key: bytes, label: str) -> Registration[Counter]:
-        """Register a counter with the lifetime of the client."""
+        """Send the command that adds a counter with the lifetime of the client; return its registration."""
         type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
 
         def make(response: responses.OnCounterReady) -> Counter:
@@ -119,7 +123,7 @@ class ClientOperations:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes, label: str
     ) -> Registration[Counter]:
-        """Register a static counter, which outlives the client; see `Aeron.add_static_counter`."""
+        """Send the command of `Aeron.add_static_counter`; return its registration."""
         type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
         registration_id = int64_of(registration_id, "registration_id")
 
@@ -168,7 +172,7 @@ class ClientOperations:
         *fields: P.args,
         **named: P.kwargs,
     ) -> Registration[int]:
-        """Send a command that is answered with its correlation id; `what` names it in errors."""
+        """See `ResourceOwner.command`."""
 
         def make(response: responses.OnOperationSuccess) -> int:
             return response.correlation_id
@@ -184,10 +188,7 @@ class ClientOperations:
         self._conductor.check_open()
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
-        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds.
-
-        Raises ClosedError if `resource` is closed.
-        """
+        """See `ResourceOwner.await_connected`."""
         self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)
         if resource.is_closed:
             self._conductor.check_open()

@@ -1,6 +1,6 @@
-"""Calls handlers for peers that connect to a channel, disconnect, or are refused.
+"""Watches of the peers that connect to a channel, disconnect, or are refused; each calls handlers.
 
-Polls the driver's counters on the thread of the client's conductor: a peer that connects and disconnects between
+The client's conductor polls the driver's counters at most every 10 ms: a peer that connects and disconnects between
 two polls is not reported. The peers of a subscription are its images. Not here: the peers of a publication
 (channel_peers).
 """
@@ -32,7 +32,7 @@ class PeerRefusal:
     reason: str
     """The counter of the medium that counts them, such as `sp-refused`; details are in the error log."""
     count: int
-    """Refusals since the last poll."""
+    """Refusals since the last poll, or since the watch was added."""
 
 
 PeerHandler = Callable[[ChannelPeer], object]
@@ -41,7 +41,7 @@ RefusalHandler = Callable[[PeerRefusal], object]
 
 @frozen(slots=True, kw_only=True)
 class PeerHandlers:
-    """Handlers of the peers of a channel."""
+    """Handlers of the peers of a channel; each is optional."""
 
     on_added: PeerHandler | None = None
     on_removed: PeerHandler | None = None
@@ -49,7 +49,7 @@ class PeerHandlers:
 
 
 class PeerWatch:
-    """Watches the peers of one publication or subscription until it is closed."""
+    """Watch of the peers of one publication or subscription, until it, the resource or the client is closed."""
 
     def __init__(
         self, resource: PublicationBase | Subscription, handlers: PeerHandlers, counters: CountersReader
@@ -63,11 +63,11 @@ class PeerWatch:
         self._refused = self._count_refused()
 
     def close(self) -> None:
-        """Stop calling the handlers; closing twice does nothing."""
+        """Stop calling the handlers; closing twice does nothing. Any thread may call it."""
         self.is_closed = True
 
     def poll(self, callbacks: Callbacks) -> int:
-        """Report changes since the last poll; return how many. For the client's conductor."""
+        """Call the handlers for changes since the last poll; return how many changes. For the client's conductor."""
         before, self._peers = self._peers, {peer.session_id: peer for peer in self.resource.peers}
         removed = [peer for session, peer in before.items() if session not in self._peers]
         added = [peer for session, peer in self._peers.items() if session not in before]
@@ -127,7 +127,7 @@ class PeerWatches:
         self._watches.append(watch)
 
     def check(self, now_ns: int) -> int:
-        """Poll all watches if the interval is over; return how many changes were reported."""
+        """Poll all watches if 10 ms have passed; return the number of changes. Removes closed watches."""
         if not self._watches or now_ns < self._next_ns:
             return 0
         self._next_ns = now_ns + _INTERVAL_NS

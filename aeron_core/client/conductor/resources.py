@@ -23,7 +23,7 @@ class Resources:
         self.counters: dict[int, Counter] = {}
 
     def remove_publication(self, registration_id: int, now_ns: int) -> bool:
-        """Close a publication; return False if it was closed already."""
+        """Close a publication and release its log; return False if it was closed already."""
         publication = self.publications.pop(registration_id, None)
         if publication is None:
             return False
@@ -63,7 +63,7 @@ class Resources:
         return True
 
     def close_all(self, now_ns: int, on_unavailable: Callable[[Subscription, Image], None]) -> None:
-        """Close everything; call `on_unavailable` for each image."""
+        """Close everything, drop all logs, and call `on_unavailable` for each image."""
         for registration_id in list(self.publications):
             self.remove_publication(registration_id, now_ns)
         for registration_id in list(self.subscriptions):

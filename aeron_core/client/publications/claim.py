@@ -51,12 +51,12 @@ class Claim:
 
     @property
     def position(self) -> int:
-        """The position after the message, or the negative reason why the claim failed."""
+        """The stream position after the message, or the negative `OfferResult` with which the claim failed."""
         return self._position if self._position >= 0 else BY_MAGNITUDE[-self._position]
 
     @property
     def buffer(self) -> memoryview:
-        """The payload, writable. Do not write to it after `commit` or `abort`: others may read it then."""
+        """The payload, `length` writable bytes. Do not write after `commit` or `abort`: others may read it then."""
         return self._open().buffer
 
     @property

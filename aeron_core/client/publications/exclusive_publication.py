@@ -66,7 +66,7 @@ class ExclusivePublication(PublicationBase):
 
     @property
     def term_offset(self) -> int:
-        """The offset of the next frame in its term."""
+        """The offset of the next frame in its term, in bytes; the term length if the current term is full."""
         return self._exclusive_appender.term_offset
 
     def _position(self) -> int:

@@ -1,4 +1,4 @@
-"""Offers messages with retries, so that back pressure loses none."""
+"""Offering of messages with retries, so that back pressure loses none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _PAUSE_S: Final = 0.00005
 
 
 class Offerer:
-    """Offers to one publication; counts accepted messages and back pressure."""
+    """Offers with retries to one publication; counts accepted messages, their bytes, and back-pressured offers.
+
+    One thread uses it.
+    """
 
     def __init__(
         self,
@@ -44,7 +47,8 @@ class Offerer:
 
         Raises NotConnectedError if the publication is not connected for `timeout` seconds, SendTimeoutError
         if the message is still back-pressured `back_pressure_timeout` seconds after it was for the first
-        time, MaxPositionExceededError, or ClosedError once the publication is closed.
+        time, MaxPositionExceededError, ClosedError once the publication is closed, or ValueError for a message
+        that is too long.
         """
         deadline_s: float | None = None
         pressure_deadline_s: float | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @frozen(slots=True, kw_only=True)
 class PublicationArguments:
-    """The arguments of a publication."""
+    """The arguments of a publication; see `PublicationState` for the ids."""
 
     owner: ResourceOwner
     channel: str

@@ -58,8 +58,9 @@ class PublicationBase(PublicationState):
         Returns the new position of the stream, or a negative `OfferResult`, such as BACK_PRESSURED.
 
         With `peer`, a session id, only that peer receives the message: the result may also be NO_PEER or PEER_FULL,
-        and `reserved_value` is the number of devices that the message has passed. Raises ValueError for a message
-        longer than `max_message_length`, or for a `peer` if the medium does not distinguish peers.
+        and `reserved_value` is the number of devices that the message has passed, from 0 to 255; otherwise it is any
+        int64. Raises ValueError for a value out of these ranges, for a message longer than `max_message_length`, or
+        for a `peer` if the medium does not distinguish peers.
         """
         if self.is_closed:
             return OfferResult.CLOSED
@@ -92,8 +93,8 @@ class PublicationBase(PublicationState):
         Waits while the publication is not connected, under back pressure, and while the queue of `peer` is
         full, at most `timeout` seconds; None: no limit. Then raises NotConnectedError or SendTimeoutError.
         Raises ClosedError, MaxPositionExceededError, or NotConnectedError for a `peer` that is not connected,
-        at once. Raises ClientError if it has to wait in a handler of the client, such as that of an available
-        image.
+        at once, and the errors of `offer`. Raises ClientError if it has to wait in a handler of the client, such as
+        that of an available image.
         """
         result = self.offer(data, reserved_value=reserved_value, peer=peer)
         if result >= 0:
@@ -141,7 +142,8 @@ class PublicationBase(PublicationState):
         """Claim space for a message of `length` bytes, at most `max_payload_length`, to write it in place.
 
         A failed claim is false, and its `position` is the negative reason. A claim must be committed or aborted,
-        as `with` does. `peer` is as for `offer`. Raises ValueError for a longer message.
+        as `with` does. `peer` is as for `offer`. Raises ValueError for a longer message or a negative length, or for
+        a `peer` if the medium does not distinguish peers.
         """
         if self.is_closed:
             return Claim(self, wire.RESULT_CLOSED, None)
@@ -179,9 +181,9 @@ class PublicationBase(PublicationState):
     def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
         """Return for how many messages of a batch a peer's queue has space, or NO_PEER or PEER_FULL for none.
 
-        A message that is too long or has wrong offsets counts as one and ends the count: its offer then
-        fails. Raises ValueError for an invalid range of the batch, or if the channel's medium does not
-        distinguish peers.
+        `boundaries`: the int64 `offsets` of `offer_batch`; `first` and `count` are numbers of messages. A message
+        that is too long or has wrong offsets counts as one and ends the count: its offer then fails. Raises
+        ValueError for an invalid range of the batch, or if the channel's medium does not distinguish peers.
         """
         check_range(boundaries, first, count)
         return self._addressable(peer).count_taken(

@@ -37,7 +37,7 @@ class PublicationState:
 
     @property
     def position(self) -> int:
-        """The position after everything that publishers of the stream have appended, CLOSED once closed."""
+        """The stream position after everything that its publishers have appended or claimed; CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return self._position()
@@ -51,7 +51,7 @@ class PublicationState:
 
     @property
     def available_window(self) -> int:
-        """The bytes that can be offered until back pressure, CLOSED once closed."""
+        """Bytes from the position to the publisher limit, frame headers included; 0 if none, CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return max(self._limit.get_i64_acquire(0) - self._position(), 0)
@@ -77,7 +77,7 @@ class PublicationState:
 
     @property
     def max_possible_position(self) -> int:
-        """The position at which the stream ends: add a new publication to continue."""
+        """The position, in bytes, at which the stream ends at the latest: add a new publication to continue."""
         return self._log.max_possible_position
 
     @property
@@ -114,9 +114,9 @@ class PublicationState:
         return self._peers
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait until it is connected; raises NotConnectedError after `timeout` seconds, None for no limit.
+        """Wait until it is connected; raise NotConnectedError after `timeout` seconds, None for no limit.
 
-        Raises ClosedError if the publication is closed.
+        Raises ClosedError if the publication is closed, ClientError if it has to wait in a handler of the client.
         """
         self._owner.await_connected(self, timeout)
 
@@ -126,37 +126,40 @@ class PublicationState:
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
-        """Return `address:port` of the sockets that the driver sends from; none for IPC."""
+        """Return `address:port` of the sockets that the driver sends from; none for IPC or unless they are bound."""
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
-        """Add a destination (`control-mode=manual`) and return its registration id."""
+        """Add a destination (`control-mode=manual`) and return its registration id.
+
+        Waits for the driver and raises the errors of `Registration.result`.
+        """
         return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
-        """Do the same as `add_destination` without waiting for the driver."""
+        """Send the command of `add_destination` and return its registration without waiting for the driver."""
         channel = channel_of(channel)
         return self._owner.command(
             f"add_destination {channel!r}", commands.AddDestination, self.registration_id, channel
         )
 
     def remove_destination(self, channel: str) -> None:
-        """Remove the destination that was added with this channel."""
+        """Remove the destination that was added with this channel; waits and raises as `add_destination`."""
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
-        """Do the same as `remove_destination` without waiting for the driver."""
+        """Send the command of `remove_destination`; return its registration, with the command's id as result."""
         channel = channel_of(channel)
         return self._owner.command(
             f"remove_destination {channel!r}", commands.RemoveDestination, self.registration_id, channel
         )
 
     def remove_destination_by_id(self, destination_registration_id: int) -> None:
-        """Remove the destination with the id that `add_destination` returned."""
+        """Remove the destination with the id that `add_destination` returned; waits and raises as that method."""
         self.remove_destination_by_id_async(destination_registration_id).result()
 
     def remove_destination_by_id_async(self, destination_registration_id: int) -> Registration[int]:
-        """Do the same as `remove_destination_by_id` without waiting for the driver."""
+        """Send the command of `remove_destination_by_id`; return its registration, with the command's id as result."""
         destination_id = int64_of(destination_registration_id, "destination_registration_id")
         return self._owner.command(
             f"remove_destination_by_id {destination_id}",
@@ -168,7 +171,8 @@ class PublicationState:
     def revoke(self) -> None:
         """Close the publication and end its stream, also for other publications that share it.
 
-        The driver closes the images of subscribers: messages that they have not read by then are lost.
+        The driver closes the images of subscribers: messages that they have not read by then are lost. Does nothing
+        once closed.
         """
         self._owner.close_publication(self.registration_id, revoke=True)
 

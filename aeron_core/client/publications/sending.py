@@ -32,7 +32,7 @@ def send_when_accepted(
     offer: Callable[[], int],
     timeout: float | None,
 ) -> int:
-    """Call `offer` until it returns a position; raise what `PublicationBase.send` documents."""
+    """Call `offer` until it returns a position, and return that; raise what `PublicationBase.send` documents."""
     result = 0
 
     def is_done() -> bool:

@@ -29,7 +29,7 @@ class ImageSubscription(Protocol):
         """The id of the subscription in the driver."""
 
     def reject_image(self, image: FragmentImage, reason: str) -> None:
-        """Reject one of its images."""
+        """Reject one of its images; see `Image.reject`."""
 
 
 class FragmentImage(Protocol):
@@ -45,7 +45,7 @@ class FragmentImage(Protocol):
 
     @property
     def position(self) -> int:
-        """The position up to which the stream was read."""
+        """The stream position in bytes up to which the subscription has read."""
 
     @property
     def source_identity(self) -> str:
@@ -56,7 +56,7 @@ class FragmentImage(Protocol):
         """The subscription that it belongs to."""
 
     def reject(self, reason: str) -> None:
-        """Reject the publication."""
+        """Reject the publication; see `Image.reject`."""
 
 
 class Header:
@@ -71,7 +71,7 @@ class Header:
 
     @property
     def position(self) -> int:
-        """The position of the stream after this fragment or message."""
+        """The position of the stream after this fragment or message, in bytes, a multiple of 32."""
         return self.position_of()
 
     @property
@@ -101,7 +101,7 @@ class Header:
 
     @property
     def term_offset(self) -> int:
-        """The offset of the frame in its term."""
+        """The offset of the frame in its term, in bytes."""
         return self._buffer.get_i32(self._offset + wire.DATA_TERM_OFFSET_OFFSET)
 
     @property
@@ -125,7 +125,7 @@ class Header:
         return self._buffer.get_i64(self._offset + wire.DATA_RESERVED_VALUE_OFFSET)
 
     def copy(self) -> Header:
-        """Return a copy that stays valid."""
+        """Return a copy that stays valid after the handler has returned."""
         header = Header(self._log, self.image)
         header._buffer = AtomicBuffer.allocate(wire.DATA_HEADER_LENGTH)
         header._buffer.copy_from(0, self._buffer, self._offset, wire.DATA_HEADER_LENGTH)
@@ -139,11 +139,11 @@ class Header:
         )
 
     def move_to(self, offset: int) -> None:
-        """Point the header to the frame at `offset`. For images."""
+        """Point the header to the frame at `offset` bytes in the log buffer. For images."""
         self._offset = offset
 
     def span(self) -> int:
-        """Return the bytes of the stream that the fragment or message occupies."""
+        """Return the bytes of the stream that the fragment or message occupies: all its frames, aligned to 32."""
         if self._span > 0:
             return self._span
         return positions.align_frame(self._buffer.get_i32(self._offset + wire.FRAME_LENGTH_OFFSET))
@@ -162,7 +162,7 @@ class Header:
         )
 
     def complete(self, length: int, span: int) -> int:
-        """Turn a copy into the header of a message of `length` bytes that took `span` bytes of the stream."""
+        """Turn a copy into the header of a message of `length` payload bytes that took `span` bytes; return 0."""
         self._buffer.put_i32(self._offset + wire.FRAME_LENGTH_OFFSET, length + wire.DATA_HEADER_LENGTH)
         self._buffer.put_u8(
             self._offset + wire.FRAME_FLAGS_OFFSET,

@@ -80,7 +80,7 @@ class Image:
 
     @property
     def subscriber_position_id(self) -> int:
-        """The counter that holds the position."""
+        """The id of the counter that holds the position."""
         return self._position.id
 
     @property
@@ -90,7 +90,7 @@ class Image:
 
     @property
     def end_of_stream_position(self) -> int:
-        """The position at which the stream ends; 2**63 - 1 until the driver knows it.
+        """The position at which the stream ends; 2**63 - 1 until the driver has stored it.
 
         It stays 2**63 - 1 if the image is closed before, for example because the sender disappeared.
         """
@@ -134,17 +134,21 @@ class Image:
     def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:
         """Call `handler` for up to `fragment_limit` fragments and return their number.
 
-        An exception of the handler propagates; its fragment counts as delivered.
+        Returns 0 if the image is closed. An exception of the handler propagates; its fragment counts as delivered.
+        Raises ProtocolError for an invalid frame.
         """
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Poll, but deliver no fragment that begins at or after `limit_position`."""
+        """Do the same as `poll`, but deliver no fragment that begins at or after `limit_position`."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Poll, and continue after each fragment as `handler` returns; an aborted fragment does not count."""
+        """Do the same as `poll`, but continue after each fragment as `handler` returns.
+
+        An aborted fragment is not counted, and the next poll delivers it again.
+        """
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_controlled_poll(
@@ -158,7 +162,8 @@ class Image:
         """Call `handler` with one block of whole frames and their headers; return its length in bytes.
 
         A block has at most `block_length_limit` bytes and ends before padding. Padding is a separate block, of any
-        length. Returns 0 without a call if there is no frame, or if the next one is longer than the limit.
+        length. Returns 0 without a call if there is no frame, if the next one is longer than the limit, or if the
+        image is closed. A block counts as read even if the handler raises. Raises ProtocolError for an invalid frame.
         """
         return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
 
@@ -169,7 +174,8 @@ class Image:
         than the limit, or if the image is closed. The view is valid until the next block is taken.
         `initial_position` may be up to a term before or after the position: read frames stay in the log until
         the driver cleans it, which may happen at any time, from the lowest position on. Raises
-        ConfigurationError if it is negative, not a multiple of 32, or out of that range.
+        ConfigurationError if it is negative, not a multiple of 32, or out of that range, ProtocolError for an invalid
+        frame.
         """
         return self.peek_block(
             arguments.int64_of(initial_position, "initial_position"),
@@ -180,8 +186,8 @@ class Image:
         """Reject the publication for all subscribers of this driver; its sender gets the reason.
 
         The driver closes the image after its image liveness timeout, that of an IPC publication at once. The
-        stream may come back after that timeout if its sender continues. Raises RegistrationError if `reason`
-        has more than 1023 bytes, or for the image of a spy.
+        stream may come back after that timeout if its sender continues. Waits for the driver and raises the errors of
+        `Registration.result`: RegistrationError if `reason` has more than 1023 bytes, or for the image of a spy.
         """
         if self.subscription is not None:
             self.subscription.reject_image(self, reason)
@@ -206,7 +212,7 @@ class Image:
         return self._final_position if self.is_closed else self._position.get()
 
     def poll_fragments(self, handler: FragmentHandler, fragment_limit: int, limit_position: int) -> int:
-        """Implement `bounded_poll`; for compiled callers."""
+        """Do the same as `bounded_poll`, without a limit for a negative `limit_position`; for compiled callers."""
         if self.is_closed:
             return 0
         if limit_position < 0:
@@ -229,7 +235,7 @@ class Image:
     def poll_controlled(
         self, handler: ControlledFragmentHandler, fragment_limit: int, limit_position: int
     ) -> int:
-        """Implement `bounded_controlled_poll`; for compiled callers."""
+        """Do the same as `bounded_controlled_poll`, without a limit for a negative one; for compiled callers."""
         if self.is_closed:
             return 0
         if limit_position < 0:
@@ -258,7 +264,7 @@ class Image:
         return fragments
 
     def poll_block(self, handler: BlockHandler, length_limit: int) -> int:
-        """Implement `block_poll`; for compiled callers."""
+        """Do the same as `block_poll`; for compiled callers."""
         if self.is_closed:
             return 0
         position = self._position.get()
@@ -273,7 +279,7 @@ class Image:
         return length
 
     def peek_block(self, position: int, length_limit: int) -> memoryview:
-        """Implement `block_peek`; for compiled callers."""
+        """Do the same as `block_peek`; for compiled callers."""
         term_length = self._log.term_length
         current = self._current_position()
         if (
@@ -296,7 +302,7 @@ class Image:
         return self._views.view(frame, length)
 
     def move_position(self, position: int) -> int:
-        """Implement setting the position; for compiled callers."""
+        """Set the position as the property does; for compiled callers."""
         if self.is_closed:
             return 0
         current = self._position.get()
@@ -308,9 +314,9 @@ class Image:
         return self._publish(current, position)
 
     def poll_into(self, batch: BatchBuffer, max_messages: int) -> int:
-        """Append up to `max_messages` whole messages to `batch` and return their number.
+        """Append up to `max_messages` whole messages to `batch` and return their number, 0 if the image is closed.
 
-        An invalid frame raises ProtocolError when it is the first to be read.
+        Raises ProtocolError for an invalid frame if no message comes before it.
         """
         if self.is_closed:
             return 0
@@ -333,7 +339,7 @@ class Image:
         return self._reader.required_length
 
     def _view_of_frame(self, frame: int) -> memoryview:
-        """Return the payload of the frame that the reader found last."""
+        """Return the payload of the frame at offset `frame` of the log, which the reader found last."""
         return self._views.view(
             frame + wire.DATA_HEADER_LENGTH, self._reader.frame_length - wire.DATA_HEADER_LENGTH
         )

@@ -1,4 +1,4 @@
-"""Reassembles the fragments of one message; each must begin where the previous one ended."""
+"""Reassembly of the fragments of one message; each must begin where the previous one ended."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MessageBuilder:
         return 0
 
     def message(self) -> memoryview:
-        """Return the message, which is valid until the next fragment is added."""
+        """Return a read-only view of the message, which is valid until the next fragment is added."""
         return memoryview(self._buffer)[: self._length].toreadonly()
 
     def header(self) -> Header:
@@ -54,7 +54,7 @@ class MessageBuilder:
         return header
 
     def reset(self) -> int:
-        """Drop the message."""
+        """Drop the message and its fragments, and wait for a first fragment."""
         self._length = 0
         self._expected = -1
         return 0

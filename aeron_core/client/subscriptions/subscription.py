@@ -41,7 +41,7 @@ BATCH_DATA_LENGTH = 1024 * 1024
 
 
 class Subscription:
-    """Receives one stream of a channel from all its publications, each as an image.
+    """Subscription to one stream of a channel; each of its publications is an image.
 
     One thread polls it; any thread may read its state, change its destinations and close it.
     """
@@ -70,7 +70,7 @@ class Subscription:
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """The current images."""
+        """The current images, in the order in which they were added; empty once closed."""
         return self._images
 
     @property
@@ -84,7 +84,7 @@ class Subscription:
         return any(not image.is_closed for image in self._images)
 
     def image_by_session_id(self, session_id: int) -> Image | None:
-        """Return the image with that session id, or None."""
+        """Return the first image with that session id, or None."""
         return next((image for image in self._images if image.session_id == session_id), None)
 
     @property
@@ -93,9 +93,9 @@ class Subscription:
         return [ChannelPeer(image.session_id, image.source_identity) for image in self.images]
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait until an image is open; raises NotConnectedError after `timeout` seconds, None for no limit.
+        """Wait until an image is open; raise NotConnectedError after `timeout` seconds, None for no limit.
 
-        Raises ClosedError if the subscription is closed.
+        Raises ClosedError if the subscription is closed, ClientError if it has to wait in a handler of the client.
         """
         self._owner.await_connected(self, timeout)
 
@@ -104,24 +104,25 @@ class Subscription:
 
         Each poll begins with the next image. An exception of the handler propagates; its fragment counts as
         delivered. Messages longer than `max_payload_length` of the publication arrive in several fragments:
-        wrap the handler in a FragmentAssembler to reassemble them.
+        wrap the handler in a FragmentAssembler to reassemble them. Raises ProtocolError for an invalid frame.
         """
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Poll, but deliver no fragment that begins at or after `limit_position` of its stream."""
+        """Do the same as `poll`, but deliver no fragment that begins at or after `limit_position` of its stream."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Poll, and continue after each fragment as `handler` returns; an aborted fragment does not count.
+        """Do the same as `poll`, but continue after each fragment as `handler` returns.
 
-        ABORT and BREAK end the poll of their image: the poll continues with the next image.
+        An aborted fragment is not counted, and the next poll delivers it again. ABORT and BREAK end the poll of their
+        image: the poll continues with the next image.
         """
         return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `Image.block_poll` for each image; return the bytes of all blocks."""
+        """Call `Image.block_poll` with this limit in bytes for each image; return the bytes of all blocks."""
         arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 
@@ -152,7 +153,7 @@ class Subscription:
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
-        """Return `address:port` of the sockets that the driver has bound for the channel."""
+        """Return `address:port` of the sockets that the driver has bound for the channel; none for IPC and spies."""
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def resolved_endpoint(self) -> str | None:
@@ -160,26 +161,29 @@ class Subscription:
         return next(iter(self.local_addresses()), None)
 
     def resolved_channel(self) -> str | None:
-        """Return the channel, with the bound port if its endpoint has port 0; None until it is bound."""
+        """Return the channel; if its endpoint has port 0, with the bound port, or None until it is bound."""
         return channel_status.resolved_channel(self._owner.counters, self.channel, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
-        """Add a destination (`control-mode=manual`) and return its registration id."""
+        """Add a destination (`control-mode=manual`) and return its registration id.
+
+        Waits for the driver and raises the errors of `Registration.result`.
+        """
         return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
-        """Do the same as `add_destination` without waiting for the driver."""
+        """Send the command of `add_destination` and return its registration without waiting for the driver."""
         channel = channel_of(channel)
         return self._owner.command(
             f"add_destination {channel!r}", commands.AddRcvDestination, self.registration_id, channel
         )
 
     def remove_destination(self, channel: str) -> None:
-        """Remove the destination that was added with this channel."""
+        """Remove the destination that was added with this channel; waits and raises as `add_destination`."""
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
-        """Do the same as `remove_destination` without waiting for the driver."""
+        """Send the command of `remove_destination`; return its registration, with the command's id as result."""
         channel = channel_of(channel)
         return self._owner.command(
             f"remove_destination {channel!r}", commands.RemoveRcvDestination, self.registration_id, channel
@@ -196,7 +200,7 @@ class Subscription:
         ).result()
 
     def close(self) -> None:
-        """Close the subscription and its images; closing twice does nothing."""
+        """Close the subscription and its images, and call the handler of each; closing twice does nothing."""
         self._owner.close_subscription(self.registration_id)
 
     def __enter__(self) -> Subscription:
@@ -239,7 +243,7 @@ class Subscription:
         return first
 
     def _poll(self, handler: FragmentHandler, fragment_limit: int, limit_position: int) -> int:
-        """Poll all images."""
+        """Poll the images in turn until `fragment_limit` fragments were delivered; return their number."""
         images = self._images
         count = len(images)
         first = self._first(count)
@@ -264,7 +268,7 @@ class Subscription:
         return fragments
 
     def _gather(self, max_messages: int) -> int:
-        """Fill the batch from all images; return the number of messages."""
+        """Fill the batch with up to `max_messages` messages of the images in turn; return their number."""
         self._reserve(max_messages, 0)
         images = self._images
         count = len(images)
