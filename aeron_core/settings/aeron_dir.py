@@ -14,7 +14,9 @@ from pathlib import Path
 
 
 def default_aeron_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the user's own directory: in /dev/shm on Linux, else in TMPDIR or /tmp.
+    """Return the user's own directory, `aeron-<user>`: in /dev/shm on Linux, else in TMPDIR or /tmp.
+
+    `environ` is os.environ if it is None.
 
     Source: aeron_fileutil.c, aeron_default_path.
     """

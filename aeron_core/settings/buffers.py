@@ -13,7 +13,7 @@ _TERM_LENGTHS: Final = (wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
 class BufferSettings(SettingsFields):
-    """Command, counter, error and term buffers."""
+    """Lengths in bytes of command, counter, error and term buffers, and of frames."""
 
     conductor_buffer_length: Annotated[
         int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + wire.RING_TRAILER_LENGTH, INT32_MAX)

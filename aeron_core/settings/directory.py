@@ -13,7 +13,7 @@ MIB = 1024 * 1024
 
 
 class Storage(Enum):
-    """Storage of log buffers."""
+    """Storage of log buffers: files in the directory of the driver, or POSIX shared-memory objects."""
 
     FILE = "file"
     POSIX = "posix"

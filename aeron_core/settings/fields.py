@@ -31,7 +31,7 @@ class SettingField(NamedTuple):
     description: str
 
     def get_default(self) -> object:
-        """Return the default value."""
+        """Return the default value; a default factory is called each time."""
         return self.default if self.default_factory is None else self.default_factory()
 
 
@@ -121,12 +121,12 @@ class SettingsFields:
 
     @classmethod
     def variable(cls, field: str) -> Variable:
-        """Return the variable of `field`: its spelling in the environment and in files."""
+        """Return the variable of `field`, which has its environment name, parser and range; KeyError if unknown."""
         return cls.fields[field].variable
 
     @classmethod
     def field_of_variable(cls) -> dict[str, str]:
-        """Return the fields by environment name."""
+        """Return the names of the fields by environment name."""
         return {field.variable.name: name for name, field in cls.fields.items()}
 
     def formatted(self, field: str) -> str:
@@ -136,7 +136,7 @@ class SettingsFields:
 
 
 def unknown_field(name: str, fields: Mapping[str, object], model_name: str) -> str:
-    """Return the message for a setting that a model does not have."""
+    """Return the error message for a setting that a model does not have, with similar names or all names."""
     from difflib import get_close_matches  # noqa: PLC0415 - lazy: only mistakes need it
 
     near = get_close_matches(name, fields, n=3)

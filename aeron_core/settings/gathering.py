@@ -108,7 +108,10 @@ class GatheredSettings(Generic[S]):
             self.warnings[name] = "; ".join(filter(None, (fault, note)))
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Add the values of variables that are not empty; warn about an unknown name only if it looks misspelt."""
+        """Add the values of variables that are not empty; warn about an unknown name only if it looks misspelt.
+
+        Raises ConfigurationError as `add_text` does.
+        """
         fields = self.model.field_of_variable()
         for variable_name, text in environ.items():
             if not variable_name.startswith(self.prefix):
@@ -123,7 +126,11 @@ class GatheredSettings(Generic[S]):
                 self.add_text(name, text, source)
 
     def add_properties(self, properties: Mapping[str, Property], source: str) -> None:
-        """Add the values of a file or of -D; an empty value unsets a setting, an unknown name is a warning."""
+        """Add the values of a file or of -D by environment name; an empty value unsets a setting.
+
+        An unknown name with the prefix AERON_ is a warning, unless it belongs to another program or to the other
+        model. Raises ConfigurationError as `add_text` does.
+        """
         fields = self.model.field_of_variable()
         for variable_name, (written, text) in properties.items():
             if not variable_name.startswith(self.prefix) and self.prefix != PREFIX:

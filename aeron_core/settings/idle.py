@@ -27,7 +27,10 @@ class BackoffArgs:
 
 
 def parse_backoff_args(text: str | None) -> BackoffArgs:
-    """Parse `spins-yields-minPark-maxPark`; return the reference's defaults for None."""
+    """Parse `spins-yields-minPark-maxPark`; return the reference's defaults for None.
+
+    A park time without a unit is nanoseconds. Raises ConfigurationError for text of another form.
+    """
     if text is None:
         return BackoffArgs()
     match = _BACKOFF.fullmatch(text)
@@ -40,5 +43,8 @@ def parse_backoff_args(text: str | None) -> BackoffArgs:
 
 
 def parse_sleep_ns(text: str | None) -> int:
-    """Return the sleep of a sleeping strategy in nanoseconds, the reference's default for None."""
+    """Return the sleep of a sleeping strategy in nanoseconds, the reference's default of 1 for None.
+
+    Raises ConfigurationError for text that is no duration.
+    """
     return DEFAULT_SLEEP_NS if text is None else values.parse_duration_ns(text)

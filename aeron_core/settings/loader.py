@@ -1,4 +1,4 @@
-"""Loads settings from their sources; precedence: argument > -D > environment > file > default.
+"""Loading of settings from their sources; precedence: argument > -D > environment > file > default.
 
 The environment, -D and property files are read as the reference reads its environment: a value out of range
 is clamped and one that cannot be parsed falls back to the default, each with a warning; only a strict
@@ -60,7 +60,8 @@ def load_driver_settings(
 ) -> LoadedSettings[DriverSettings]:
     """Return the driver's settings; TOML files may have a table `driver`.
 
-    `sections`: names of plugins' sections; this function ignores settings of these.
+    `sections`: names of plugins' sections; this function ignores settings of these. Raises ConfigurationError for a
+    file that cannot be read, and for wrong values as the module describes.
     """
     from aeron_core.settings.models import DriverSettings  # noqa: PLC0415 - imports pydantic: drivers start without
 

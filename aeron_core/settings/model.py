@@ -38,7 +38,10 @@ class SettingsModel(BaseModel):
 
     @classmethod
     def variable(cls, field: str) -> Variable:
-        """Return the variable of `field`: its spelling in the environment and in files."""
+        """Return the variable of `field`, which has its environment name, parser and range.
+
+        Raises KeyError if there is no such field, TypeError if its annotation has no variable.
+        """
         for metadata in cls.model_fields[field].metadata:
             if isinstance(metadata, Variable):
                 return metadata
@@ -48,7 +51,7 @@ class SettingsModel(BaseModel):
 
     @classmethod
     def field_of_variable(cls) -> dict[str, str]:
-        """Return the fields by environment name."""
+        """Return the names of the fields by environment name; raise TypeError if one has no variable."""
         return {cls.variable(field).name: field for field in cls.model_fields}
 
     def formatted(self, field: str) -> str:
@@ -58,7 +61,7 @@ class SettingsModel(BaseModel):
 
 
 def model_with(fields: type[SettingsFields]) -> type[SettingsModel]:
-    """Return a model that has the fields of a plain class."""
+    """Return a new model that has the fields of a plain class, with their defaults, variables and descriptions."""
     definitions: dict[str, Any] = {}
     for name, field in fields.fields.items():
         if field.default_factory is None:

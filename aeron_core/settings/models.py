@@ -19,7 +19,10 @@ else:
 
 
 class DriverSettings(_DriverModel, DriverFields):
-    """Settings of a media driver; the defaults are the reference driver's."""
+    """Settings of a media driver; the defaults are the reference driver's, if it has the setting.
+
+    A wrong value, or values that cannot work together, raise ConfigurationError.
+    """
 
     def __init__(self, **data: object) -> None:
         super().__init__(**data)
@@ -31,17 +34,17 @@ class DriverSettings(_DriverModel, DriverFields):
 
     @classmethod
     def of(cls, fields: DriverFields) -> DriverSettings:
-        """Return the model with the values of a plain object."""
+        """Return the model with the values of a plain object; a model is returned as it is."""
         return fields if isinstance(fields, DriverSettings) else cls(**fields.changed())
 
 
 class ClientSettings(_ClientModel, ClientFields):
-    """Settings of a client; the defaults are the reference client's."""
+    """Settings of a client; the defaults are the reference client's, if it has the setting."""
 
     def __init__(self, **data: object) -> None:
         super().__init__(**data)
 
     @classmethod
     def of(cls, fields: ClientFields) -> ClientSettings:
-        """Return the model with the values of a plain object."""
+        """Return the model with the values of a plain object; a model is returned as it is."""
         return fields if isinstance(fields, ClientSettings) else cls(**fields.changed())

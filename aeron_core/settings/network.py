@@ -12,7 +12,7 @@ MAX_BATCH: Final = 16  # aeron_driver_context.h
 
 
 class Offload(Enum):
-    """Whether the operating system segments and coalesces datagrams."""
+    """Use of the operating system's segmentation and coalescing of datagrams: OFF for never, otherwise if it has it."""
 
     AUTO = "auto"
     ON = "on"

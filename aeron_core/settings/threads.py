@@ -21,7 +21,11 @@ IDLE_STRATEGY_ALIASES: Final = {
 
 
 class ThreadingMode(Enum):
-    """Assignment of agents to threads."""
+    """Assignment of conductor, sender and receiver to threads.
+
+    DEDICATED: a thread for each. SHARED_NETWORK: one for the conductor, one for sender and receiver. SHARED: one for
+    all. INVOKER: none; the program runs the duty cycles.
+    """
 
     DEDICATED = "DEDICATED"
     SHARED_NETWORK = "SHARED_NETWORK"

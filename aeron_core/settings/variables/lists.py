@@ -20,7 +20,7 @@ class PortRange(NamedTuple):
 
 @frozen()
 class Texts(Variable):
-    """Texts separated by commas."""
+    """Texts separated by commas, as a tuple of at most `maximum`."""
 
     maximum: int = 0  # number of texts, 0 for no limit
 

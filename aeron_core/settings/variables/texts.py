@@ -16,7 +16,7 @@ from aeron_core.uri import values
 
 @frozen()
 class Switch(Variable):
-    """True or false."""
+    """True or false; in the environment also text that begins with on, off, 1 or 0."""
 
     quiet: bool = True  # aeron_parse_bool returns the default
 
@@ -68,7 +68,7 @@ class Text(Variable):
 
 @frozen()
 class FilePath(Variable):
-    """A path."""
+    """A path that is not empty, as a `Path`."""
 
     @property
     def allowed(self) -> str:
@@ -85,7 +85,7 @@ class FilePath(Variable):
 
 @frozen()
 class Choice(Variable):
-    """One member of an enumeration, by its value."""
+    """One member of an enumeration, by its value; `otherwise`, if set, for any other text of the environment."""
 
     enumeration: type[Enum]
     otherwise: Enum | None = None  # value of any other text of the environment

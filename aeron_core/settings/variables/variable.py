@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @frozen()
 class Variable(ABC):
-    """Textual form of one field."""
+    """Type of one setting: its environment name, its parser, its text and its range."""
 
     name: str  # environment variable; a property is the same in lower case with dots
     _: KW_ONLY
@@ -44,14 +44,17 @@ class Variable(ABC):
 
     @abstractmethod
     def convert(self, value: object) -> object:
-        """Convert a value of Python or TOML to the field's type, or raise ConfigurationError."""
+        """Return a Python or TOML value as the field's type, or raise ConfigurationError; `check` tests its range."""
 
     def clamp(self, value: object) -> object:
-        """Return the allowed value nearest to `value`."""
+        """Return the allowed value nearest to `value`; the base returns `value`, for types without a range."""
         return value
 
     def check(self, value: object) -> object:
-        """Return `value` converted; raise ConfigurationError if it is wrong or out of range."""
+        """Return `value` converted; raise ConfigurationError if it is wrong or out of range.
+
+        None is allowed for an optional field only, and returned as it is.
+        """
         if value is None and self.optional:
             return None
         converted = self.convert(value)
