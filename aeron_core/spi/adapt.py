@@ -1,4 +1,4 @@
-"""Decides whether a strategy runs as it is or behind an adapter that takes the GIL.
+"""Choice for a strategy between a direct call and an adapter that takes the GIL.
 
 The methods of a compiled base class are C functions, which are not attributes in Python. An attribute with the name of
 such a method was therefore written in Python, and a compiled caller would silently ignore it.
@@ -17,13 +17,13 @@ PYTHON_CALL_INTERVAL_NS: Final = 100_000_000
 
 
 def python_methods(strategy: object, names: Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """Return the methods of `strategy` among `names` that are written in Python."""
+    """Return by name the methods of `strategy` among `names` that are written in Python."""
     found = {name: getattr(strategy, name, None) for name in names}
     return {name: method for name, method in found.items() if callable(method)}
 
 
 def require_methods(strategy: object, kind: str, methods: Iterable[str], required: Iterable[str]) -> None:
-    """Raise PluginError if an object in plain Python lacks a required method."""
+    """Raise PluginError if `methods`, those of `strategy`, lack one of `required`; `kind` is named in the message."""
     missing = sorted(set(required) - set(methods))
     if missing:
         cls = type(strategy)

@@ -42,7 +42,7 @@ METHODS: Final = (
 
 @frozen()
 class CongestionControlParams:
-    """Describes the image that a congestion-control factory creates a strategy for; lengths are bytes.
+    """Description of the image that a congestion-control factory creates a strategy for; lengths are bytes.
 
     `options` is the text after the strategy's name in `cc=`. `now_ns` is the creation time of the image.
     `measures_rtt`, `initial_rtt_ns` and `is_tcp_mode` are the settings `cubic_…`, for strategies that use them.
@@ -70,7 +70,9 @@ class RebuildState:
     """Progress of an image since the last call; reused, valid during the call only. Positions are bytes.
 
     `rebuild_position_before` and `rebuild_position_after`: the position up to which there was no gap, before and after
-    that progress. `last_sm_position`: the consumed position in the last status message that was scheduled.
+    that progress. `consumption_position`: that of the slowest subscriber. `last_sm_position`: the consumed position in
+    the last status message that was scheduled. `hwm_position`: the highest position received. `force_status_message` is
+    set by the strategy.
     """
 
     now_ns: int
@@ -114,7 +116,7 @@ class CongestionControl:
         return self.initial_window_length()
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Handle the start of a measurement; return 0."""
+        """Handle the sending of a round-trip measurement; return 0."""
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
@@ -122,7 +124,7 @@ class CongestionControl:
         return 0
 
     def should_measure_rtt(self, now_ns: int) -> bool:
-        """Return whether a measurement should start now."""
+        """Return whether a round-trip measurement should be sent now; the default is never."""
         return False
 
     def initial_window_length(self) -> int:
@@ -147,7 +149,7 @@ class CongestionControl:
 
 
 class PythonCongestionControl(CongestionControl):
-    """Runs a strategy whose methods are in Python; takes the GIL for each call. See the module docstring.
+    """Adapter of a strategy with methods in Python; takes the GIL for each call. See the module docstring.
 
     Omitted methods are those of the compiled base. An exception is reported once, and the last window stands from then
     on.
@@ -260,7 +262,10 @@ class PythonCongestionControl(CongestionControl):
 def adapt_congestion_control(
     strategy: CongestionControl | CongestionControlStrategy, report: Callable[[BaseException], None]
 ) -> CongestionControl:
-    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception."""
+    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception.
+
+    Raises PluginError if the strategy is in plain Python and lacks a method of `CongestionControlStrategy`.
+    """
     if isinstance(strategy, CongestionControl) and not python_methods(strategy, METHODS):
         return strategy
     return PythonCongestionControl(strategy, report)

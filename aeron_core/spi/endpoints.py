@@ -72,7 +72,7 @@ class ChannelEndpoint:
     """The methods of an endpoint that the conductor calls, on its own thread."""
 
     def local_addresses(self) -> list[str]:
-        """Return the bound addresses as `host:port`."""
+        """Return the bound addresses as `host:port`; none if the medium has no sockets."""
         return []
 
     def take_fault(self) -> Fault | None:
@@ -83,7 +83,10 @@ class ChannelEndpoint:
         return None
 
     def update_counters(self) -> None:
-        """Update counters that no agent writes, and those of peers that connected or left; about once a second."""
+        """Update counters that no agent writes, and those of peers that connected or left.
+
+        Called at the interval of the conductor's timer, 1 s by default.
+        """
 
     def close(self) -> None:
         """Close the sockets. Called after the agent has released the endpoint."""
@@ -124,7 +127,7 @@ class SendChannelEndpoint(ChannelEndpoint):
         return None
 
     def has_peer(self, stream: SendStream) -> bool:
-        """Return whether a peer receives the stream; for a medium with `draws_from_log`."""
+        """Return whether a peer receives the stream; called only for a medium with `draws_from_log`."""
         return False
 
     def add_stream(self, stream: SendStream) -> int:
@@ -145,7 +148,7 @@ class SendChannelEndpoint(ChannelEndpoint):
         return False
 
     def remove_destination(self, address: SocketAddress) -> bool:
-        """Remove a destination, if it exists; return False if that is not possible now."""
+        """Remove the destination with this address, if it exists; return False if that is not possible now."""
         return False
 
     def remove_destination_by_id(self, registration_id: int) -> bool:
@@ -221,8 +224,9 @@ class ReceiveDispatcher:
     ) -> int:
         """Handle a datagram of DATA or PAD frames, validated except for their terms; return the bytes used.
 
-        A negative `wire.FRAME_…` means that the frames do not fit the term of their stream: the endpoint counts
-        that and keeps a fault, as for packets that it rejects itself.
+        The datagram is `length` bytes at `offset` of `buffer`, valid during the call only. The result is 0 if it is
+        dropped, for example because the stream has no image. A negative `wire.FRAME_…` means that the frames do not
+        fit the term of their stream: the endpoint counts that and keeps a fault, as for packets that it rejects itself.
         """
         return 0
 

@@ -16,7 +16,7 @@ one.
 
 When methods are called, never for a data frame:
 
-    on_status_message, on_setup_elicited, on_error   for each frame of their kind
+    on_status_message, on_setup_elicited, on_error   for each frame of their kind that the publication accepts
     on_setup                                         when a requested SETUP is sent, at most every 100 ms
     has_required_receivers                           in every duty cycle, while there is a receiver
     on_idle                                          in every duty cycle that sends nothing
@@ -54,7 +54,7 @@ METHODS: Final = (
 
 @frozen()
 class FlowControlParams:
-    """Describes the publication that a flow-control factory creates a strategy for.
+    """Description of the publication that a flow-control factory creates a strategy for.
 
     `options` is the text after the strategy's name in `fc=`, such as `g:/3,t:5s`. `term_length` and `mtu` are
     bytes. `group_tag`, `group_min_size` and `receiver_timeout_ns` are the driver's defaults for `options` that do
@@ -118,7 +118,10 @@ class FlowControl:
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit after a duty cycle that sent nothing; strategies remove silent receivers here."""
+        """Return the sender limit, in bytes, after a duty cycle that sent nothing; strategies remove silent receivers.
+
+        The default keeps `limit`. `sender_position` is the stream position up to which data was sent.
+        """
         return limit
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:
@@ -146,7 +149,7 @@ class FlowControl:
 
 
 class PythonFlowControl(FlowControl):
-    """Runs a strategy whose methods are in Python; takes the GIL for each call. See the module docstring.
+    """Adapter of a strategy with methods in Python; takes the GIL for each call. See the module docstring.
 
     Omitted methods are those of the compiled base, or of `FlowControl` if there is none. After an exception, which is
     reported once, that base handles all calls, so that the stream continues.
@@ -259,7 +262,10 @@ class PythonFlowControl(FlowControl):
 def adapt_flow_control(
     strategy: FlowControl | FlowControlStrategy, report: Callable[[BaseException], None]
 ) -> FlowControl:
-    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception."""
+    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception.
+
+    Raises PluginError if the strategy is in plain Python and has no `on_status_message`.
+    """
     if isinstance(strategy, FlowControl) and not python_methods(strategy, METHODS):
         return strategy
     return PythonFlowControl(strategy, report)

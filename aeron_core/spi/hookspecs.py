@@ -94,7 +94,7 @@ def aeron_settings() -> Mapping[str, type[BaseModel] | str]:  # type: ignore[emp
 
 @hookspec
 def aeron_cli(app: typer.Typer) -> None:
-    """Add sub-commands to the `aeron-core` command."""
+    """Add sub-commands to `app`, the `aeron-core` command; called once by each run of it that uses plugins."""
 
 
 @hookspec
@@ -104,4 +104,7 @@ def aeron_driver_started(driver: Any) -> None:
 
 @hookspec
 def aeron_driver_closed(driver: Any) -> None:
-    """Handle the end of a media driver; called after its agents closed."""
+    """Handle the end of a media driver, after its agents closed and before its directory is deleted, if it is.
+
+    Called on the thread that closes the driver.
+    """

@@ -23,7 +23,7 @@ METHODS: Final = ("idle",)
 
 @frozen()
 class IdleStrategyParams:
-    """Describes the agent that an idle-strategy factory creates a strategy for.
+    """Description of the agent that an idle-strategy factory creates a strategy for.
 
     `options` is the text of the `…_IDLE_STRATEGY_INIT_ARGS` setting, `agent` the agent's role name. `signal_name` is
     the named semaphore ("/…") that other processes post to wake this agent.
@@ -52,7 +52,7 @@ class IdleStrategy:
         """Make `idle` return at once, if possible. Any thread may call it."""
 
     def close(self) -> None:
-        """Release what other processes see, such as a semaphore's name. Called after the agent ended."""
+        """Release system resources, such as the name of a semaphore. Called after the agent ended."""
 
     def _reserved_0(self) -> int:
         return 0
@@ -62,7 +62,7 @@ class IdleStrategy:
 
 
 class PythonIdleStrategy(IdleStrategy):
-    """Runs a strategy in plain Python; takes the GIL for each call."""
+    """Adapter of a strategy in plain Python; takes the GIL for each call, and passes exceptions on."""
 
     def __init__(self, strategy: IdleStrategyLike) -> None:
         methods = python_methods(strategy, METHODS)
@@ -89,7 +89,7 @@ class PythonIdleStrategy(IdleStrategy):
 
 
 def adapt_idle_strategy(strategy: IdleStrategy | IdleStrategyLike) -> IdleStrategy:
-    """Return `strategy` itself if its `idle` is compiled, otherwise an adapter."""
+    """Return `strategy` itself if its `idle` is compiled, otherwise an adapter; PluginError if it has no `idle`."""
     if isinstance(strategy, IdleStrategy) and not python_methods(strategy, METHODS):
         return strategy
     return PythonIdleStrategy(strategy)

@@ -78,7 +78,7 @@ class ListenOptions:
 
 
 class ConnectionNetwork(ABC):
-    """Creates connections and listeners of the operating system, or of a simulation."""
+    """Factory of connections and listeners: those of the operating system, or of a simulation."""
 
     @abstractmethod
     def listen(self, options: ListenOptions) -> ConnectionListener:
@@ -123,7 +123,8 @@ class EndpointParams:
     """Parameters common to both kinds of endpoints.
 
     `counters` has system counters by the names of `aeron_core.driver.agents.system_counters`. Without `open_datagrams`
-    the medium opens real sockets.
+    the medium opens real sockets. Lengths of socket buffers are bytes, 0 for the system's default; `channel_status_id`
+    is the counter that holds the state of the channel.
     """
 
     channel: Channel
@@ -162,8 +163,8 @@ class EndpointParams:
 class SendEndpointParams(EndpointParams):
     """Parameters of a send endpoint.
 
-    `connects`: whether to connect unicast sockets. `receive_slots`: packets received per poll. `destination_count`:
-    the counter in which an endpoint with several destinations stores how many it has.
+    `connects`: whether to connect unicast sockets. `receive_slots`: maximum packets per receive call.
+    `destination_count`: the counter in which an endpoint with several destinations stores how many it has.
     """
 
     connects: bool = True
@@ -256,7 +257,7 @@ class MediaTransport(ABC):
         """Open a receive endpoint. Raises OSError if a socket cannot be opened."""
 
     def local_addresses(self, endpoint: ChannelEndpoint) -> list[str]:
-        """Return the bound addresses of an endpoint as text."""
+        """Return the bound addresses of an endpoint as text, usually `host:port`."""
         return endpoint.local_addresses()
 
     def close_endpoint(self, endpoint: ChannelEndpoint) -> None:

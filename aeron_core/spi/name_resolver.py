@@ -49,7 +49,8 @@ class NameResolverParams:
     resolver for names that this one does not resolve: in a driver that of AERON_CORE_RESOLVER_FALLBACK, by default the
     operating system's; elsewhere a resolver that resolves nothing. If it is a WorkingNameResolver, such as csv_table,
     the resolver that uses it also starts it, calls its `do_work` and closes it. The other fields are for resolvers that
-    exchange names between drivers.
+    exchange names between drivers: `interface` and the neighbours are `host:port`, `mtu` is the maximum length of a
+    datagram in bytes.
     """
 
     options: str = ""

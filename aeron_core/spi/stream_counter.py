@@ -17,10 +17,10 @@ CounterFactory = Callable[[int, str], AtomicCounter]
 
 
 def detached_counter(_type_id: int, _name: str) -> AtomicCounter:
-    """Return a counter that no tool sees, for a strategy that runs outside a driver."""
+    """Return a counter in memory of its own, not visible to tools, for a strategy that runs outside a driver."""
     return AtomicCounter(AtomicBuffer.allocate(wire.COUNTER_VALUE_LENGTH), 0)
 
 
 def detached_peer_counter(name: str) -> PeerCounter:
-    """Return a peer counter that no tool sees, for an endpoint that runs outside a driver."""
+    """Return a peer counter in memory of its own, not visible to tools, for an endpoint outside a driver."""
     return PeerCounter(detached_counter(0, name), AtomicBuffer.allocate(wire.COUNTER_METADATA_LENGTH))
