@@ -11,7 +11,10 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 
 
 class ConnectionProbe:
-    """Calls the C methods of a connection; a failure raises OSError with its error code."""
+    """Probe of a connection; a failure of a call raises OSError with its error code.
+
+    `length`: maximum number of bytes of one `receive`.
+    """
 
     def __init__(self, connection: ByteConnection, length: int = 65536) -> None:
         self.connection = connection
@@ -46,7 +49,7 @@ class ConnectionProbe:
         self.connection.end()
 
     def close(self, *, aborts: bool = False) -> None:
-        """Close the connection."""
+        """Close the connection; `aborts` discards data that is not delivered yet."""
         self.connection.close(aborts)
 
     def _check(self, result: int) -> None:
@@ -56,7 +59,10 @@ class ConnectionProbe:
 
 
 def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:
-    """Return the next connection of a listener and its source address, None if there is none."""
+    """Return the next connection of a listener and its source address, None if there is none.
+
+    Raises OSError if the listener failed.
+    """
     stream = listener.new_connection()
     peer = SocketAddress()
     result = listener.accept(stream, peer)

@@ -27,7 +27,7 @@ CAPACITY: Final = 65536
 
 
 class ConnectionPeer:
-    """One end of a connection. A read returns bytes, None if there are none yet, b"" at the end."""
+    """One end of a connection. If `failure` is set, the next `receive`, `send` or `is_connected` raises OSError."""
 
     def __init__(self, address: SocketAddress) -> None:
         self.address = address
@@ -43,7 +43,7 @@ class ConnectionPeer:
         self._other: ConnectionPeer | None = None
 
     def receive(self, length: int) -> bytes | None:
-        """Return up to `length` received bytes."""
+        """Return up to `length` received bytes, None if there are none yet, b"" after the other end has closed."""
         self._check()
         data = bytes(self._incoming[:length])
         del self._incoming[:length]
@@ -52,7 +52,7 @@ class ConnectionPeer:
         return b"" if self._has_ended else None
 
     def send(self, data: bytes) -> int:
-        """Send as many bytes as fit; return their number."""
+        """Send as many bytes as fit; return their number. Raises OSError if the other end has closed."""
         self._check()
         other = self._peer()
         if other.is_closed:
@@ -86,7 +86,7 @@ class ConnectionPeer:
         return self._peer().is_closed
 
     def received(self) -> bytes:
-        """Return all received bytes."""
+        """Return all bytes received since the last read, b"" if there are none."""
         return self.receive(1 << 30) or b""
 
     def _check(self) -> None:
@@ -120,14 +120,14 @@ class SimulatedListener:
         self._waiting: deque[ConnectionPeer] = deque()
 
     def connect(self, source: SocketAddress) -> ConnectionPeer:
-        """Connect from `source`; return the connecting end."""
+        """Queue a connection from `source`; return the connecting end."""
         here, there = _pair(source, self._address)
         here.was_accepted = True
         self._waiting.append(there)
         return here
 
     def accept(self) -> tuple[ConnectionPeer, SocketAddress] | None:
-        """Accept the next connection, None if there is none."""
+        """Accept the next connection; return its accepted end and the source address, None if there is none."""
         if not self._waiting:
             return None
         taken = self._waiting.popleft()
@@ -146,7 +146,7 @@ class SimulatedListener:
 
 
 class SimulatedConnections(ConnectionNetwork):
-    """All listeners of a simulation, by address."""
+    """The connections of a simulation, and its listeners by address."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, SimulatedListener] = {}
@@ -157,7 +157,10 @@ class SimulatedConnections(ConnectionNetwork):
         return PythonConnectionListener(self.serve(options.bind))
 
     def serve(self, address: SocketAddress) -> SimulatedListener:
-        """Return a listener from which a test accepts connections."""
+        """Return a listener from which a test accepts connections; port 0 is replaced by a free one.
+
+        Raises OSError if another listener has the address.
+        """
         bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
         if str(bound) in self._listeners:
             raise OSError(

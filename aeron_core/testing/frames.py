@@ -31,10 +31,10 @@ F = TypeVar("F", bound=Frame)
 
 
 class Encodable(Protocol):
-    """A frame of any type."""
+    """A frame of any type that can be encoded."""
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length."""
+        """Write the frame at `offset` of `buffer` and return its length in bytes."""
 
 
 def encode_frame(frame: Encodable) -> bytes:
@@ -44,7 +44,10 @@ def encode_frame(frame: Encodable) -> bytes:
 
 
 def data_frame(payload: bytes = b"", **fields: int) -> bytes:
-    """Return an aligned DATA frame with `payload`; `fields` override header fields."""
+    """Return a DATA frame with `payload`, padded to a multiple of 32 bytes; `fields` override header fields.
+
+    By default it is unfragmented, of session 7 and stream 1001.
+    """
     length = wire.DATA_HEADER_LENGTH + len(payload)
     preset = {
         "frame_length": length,
@@ -58,7 +61,10 @@ def data_frame(payload: bytes = b"", **fields: int) -> bytes:
 
 
 def decode_frame(data: bytes) -> Frame:
-    """Return the first frame of a datagram; raise KeyError for a type that does not belong to a stream."""
+    """Return the first frame of a datagram; raise KeyError for a type that does not belong to a stream.
+
+    The fields of a malformed frame stay zero.
+    """
     buffer = AtomicBuffer(data)
     frame: Any = _TYPES[buffer.get_u16(wire.FRAME_TYPE_OFFSET)]()
     frame.decode(buffer, 0, len(data))
@@ -67,6 +73,6 @@ def decode_frame(data: bytes) -> Frame:
 
 
 def frames_of(kind: type[F], datagrams: Iterable[bytes]) -> list[F]:
-    """Return the first frame of each datagram that begins with a frame of `kind`."""
+    """Return the first frame of each datagram that begins with a frame of `kind`; raise as `decode_frame`."""
     frames = (decode_frame(data) for data in datagrams)
     return [frame for frame in frames if isinstance(frame, kind)]

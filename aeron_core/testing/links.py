@@ -45,7 +45,7 @@ class Passage(NamedTuple):
 
 
 class SimulatedLinks:
-    """Rules for the directions between ends, and the random numbers of each pair of addresses."""
+    """Rules for the directions between ends, and a random generator for each pair of addresses."""
 
     def __init__(self, seed: int, default: SimulatedLink) -> None:
         self._seed = seed
@@ -61,7 +61,7 @@ class SimulatedLinks:
         self._rules.pop((source, destination), None)
 
     def draw(self, source: str, destination: str) -> Passage:
-        """Return what happens to the next datagram between two addresses."""
+        """Return what happens to the next datagram from `source` to `destination`, both `host:port`."""
         link = self._find(source, destination)
         chance = self._randoms.get((source, destination))
         if chance is None:
@@ -89,5 +89,5 @@ class SimulatedLinks:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address with a port."""
+    """Return the host of `host:port`, without the brackets of IPv6; empty for text without a port."""
     return address.rpartition(":")[0].strip("[]")

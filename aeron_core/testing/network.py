@@ -1,8 +1,8 @@
-"""Simulated network: hosts whose datagrams are dropped, duplicated, delayed and reordered, reproducibly from a seed.
+"""Simulated network: hosts, and links that drop, duplicate, delay and reorder datagrams, reproducibly from a seed.
 
 Nothing runs in the background: a datagram arrives when a receive call comes after its time of arrival.
 
-Not here: what happens to a datagram on its way (`links`).
+Not here: the rules of the links (`links`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SimulatedNetwork:
         return SimulatedHost(self, addresses)
 
     def open(self, options: DatagramOptions) -> DatagramChannel:
-        """Open a socket on the default host, which has the loopback addresses."""
+        """Open a socket on the default host, which has the loopback addresses; raise as `SimulatedHost.open`."""
         return self._default_host.open(options)
 
     def set_link(
@@ -91,12 +91,12 @@ class SimulatedNetwork:
             self._links.set(link, source, destination)
 
     def partition(self, one: str, other: str) -> None:
-        """Drop all datagrams between two ends, in both directions."""
+        """Drop future datagrams between two ends, as in `set_link`, in both directions."""
         for source, destination in ((one, other), (other, one)):
             self.set_link(SimulatedLink(is_partitioned=True), source=source, destination=destination)
 
     def heal(self, one: str, other: str) -> None:
-        """Undo `partition`: remove the rules for both directions."""
+        """Undo `partition`: remove the rules of these two ends, also those that `set_link` set before."""
         with self._lock:
             self._links.remove(one, other)
             self._links.remove(other, one)
@@ -206,14 +206,14 @@ class SimulatedNetwork:
 
 
 class SimulatedHost:
-    """One machine of the network."""
+    """One machine of the network, with one or more addresses."""
 
     def __init__(self, network: SimulatedNetwork, addresses: Iterable[str]) -> None:
         self.network = network
         self.addresses = [SocketAddress.of(address, 0) for address in addresses]
 
     def open(self, options: DatagramOptions) -> DatagramChannel:
-        """Open a socket with `options`; raise OSError as the operating system does."""
+        """Open a socket with `options`; raise OSError if the address is in use or not one of this host."""
         return PythonDatagramChannel(_SocketFace(self, self.network._bind(self, options)))
 
     def address_for(self, bind: SocketAddress) -> str:
@@ -228,7 +228,10 @@ class SimulatedHost:
         )
 
     def address_towards(self, peer: SocketAddress) -> str:
-        """Return the local address of a socket connected to `peer`: the one with the longest common prefix."""
+        """Return the local address of a socket connected to `peer`: the one with the longest common prefix.
+
+        Raises ValueError if the host has no address of that family.
+        """
         number = int.from_bytes(peer.packed, "big")
         return min(
             (address for address in self.addresses if address.family == peer.family),

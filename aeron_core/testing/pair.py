@@ -86,16 +86,16 @@ class SimulatedDriver:
         return client
 
     def abandon(self, client: Aeron) -> None:
-        """Stop stepping a client, as if its process had died."""
+        """Stop stepping a client, as if its process had died; raise ValueError if it is not stepped."""
         self.clients.remove(client)
 
     def do_work(self) -> int:
-        """Run one duty cycle of the driver, unless `is_stalled`, and of its clients."""
+        """Run one duty cycle of the driver, unless `is_stalled`, and of its clients; return the work count."""
         work = 0 if self.is_stalled else self.media_driver.do_work()
         return work + sum(client.do_work() for client in self.clients)
 
     def counted(self, name: str) -> int:
-        """Return the value of a system counter by its name in `SystemCounters`."""
+        """Return the value of a system counter by its name in `SystemCounters`; raise KeyError if unknown."""
         return self.counters.value(_SYSTEM_IDS[name])
 
     def find_counters(self, prefix: str) -> list[CounterRecord]:
@@ -112,11 +112,11 @@ class SimulatedDriver:
         return list(read_errors(self.cnc.error_log))
 
     def log_files(self) -> list[Path]:
-        """Return the log buffers in the driver's directory."""
+        """Return the paths of the log buffers in the driver's directory, sorted."""
         return sorted(self.aeron_dir.glob("*/*.logbuffer"))
 
     def close(self) -> None:
-        """Close the clients, then the driver."""
+        """Close the clients that are stepped, then the driver."""
         for client in self.clients:
             client.close()
         self.media_driver.close()
@@ -159,7 +159,10 @@ class Simulation:
         return self.clock.nano_time()
 
     def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:
-        """Start a driver on a host with these addresses, 127.0.0.1 and ::1 by default."""
+        """Start a driver on a host with these addresses, 127.0.0.1 and ::1 by default.
+
+        `settings` are fields of DriverSettings; lengths of buffers are short by default.
+        """
         open_datagrams = self.network.host(*addresses).open if addresses else self.network.open
         aeron_dir = str(self._directory / f"driver-{len(self.drivers)}")
         arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}
@@ -185,7 +188,7 @@ class Simulation:
         return work
 
     def run_for(self, duration_ns: int, each: Callable[[], object] | None = None) -> None:
-        """Run rounds until `duration_ns` has passed; call `each` after every round."""
+        """Run rounds until `duration_ns` of simulated time has passed; call `each` after every round."""
         end_ns = self.now_ns + duration_ns
         while self.now_ns < end_ns:
             self.step()
@@ -193,7 +196,10 @@ class Simulation:
                 each()
 
     def run_until(self, condition: Callable[[], object], *, within_ns: int = 10 * S) -> int:
-        """Run rounds until `condition` is true; return the time taken, or raise AssertionError after `within_ns`."""
+        """Run rounds until `condition` is true; return the simulated time taken, in nanoseconds.
+
+        Raises AssertionError if it is not true within `within_ns`.
+        """
         start_ns = self.now_ns
         while not condition():
             assert self.now_ns - start_ns < within_ns, (
@@ -203,7 +209,10 @@ class Simulation:
         return self.now_ns - start_ns
 
     def result(self, registration: Registration[T]) -> T:
-        """Run rounds until a command is answered; return its result, or raise its error."""
+        """Run rounds until a command is answered; return its result, or raise its error.
+
+        Raises AssertionError if there is no answer within 10 simulated seconds.
+        """
         self.run_until(lambda: registration.is_done)
         value = registration.poll()
         assert value is not None
@@ -227,7 +236,7 @@ class Simulation:
 
 
 class DriverUnderTest(Simulation):
-    """One driver with one client."""
+    """Simulation of one driver with one client. Methods that add run rounds and raise as `result`."""
 
     def __init__(
         self,
@@ -256,7 +265,10 @@ class DriverUnderTest(Simulation):
 
 
 class DriverPair(Simulation):
-    """A driver with a publishing client on 10.0.0.1, and one with a subscribing client on 10.0.0.2."""
+    """Simulation of a driver with a publishing client on 10.0.0.1, and one with a subscribing client on 10.0.0.2.
+
+    Methods that add run rounds and raise as `result`.
+    """
 
     SENDER: Final = "10.0.0.1"
     RECEIVER: Final = "10.0.0.2"

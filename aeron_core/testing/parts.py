@@ -22,7 +22,7 @@ from aeron_core.spi.flow_control import FlowControl
 
 
 class RecordingResender(Resender):
-    """A stream that records the requested retransmits."""
+    """A stream that records the requested retransmits in `calls`, as (term id, term offset, length in bytes)."""
 
     calls: list[tuple[int, int, int]]
 
@@ -40,7 +40,7 @@ class RecordingResender(Resender):
 
 
 class RetransmitProbe:
-    """Calls a retransmit handler as a publication does."""
+    """Probe of a retransmit handler, called as a publication calls it."""
 
     resender: RecordingResender
 
@@ -61,7 +61,7 @@ class RetransmitProbe:
 
 
 class LossDetectorProbe:
-    """Calls a loss detector as an image does."""
+    """Probe of a loss detector, called as an image calls it."""
 
     detector: LossDetector
 
@@ -74,7 +74,7 @@ class LossDetectorProbe:
 
 
 class NakDelayProbe:
-    """Calls a NAK delay as a loss detector does."""
+    """Probe of a NAK delay, called as a loss detector calls it."""
 
     def __init__(self, delay: NakDelay) -> None:
         self._delay = delay
@@ -85,7 +85,7 @@ class NakDelayProbe:
 
 
 class PublisherLimitProbe:
-    """Calls a publisher limit as a publication does."""
+    """Probe of a publisher limit, called as a publication calls it."""
 
     def __init__(self, limit: PublisherLimit) -> None:
         self._limit = limit
@@ -104,14 +104,14 @@ class PublisherLimitProbe:
 
 
 class Collected(NamedTuple):
-    """Result of one call: its length in the stream, and the datagrams of each entry of the batch."""
+    """Result of one call: its length in the stream in bytes, and the datagrams of each entry of the batch."""
 
     length: int
     entries: list[list[bytes]]
 
 
 class DatagramRunProbe:
-    """Calls a datagram run as a publication does."""
+    """Probe of a datagram run, called as a publication calls it."""
 
     run: DatagramRun
 
@@ -120,13 +120,13 @@ class DatagramRunProbe:
         self._batch = SendBatch()
 
     def collect(self, position: int, window: int, max_entries: int) -> Collected:
-        """See `DatagramRun.collect`."""
+        """Return what `DatagramRun.collect` returns, with the datagrams that it added to a batch."""
         length = self.run.collect(self._batch, position, window, max_entries)
         return Collected(length, [self._batch.datagrams(index) for index in range(self._batch.count)])
 
 
 class CountingSendEndpoint(SendChannelEndpoint):
-    """An endpoint with a given descriptor that counts its polls."""
+    """A send endpoint with a given descriptor that counts its polls."""
 
     polls: int
     is_broken: bool  # whether a poll raises
@@ -137,11 +137,11 @@ class CountingSendEndpoint(SendChannelEndpoint):
         self._descriptor = descriptor
 
     def descriptor(self) -> int:
-        """See `SendChannelEndpoint.descriptor`."""
+        """Return the given descriptor."""
         return self._descriptor
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`."""
+        """Count the call and return 1; raise RuntimeError if `is_broken`."""
         self.polls += 1
         if self.is_broken:
             return _raise_broken()
@@ -160,11 +160,11 @@ class CountingReceiveEndpoint(ReceiveChannelEndpoint):
         self._descriptor = descriptor
 
     def descriptor(self) -> int:
-        """See `ReceiveChannelEndpoint.descriptor`."""
+        """Return the given descriptor."""
         return self._descriptor
 
     def poll(self, now_ns: int) -> int:
-        """See `ReceiveChannelEndpoint.poll`."""
+        """Count the call and return 1; raise RuntimeError if `is_broken`."""
         self.polls += 1
         if self.is_broken:
             return _raise_broken()
@@ -176,7 +176,7 @@ def _raise_broken() -> int:
 
 
 class PolledEndpointsProbe:
-    """Calls a list of endpoints as the sender and the receiver do."""
+    """Probe of a list of endpoints, called as the sender and the receiver call it."""
 
     def __init__(self, endpoints: PolledEndpoints) -> None:
         self._endpoints = endpoints

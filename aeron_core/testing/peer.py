@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedPeer:
-    """One socket of a simulated host that sends to one address."""
+    """One socket of a simulated host that sends to one address, and receives from any."""
 
     def __init__(self, network: SimulatedNetwork, host: str, port: int, remote: tuple[str, int]) -> None:
         self.remote = SocketAddress.of(*remote)
@@ -26,7 +26,7 @@ class SimulatedPeer:
             self._socket.send([(datagram, max(len(datagram), 1))], self.remote)
 
     def receive(self) -> list[bytes]:
-        """Return the received datagrams."""
+        """Return the datagrams that have arrived, in order."""
         received: list[bytes] = []
         while slots := self._socket.receive():
             received += [data for slot in slots for data in slot.datagrams]

@@ -55,12 +55,12 @@ class RunBatch:
             offset += len(data)
 
     def length_of_first(self, count: int) -> int:
-        """Return the accepted bytes of the first `count` entries."""
+        """Return the bytes of the first `count` entries, of which the last may have been accepted in part."""
         return self._batch.length_of_first(count)
 
 
 class DatagramProbe:
-    """Sends and receives through a channel."""
+    """Probe of a datagram channel: sends batches, and receives up to `slots` slots a call."""
 
     channel: DatagramChannel
 
@@ -69,7 +69,7 @@ class DatagramProbe:
         self._received = ReceiveBatch(slots)
 
     def send(self, runs: Sequence[Run], destination: SocketAddress) -> Taken:
-        """Send `runs` as one batch."""
+        """Send `runs` as one batch; return the part that was accepted."""
         made = RunBatch(runs)
         entries = self._send(made, destination)
         return Taken(entries, made.length_of_first(entries))
@@ -78,7 +78,7 @@ class DatagramProbe:
         return self.channel.send(made._batch, destination)
 
     def receive(self) -> list[Slot]:
-        """Return the result of one receive call."""
+        """Return the slots of one receive call, none if nothing has arrived."""
         count = self.channel.receive(self._received)
         return [self._slot(index) for index in range(count)]
 
@@ -92,7 +92,7 @@ class DatagramProbe:
 
 
 class SendEndpointProbe:
-    """Calls a send endpoint as the sender does."""
+    """Probe of a send endpoint, called as the sender calls it."""
 
     endpoint: SendChannelEndpoint
 
@@ -108,11 +108,11 @@ class SendEndpointProbe:
         self.endpoint.remove_stream(stream)
 
     def send(self, stream: SendStream, runs: Sequence[Run]) -> Taken:
-        """Send `runs` as one batch."""
+        """Send `runs` as one batch; return the part that was accepted."""
         return self.send_batch(stream, RunBatch(runs))
 
     def send_batch(self, stream: SendStream, made: RunBatch) -> Taken:
-        """Send an existing batch."""
+        """Send an existing batch; return the part that was accepted."""
         entries = self._send(stream, made)
         return Taken(entries, made.length_of_first(entries))
 
@@ -130,7 +130,7 @@ class SendEndpointProbe:
 
 
 class ReceiveEndpointProbe:
-    """Calls a receive endpoint as the receiver does."""
+    """Probe of a receive endpoint, called as the receiver calls it."""
 
     endpoint: ReceiveChannelEndpoint
 
@@ -167,7 +167,7 @@ class ReceiveEndpointProbe:
 
 
 class FlowControlProbe:
-    """Calls a flow control as a publication does."""
+    """Probe of a flow control, called as a publication calls it."""
 
     strategy: FlowControl
 
@@ -200,7 +200,7 @@ class FlowControlProbe:
 
 
 class CongestionControlProbe:
-    """Calls a congestion control as an image does."""
+    """Probe of a congestion control, called as an image calls it."""
 
     strategy: CongestionControl
 
@@ -233,7 +233,7 @@ class CongestionControlProbe:
 
 
 class IdleStrategyProbe:
-    """Calls an idle strategy as an agent runner does."""
+    """Probe of an idle strategy, called as an agent runner calls it."""
 
     strategy: IdleStrategy
 

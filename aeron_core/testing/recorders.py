@@ -29,7 +29,7 @@ class Call(NamedTuple):
 
 
 class RecordingSendStream(SendStream):
-    """A stream that records the frames it receives."""
+    """A stream that records the frames it receives in `calls`; raises `failure` after that if it is set."""
 
     calls: list[Call]
     failure: BaseException | None
@@ -75,7 +75,7 @@ class RecordingSendStream(SendStream):
 
 
 class RecordingDispatcher(ReceiveDispatcher):
-    """A dispatcher without images that records the frames it receives."""
+    """A dispatcher without images that records frames in `calls`; raises `failure` after that if it is set."""
 
     calls: list[Call]
     failure: BaseException | None
@@ -93,7 +93,7 @@ class RecordingDispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """See `ReceiveDispatcher.on_data`."""
+        """Record a copy of the datagram and return its length, as if an image had taken it."""
         with cython.gil:
             return self._record("data", None, source, now_ns, buffer.get_bytes(offset, length))
 

@@ -42,12 +42,12 @@ def describe(**changes: Any) -> RecordingDescriptor:
 
 
 def frame_at(position: int, payload: bytes = b"", **fields: int) -> bytes:
-    """Return one aligned frame of the stream at `position`."""
+    """Return one DATA frame of the stream at `position`, padded to 32 bytes; `fields` override header fields."""
     return data_frame(payload, **_place(position) | fields)
 
 
 def padding_at(position: int, length: int, **fields: int) -> bytes:
-    """Return a padding frame of `length` bytes, including its header."""
+    """Return a padding frame of `length` bytes, a multiple of 32 that includes its header."""
     header = frame_at(position, b"", frame_length=length, frame_type=wire.TYPE_PAD, flags=0, **fields)
     return header + bytes(length - wire.DATA_HEADER_LENGTH)
 
@@ -71,7 +71,7 @@ def _place(position: int) -> dict[str, int]:
 
 @dataclass
 class RecordingUnderTest:
-    """An archive with one active recording; its clock advances a millisecond with each block."""
+    """An archive with one active recording; its clock advances a millisecond with each block and with the stop."""
 
     archive: Archive
     writer: RecordingWriter
@@ -106,21 +106,25 @@ class RecordingUnderTest:
 
     @property
     def position(self) -> int:
-        """Position up to which readers may read."""
+        """Stream position in bytes up to which readers may read."""
         return self.archive.recording(self.recording_id).position
 
     def append(self, *payloads: bytes) -> None:
-        """Append messages and flush them."""
+        """Append messages of one frame each and flush them."""
         self.append_block(frames_at(self.writer.written_position, payloads, **self._stream))
 
     def append_block(self, block: bytes) -> None:
-        """Append frames and flush them."""
+        """Append whole frames, with headers, and flush them."""
         self.now_ns += MILLISECOND_NS
         self.writer.append(memoryview(block), self.now_ns)
         self.writer.flush(self.now_ns)
 
     def fill_term(self, payload_length: int = 1000) -> None:
-        """Fill the term with messages and padding; each message begins with its position."""
+        """Fill the rest of the term with messages and padding.
+
+        Each message has `payload_length` bytes, at least 8: the position of its frame as a little-endian int64, then
+        zeros.
+        """
         begin = self.writer.written_position
         step = (wire.DATA_HEADER_LENGTH + payload_length + 31) // 32 * 32
         end = begin - begin % TERM_LENGTH + TERM_LENGTH
@@ -137,11 +141,11 @@ class RecordingUnderTest:
         return {"session_id": described.session_id, "stream_id": described.stream_id}
 
     def stop(self, *, is_end_of_stream: bool = True) -> None:
-        """Stop the recording."""
+        """Stop the recording after its last whole message; see `RecordingWriter.stop`."""
         self.now_ns += MILLISECOND_NS
         self.writer.stop(self.now_ns, is_end_of_stream=is_end_of_stream)
 
     def data(self) -> bytes:
-        """Return all data that readers may read."""
+        """Return the frames from the start position to `position`."""
         recording = self.archive.recording(self.recording_id)
         return b"".join(data for _, data in recording.read(recording.start_position, recording.position))

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:
-    """Return `count` distinct messages of up to `max_length` bytes, most of them short."""
+    """Return `count` distinct messages, most of them short, that depend on `seed` only.
+
+    Each is its number and a space, then random bytes: in all less than `max_length` bytes, if that is more than 8 and
+    `count` at most ten million.
+    """
     chance = random.Random(seed)
     return [
         f"{number} ".encode() + chance.randbytes(int(chance.random() ** 3 * max(max_length - 8, 0)))
@@ -26,7 +30,7 @@ def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:
 
 
 class Feed:
-    """Offers messages as fast as the publication accepts them."""
+    """Feed of messages to a publication, as fast as it accepts them."""
 
     def __init__(self, publication: Publication | ExclusivePublication, messages: Sequence[bytes]) -> None:
         self.publication = publication
@@ -40,7 +44,10 @@ class Feed:
         return self.offered == len(self.messages)
 
     def offer(self) -> int:
-        """Offer until a message is not accepted; return the number of accepted ones."""
+        """Offer until a message is not accepted or all are; return the number of accepted ones.
+
+        `last_result` is then the last result of `offer`.
+        """
         before = self.offered
         while not self.is_done:
             self.last_result = self.publication.offer(self.messages[self.offered])
@@ -51,7 +58,7 @@ class Feed:
 
 
 class Sink:
-    """Collects reassembled messages by session."""
+    """Sink of a subscription: its reassembled messages by session id, in `messages`."""
 
     def __init__(self, subscription: Subscription, *, fragment_limit: int = 64) -> None:
         self.subscription = subscription
@@ -68,5 +75,5 @@ class Sink:
 
     @property
     def all(self) -> list[bytes]:
-        """The messages of all sessions, concatenated."""
+        """The messages of all sessions, one session after the other."""
         return [message for messages in self.messages.values() for message in messages]

@@ -29,7 +29,7 @@ class Wire(ABC):
     _rest = b""
 
     def greeting(self) -> bytes:
-        """Return what a peer sends when the connection is made."""
+        """Return the bytes that a peer sends when the connection is made."""
         return b""
 
     @abstractmethod
@@ -133,7 +133,7 @@ class ConnectionLab(Simulation):
         return subscription
 
     def publish(self) -> Publication:
-        """Add a publication to the connecting channel."""
+        """Add a publication to the connecting channel and return it."""
         return self.result(self.client.add_publication_async(self._suite.connecting, _STREAM_ID))
 
     def serve(self) -> None:
@@ -145,7 +145,7 @@ class ConnectionLab(Simulation):
         return self._add(self.connections.dial(self._suite.address))
 
     def accept(self) -> WirePeer:
-        """Return a peer that the driver has connected to."""
+        """Run until the driver has connected to the listener of `serve`; return the peer."""
         taken: list[ConnectionPeer] = []
 
         def has_taken() -> bool:
@@ -171,12 +171,15 @@ class ConnectionLab(Simulation):
         return peer.messages
 
     def run(self, duration_ns: int) -> None:
-        """Run the driver, its subscribers and its peers for a time."""
+        """Run the driver, its subscribers and its peers for `duration_ns` of simulated time."""
         self.idle_step_ns = 1 * MS
         self.run_for(duration_ns, self._work)
 
     def until(self, condition: Callable[[], object]) -> None:
-        """Run the driver, its subscribers and its peers until `condition` holds."""
+        """Run the driver, its subscribers and its peers until `condition` holds.
+
+        Raises AssertionError if it does not within 120 simulated seconds.
+        """
         self.idle_step_ns = 5 * MS
 
         def holds() -> object:
@@ -196,9 +199,9 @@ class ConnectionLab(Simulation):
         self.received.append(bytes(buffer))
 
     def sender_position(self) -> int:
-        """Return the sender position of the publication."""
+        """Return the sender position of the publication, in bytes; raise ValueError unless there is one counter."""
         return self.driver.find_counter("snd-pos").value
 
     def errors(self) -> list[str]:
-        """Return the lines of the error log, with the last peers."""
+        """Return the records of the error log as text, each with the peer of its last occurrence, if any."""
         return [record.line for record in self.driver.errors()]

@@ -257,7 +257,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: not lab.driver.find_counters(self.counters))
 
     def test_closing_releases_the_address_the_connections_and_all_descriptors(self, tmp_path: Path) -> None:
-        """Peers see the end, and the same channel can be opened again at once."""
+        """Peers are disconnected, and the same channel can be opened again at once."""
         with ConnectionLab(tmp_path, self) as lab:
             before = open_descriptors()
             for _ in range(2):

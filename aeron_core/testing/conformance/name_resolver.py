@@ -20,7 +20,7 @@ class NameResolverConformance(ABC):
     params = NameResolverParams()
     #: A name that the resolver resolves: host and port, or a name for both.
     known_name = "localhost:20121"
-    #: A host that no resolver knows.
+    #: A host that no resolver resolves.
     unknown_host = "no-such-host.invalid"
 
     @abstractmethod

@@ -31,7 +31,7 @@ def opened_since(before: dict[int, str]) -> dict[int, str]:
 
 
 def assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
-    """Run a lab; raise AssertionError unless all descriptors that are not in `before` are closed within 30 s."""
+    """Run a lab until descriptors that are not in `before` are closed; raise AssertionError after 30 simulated s."""
     for _ in range(_RELEASE_S):
         kept = opened_since(before)
         if not kept:
