@@ -211,7 +211,10 @@ class SendChannelEndpoint(ChannelEndpoint):
 
 
 class ReceiveDispatcher:
-    """Finds the image of a frame; implemented by the driver, one per receive endpoint. Runs on the receiver thread."""
+    """Dispatcher of frames to their images; implemented by the driver, one per receive endpoint.
+
+    Its methods run on the receiver thread.
+    """
 
     def on_data(
         self,

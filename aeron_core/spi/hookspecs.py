@@ -94,7 +94,7 @@ def aeron_settings() -> Mapping[str, type[BaseModel] | str]:  # type: ignore[emp
 
 @hookspec
 def aeron_cli(app: typer.Typer) -> None:
-    """Add sub-commands to `app`, the `aeron-core` command; called once by each run of it that uses plugins."""
+    """Add sub-commands to `app`, the `aeron-core` command; an exception is reported as a PluginError."""
 
 
 @hookspec

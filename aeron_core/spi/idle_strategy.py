@@ -45,7 +45,7 @@ class IdleStrategy:
     """Base of compiled strategies; its own methods do nothing, so that the agent spins."""
 
     def idle(self, work_count: int) -> int:
-        """Wait if `work_count` is 0, otherwise reset the strategy; return 0. Runs on the agent's thread, no GIL."""
+        """Wait if `work_count` is 0, else reset the strategy; return 0. Runs on the agent's thread without the GIL."""
         return 0
 
     def wake(self) -> None:
