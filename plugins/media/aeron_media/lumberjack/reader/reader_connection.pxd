@@ -13,6 +13,7 @@ from aeron_media.lumberjack.reader.ack_output cimport AckOutput
 from aeron_media.lumberjack.codec.event_sink cimport EventSink
 from aeron_media.lumberjack.codec.frame_parser cimport FrameParser
 from aeron_media.lumberjack.reader.reader_counters cimport ReaderCounters
+from aeron_media.lumberjack.reader.received_windows cimport ReceivedWindows
 from aeron_media.connections.image_feed cimport ImageFeed
 
 
@@ -36,7 +37,6 @@ cdef class ReaderConnection(EventSink):
     cdef bint is_watched                      # epoll watches the socket and sets `is_readable`
     cdef bint is_readable
     cdef ReaderCounters _counters
-    cdef int64_t _max_window
     cdef bint _is_acked_when_received
     cdef bint _ack_partial
     cdef int64_t _keep_alive_ns
@@ -47,16 +47,9 @@ cdef class ReaderConnection(EventSink):
     cdef MemoryBudget _budget
     cdef ByteQueue _input                     # bytes read and not yet parsed
     cdef FrameParser _parser
-    cdef AckQueue _acks
+    cdef ReceivedWindows _windows
+    cdef AckQueue _acks                       # that of `_windows`
     cdef AckOutput _output
-    cdef uint8_t _version                     # version of the last W
-    cdef int64_t _window                      # number of events that the last W announced
-    cdef int64_t _left                        # events of the window that have not arrived
-    cdef bint _is_explicit                    # the current window was announced by a W
-    cdef bint _was_implicit                   # the newest entry of `_acks` is for an implicit window
-    cdef int64_t _events_since_ack            # events not yet covered by an entry of `_acks`
-    cdef uint32_t _last_sequence
-    cdef int64_t _last_event_position         # end position of the last event
     cdef int64_t _windows_in_turn
     cdef bint _has_window_waiting             # a window of this turn waits for the next one
     cdef int64_t _events                      # events not yet added to the counters
@@ -80,8 +73,6 @@ cdef class ReaderConnection(EventSink):
     @cython.locals(used=int64_t)
     cdef bint _parse(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count(self) except -1 nogil
-    cdef int32_t _queue_ack(self, bint is_explicit) except -1 nogil
-    cdef int32_t _queue_rest_of_window(self) except -1 nogil
     @cython.locals(consumed=int64_t)
     cdef int32_t _acknowledge(self, int64_t now_ns) except -1 nogil
     cdef bint _may_ack_part(self, int64_t now_ns, int64_t consumed) except -1 nogil

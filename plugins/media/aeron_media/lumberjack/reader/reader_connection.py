@@ -5,11 +5,8 @@
     LINGERING ──closed by the peer, LINGER_NS or LINGER_LENGTH exceeded──► FREE
     any ──broken, abandoned, evicted──► FREE
 
-A window is the number of events that its W frame announces. Its acknowledgement carries the version of the W and the
-sequence number of the last event, and is sent when all subscribers have consumed that event (or when it was published,
-with `ack=received`). Events beyond their window, as from v1 writers that send W once, begin an implicit window of the
-same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
-that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
+The acknowledgement of a window (`received_windows`) is sent when all subscribers have consumed its last event, or when
+that was published, with `ack=received`.
 
 A connection is idle while no complete event arrives; windows without events and parts of events do not count.
 
@@ -18,7 +15,7 @@ Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unack
 Invariant: an event is acknowledged only after all subscribers have consumed it, or with `ack=received` after it is in
 their images.
 
-Not here: frames (`frame_parser`), and the set of connections (`receive_endpoint`).
+Not here: frames (`frame_parser`), windows (`received_windows`), and the set of connections (`receive_endpoint`).
 """
 
 from __future__ import annotations
@@ -33,10 +30,10 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, wire
-from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.codec.event_sink import EventSink
 from aeron_media.lumberjack.codec.frame_parser import FrameParser
 from aeron_media.lumberjack.reader.ack_output import AckOutput
+from aeron_media.lumberjack.reader.received_windows import ReceivedWindows
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
@@ -51,7 +48,6 @@ class ReaderConnection(EventSink):
         self.feed = feed
         self.peer = SocketAddress()
         self._counters = params.counters
-        self._max_window = params.max_window
         self._is_acked_when_received = params.is_acked_when_received
         self._ack_partial = params.ack_partial
         self._keep_alive_ns = params.keep_alive_ns
@@ -65,7 +61,8 @@ class ReaderConnection(EventSink):
             params.limits, max_event_length=min(params.limits.max_event_length, feed.max_message_length)
         )
         self._parser = FrameParser(limits, self, params.budget)
-        self._acks = AckQueue()
+        self._windows = ReceivedWindows(params.max_window)
+        self._acks = self._windows.acks
         self._output = AckOutput()
         self.phase = phases.PHASE_FREE
         self.is_watched = False
@@ -87,15 +84,8 @@ class ReaderConnection(EventSink):
         self.end_value = 0
         self.end_limit = 0
         self._parser.reset()
-        self._acks.clear()
+        self._windows.clear()
         self._output.clear()
-        self._version = wire.VERSION_2
-        self._window = 1
-        self._left = 0
-        self._is_explicit = False
-        self._events_since_ack = 0
-        self._last_sequence = 0
-        self._last_event_position = 0
         self.is_readable = True
         self._now_ns = now_ns
         self._progress_ns = now_ns
@@ -111,7 +101,6 @@ class ReaderConnection(EventSink):
         self.acks = 0
         self.keep_alives = 0
         self.acknowledged = 0
-        self._was_implicit = False
         self._lingered_length = 0
         return 0
 
@@ -197,7 +186,7 @@ class ReaderConnection(EventSink):
     def _on_no_bytes(self, result: int, now_ns: int) -> int:
         if result == connections.CONNECTION_ENDED:
             # The peer can still read: acknowledge the events of an incomplete window, so that it resends none.
-            self._queue_rest_of_window()
+            self._windows.end_window()
             self._end(0, 0, 0, now_ns)
         elif result == connections.CONNECTION_FAILED:
             self.abandon(0, now_ns)
@@ -228,29 +217,18 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Two entries must be free: this W frame can also end the window before it. Windows without events have a limit
-        # per turn, because they take no space in an image that could hold them back.
-        if self._acks.size + 2 > bounds.MAX_QUEUED_ACKS or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
+        # Windows without events have a limit per turn, because they take no space in an image that could hold them back.
+        if not self._windows.can_begin() or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             self._has_window_waiting = True
             return 0
         self._windows_in_turn += 1
         if self._acks.size == 0:
             # The writer was not waiting before this window.
             self._last_ack_ns = self._now_ns
-        self._queue_rest_of_window()
+        if self._windows.begin(version, count):
+            self._progress_ns = self._now_ns
         self._counters.windows.increment_release()
         self.windows += 1
-        if self._left == 0 or not self._is_explicit:
-            self._progress_ns = self._now_ns
-        self._version = version
-        if count == 0:
-            # A window without events is a liveness check: acknowledge it at once.
-            self._acks.push(version, 0, self._last_event_position, self.events)
-            self._was_implicit = False
-            return 1
-        self._window = count
-        self._left = count
-        self._is_explicit = True
         return 1
 
     def on_event(self, version: int, sequence: int, buffer: AtomicBuffer, offset: int, length: int) -> int:
@@ -262,36 +240,8 @@ class ReaderConnection(EventSink):
         self.events += 1
         self._progress_ns = self._now_ns
         self._last_event_ns = self._now_ns
-        self._last_sequence = sequence
-        self._last_event_position = self.feed.position
-        self._events_since_ack += 1
-        if self._left == 0:
-            # An event beyond its window begins an implicit window of the same size.
-            self._left = self._window
-            self._is_explicit = False
-        self._left -= 1
-        if self._left == 0 or self._events_since_ack >= self._max_window:
-            self._queue_ack(self._is_explicit)
+        self._windows.add_event(sequence, self.feed.position, self.events)
         return 1
-
-    def _queue_ack(self, is_explicit: bool) -> int:
-        if not is_explicit and self._acks.size > 0 and self._was_implicit:
-            self._acks.raise_last(self._last_sequence, self._last_event_position, self.events)
-        else:
-            self._acks.push(self._version, self._last_sequence, self._last_event_position, self.events)
-        self._was_implicit = not is_explicit
-        self._events_since_ack = 0
-        return 0
-
-    def _queue_rest_of_window(self) -> int:
-        """Queue an acknowledgement of the events without one, if it fits, and end their window; return 0.
-
-        Without such events do nothing.
-        """
-        if self._events_since_ack > 0 and not self._acks.is_full():
-            self._queue_ack(self._is_explicit)
-            self._left = 0
-        return 0
 
     # Acknowledgements to the writer
 
@@ -301,8 +251,8 @@ class ReaderConnection(EventSink):
             return self.abandon(end_reasons.ABANDONED, now_ns)
         if self._is_acked_when_received and consumed != aeron_wire.NO_POSITION:
             consumed = self.feed.position
-        if self._events_since_ack > 0 and self._may_ack_part(now_ns, consumed):
-            self._queue_ack(self._is_explicit)
+        if not self._windows.is_covered() and self._may_ack_part(now_ns, consumed):
+            self._windows.cover()
         while self._acks.size > 0 and self._acks.position() <= consumed and self._output.has_space():
             self._output.put(self._acks.version(), self._acks.sequence(), now_ns)
             self.acknowledged = self._acks.total()
@@ -311,7 +261,7 @@ class ReaderConnection(EventSink):
             self.acks += 1
             self._last_ack_ns = now_ns
         if self._is_keep_alive_due(now_ns):
-            self._output.put(self._version, 0, now_ns)
+            self._output.put(self._windows.version, 0, now_ns)
             self._counters.keep_alives.increment_release()
             self.keep_alives += 1
             self._last_ack_ns = now_ns
@@ -326,16 +276,16 @@ class ReaderConnection(EventSink):
     def _may_ack_part(self, now_ns: int, consumed: int) -> bool:
         if self._acks.size > 0:
             return False
-        if self._version == wire.VERSION_1:
+        if self._windows.version == wire.VERSION_1:
             # In v1, W limits the unacknowledged events; the writer need not send that many.
             return now_ns - self._progress_ns > bounds.QUIET_NS
-        return self._ack_partial and consumed >= self._last_event_position
+        return self._ack_partial and consumed >= self._windows.last_position
 
     def _is_keep_alive_due(self, now_ns: int) -> bool:
         # Keep-alives are due only while the writer waits for this side: they must not keep a slow writer connected.
         return (
             (self._acks.size > 0 or self._parser.is_blocked)
-            and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
+            and (self._windows.version == wire.VERSION_2 or self._keeps_v1_alive)
             and now_ns - self._last_ack_ns >= self._keep_alive_ns
             and self._output.has_space()
         )
@@ -383,16 +333,13 @@ class ReaderConnection(EventSink):
                 now_ns - self._progress_ns > self._window_timeout_ns
                 or silence_ns > self._idle_timeout_ns + self._window_timeout_ns
             ):
-                return self._end(end_reasons.UNFINISHED, self._left, self._window, now_ns)
+                return self._end(end_reasons.UNFINISHED, self._windows.left, self._windows.length, now_ns)
         elif now_ns - self._last_event_ns > self._idle_timeout_ns:
             return self._end(end_reasons.IDLE, 0, 0, now_ns)
         return 0
 
     def _is_unfinished(self) -> bool:
-        if self._input.size > 0 or not self._parser.is_between_frames:
-            return True
-        # A v1 writer can take hours to fill a window.
-        return self._left > 0 and self._is_explicit and self._version == wire.VERSION_2
+        return self._input.size > 0 or not self._parser.is_between_frames or self._windows.is_unfinished()
 
     # The end of the connection
 
