@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
 from aeron_core.cli.conversion import integer_between
+from aeron_core.cli.outcome import is_tty
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.aeron_dir import aeron_dir_of
 
@@ -67,13 +68,13 @@ def directory_of(aeron_dir: Path | None) -> Path:
     return aeron_dir or aeron_dir_of()
 
 
-def print_json(document: Mapping[str, object] | Sequence[object]) -> None:
-    """Print a JSON document in one line."""
+def print_json(document: Mapping[str, object] | Sequence[object], file: TextIO | None = None) -> None:
+    """Print a JSON document in one line to `file`, by default to stdout."""
     text = json.dumps(document, ensure_ascii=False, default=str)
     try:
-        print(text, flush=True)
+        print(text, file=file, flush=True)
     except UnicodeEncodeError:  # a file name that is not UTF-8, or an output that is ASCII
-        print(json.dumps(document, default=str), flush=True)
+        print(json.dumps(document, default=str), file=file, flush=True)
 
 
 def positive(name: str, value: float | None) -> None:
@@ -84,4 +85,4 @@ def positive(name: str, value: float | None) -> None:
 
 def is_terminal() -> bool:
     """Return whether stderr, which shows progress, is a terminal."""
-    return sys.stderr.isatty()
+    return is_tty(sys.stderr)

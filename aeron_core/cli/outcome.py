@@ -44,6 +44,11 @@ def is_writable(stream: TextIO | None) -> bool:
         return not stream.closed
 
 
+def is_tty(stream: TextIO | None) -> bool:
+    """Return whether `stream` is a terminal; False for a closed stream, and for none (see `is_writable`)."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
 def print_stderr(text: str) -> None:
     """Print a message for the user, apart from the command's output; drop it if stderr cannot be written."""
     if sys.stderr is None:

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from aeron_core.cli.outcome import is_tty
+
 #: Styles of terminals. Source: ECMA-48, SGR (select graphic rendition).
 BOLD: Final = "1"
 DIM: Final = "2"
@@ -26,7 +28,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 def has_colours() -> bool:
     """Return whether the standard output is a terminal with colours. Source: no-color.org."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return is_tty(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def painted(text: str, style: str) -> str:
@@ -67,7 +69,7 @@ def print_table(
 ) -> None:
     """Print a table; on a terminal, cells wrap within its width. A row of empty cells separates groups of rows."""
     rows = list(rows)
-    if not sys.stdout.isatty():
+    if not is_tty(sys.stdout):
         print("\n".join([*title.splitlines(), *table_lines(header, rows, right)]))
         return
     from rich.console import Console  # noqa: PLC0415 - rich is slow to import: only for a table on a terminal

@@ -111,6 +111,13 @@ def test_messages_are_exported_as_lines_to_stdout(aeron, live):
     assert "exported 2 messages of recording 1 from position 0 to 128" in outcome.err
 
 
+def test_the_summary_of_an_export_to_stdout_is_json_on_stderr(aeron, live):
+    outcome = aeron("recordings", "export", live.store.folder, 1, "--json")
+
+    assert outcome.out == "one\ntwo\n"
+    assert json.loads(outcome.err) == {"recording_id": 1, "begin": 0, "end": 128, "messages": 2}
+
+
 def test_a_range_of_positions_is_exported(aeron, live, tmp_path):
     file = tmp_path / "out"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from aeron_core.cli.outcome import is_writable, print_stderr
+from aeron_core.cli.outcome import is_tty, is_writable, print_stderr
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.frozen import frozen
@@ -182,7 +182,7 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
 def _announce(running: MediaDriver) -> None:
     # aeronmd prints nothing here, and supervisors take any output on stderr for an error: print at a terminal only.
-    if sys.stderr is not None and sys.stderr.isatty():
+    if is_tty(sys.stderr):
         print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 

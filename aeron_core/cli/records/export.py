@@ -75,7 +75,8 @@ def export_recording(  # noqa: PLR0913 - the options of the command
         file.flush()
     if json:
         document = {"recording_id": recording_id, "begin": first, "end": last, "messages": count}
-        print_json(document) if output is not None else print(document, file=sys.stderr)
+        # Without a file, stdout carries the messages.
+        print_json(document, file=None if output is not None else sys.stderr)
     else:
         print_stderr(
             f"exported {counted(count, 'message')} of recording {recording_id} from position {first} to {last}"

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.outcome import is_tty
 
 Once = Annotated[bool, typer.Option("--once", help="Show one page and exit, also on a terminal.")]
 Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between two updates.")]
@@ -19,7 +20,7 @@ def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
 
     Shows it only once if `once` is set or stdout is not a terminal.
     """
-    if once or not sys.stdout.isatty():
+    if once or not is_tty(sys.stdout):
         print(page(), flush=True)
         return
     from rich.live import Live  # noqa: PLC0415 - rich is slow to import: only for a page that is updated
