@@ -43,6 +43,10 @@ def recording_place(
             )
         yield RecordingPlace(Archive.create(to), replace(params, retention=retention))
         return
+    if not isinstance(open_store(spool), LocalStore):
+        raise ConfigurationError(
+            f"spool {spool}: must be a local folder, because segments are recorded there before they are uploaded"
+        )
     archive = Archive.create(spool)
     remote = Archive.create(to, archive.uuid)
     # A separate Archive object, because it is used on the thread of the uploader.
