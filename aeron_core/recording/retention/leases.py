@@ -66,13 +66,11 @@ def read_lease(store: FileStore, name: str) -> Lease | None:
 def read_leases(store: FileStore) -> list[Lease]:
     """Return all leases, sorted by file name, expired ones too.
 
-    Raises CorruptRecordingError for a damaged file, ConfigurationError for one that cannot be a consumer's.
+    Files whose name cannot be a consumer's are not leases and are ignored. Raises CorruptRecordingError for a damaged
+    file: its reader may need any data.
     """
-    found = (
-        read_lease(store, name.removesuffix(_SUFFIX))
-        for name in store.names(names.CONSUMERS)
-        if name.endswith(_SUFFIX) and not name.startswith(".")
-    )
+    consumers = (name.removesuffix(_SUFFIX) for name in store.names(names.CONSUMERS) if name.endswith(_SUFFIX))
+    found = (read_lease(store, name) for name in consumers if _NAME.fullmatch(name))
     return [lease for lease in found if lease is not None]
 
 

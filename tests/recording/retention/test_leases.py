@@ -50,6 +50,14 @@ def test_an_invalid_consumer_name_raises(written, name):
         write_lease(written.store, name, {}, NOW_NS)
 
 
+def test_files_beside_the_leases_are_ignored(written):
+    lease = write_lease(written.store, "spark", {0: 1}, NOW_NS)
+    for name in (".spark.json", "spark (copy).json", "notes.txt"):
+        (written.store.folder / "consumers" / name).write_text("{")
+
+    assert read_leases(written.store) == [lease]
+
+
 def test_a_corrupt_lease_raises_with_its_file(written):
     write_lease(written.store, "spark", {0: 1}, NOW_NS)
     (written.store.folder / "consumers" / "spark.json").write_text("{")
