@@ -239,6 +239,7 @@ def test_a_driver_uses_a_renewed_certificate(running, certificates, python_conte
             "key={locked} in .*give its passphrase with key-passphrase-file= or",
         ),
         ("cert={server[0]}|key={locked}|key-passphrase-file={ca}", "key={locked} in .*wrong passphrase"),
+        ("cert={server[0]}|key={locked}|key-passphrase-file={latin}", "latin1.*must be UTF-8, but byte 0 is not"),
         (
             "cert={server[0]}|key={locked}|key-passphrase-env=NO_SUCH",
             "key-passphrase-env=NO_SUCH in .*no such",
@@ -249,8 +250,10 @@ def test_a_driver_uses_a_renewed_certificate(running, certificates, python_conte
         ("cert={server[0]}|client-auth=maybe", "client-auth=maybe in .*'none', 'optional' or 'required'"),
     ],
 )
-def test_wrong_tls_parameters_are_refused(running, certificates, keys, text):
-    names = {**vars(certificates), "locked": certificates.locked}
+def test_wrong_tls_parameters_are_refused(running, certificates, tmp_path, keys, text):
+    latin = tmp_path / "latin1"
+    latin.write_bytes("öffne dich\n".encode("latin-1"))
+    names = {**vars(certificates), "locked": certificates.locked, "latin": latin}
     with pytest.raises(RegistrationError, match=text.format(**names)):
         running.client.add_subscription(f"{HERE}:0|tls=true|{keys.format(**names)}", 7)
 

@@ -144,7 +144,7 @@ class TlsContexts:
         # Without this callback OpenSSL would prompt on the terminal.
         params = self._params
         if params.key_passphrase_file is not None:
-            return (_read("key-passphrase-file", params.key_passphrase_file).decode().splitlines() or [""])[0]
+            return _first_line("key-passphrase-file", params.key_passphrase_file)
         if params.key_passphrase_env is not None:
             # Read here and not through the settings, which can be displayed: this is a secret.
             passphrase = os.environ.get(params.key_passphrase_env)
@@ -170,6 +170,14 @@ def _state_of(name: str | None) -> tuple[int, int, int] | None:
         return None
     # Modification times are coarse; a file that was replaced by a rename has another inode.
     return state.st_mtime_ns, state.st_size, state.st_ino
+
+
+def _first_line(key: str, name: str) -> str:
+    try:
+        text = _read(key, name).decode()
+    except UnicodeDecodeError as error:
+        raise TlsFileError(key, f"{name}: must be UTF-8, but byte {error.start} is not: save it again as UTF-8") from None
+    return (text.splitlines() or [""])[0]
 
 
 def _read(key: str, name: str) -> bytes:
