@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 from collections import Counter, deque
 from typing import Final
 
@@ -31,6 +32,8 @@ class RelayFaults:
         # Appending to and popping from a deque are atomic.
         self._kept: deque[Fault] = deque(maxlen=KEPT)
         self._counts: Counter[FaultKind] = Counter()
+        # Adding to a count is not atomic, and each pair of buffer lengths has a relay thread.
+        self._lock = threading.Lock()
 
     def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
         """Store a fault and the address of its peer; count it if `kind` is given.
@@ -40,7 +43,8 @@ class RelayFaults:
         # A full deque drops its oldest entry; the counts stay complete.
         self._kept.append(Fault(text, "" if peer is None else str(peer)))
         if kind is not None:
-            self._counts[kind] += 1
+            with self._lock:
+                self._counts[kind] += 1
 
     def count(self, kind: FaultKind) -> int:
         """Return how many faults of a kind were counted since the start, including dropped ones."""
