@@ -130,13 +130,16 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
 
 
 def _write(path: Path, private_parts: int, batches: Iterable[pa.RecordBatch]) -> tuple[int, str]:
-    """Write the messages; return their number and the file's digest. Without a batch there is no file."""
+    """Write the messages; return their number and the file's digest. Without a row there is no file."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
     with ExitStack() as stack:
         try:
             for batch_of_rows in batches:
                 messages = _messages(batch_of_rows)
+                if messages.num_rows == 0:
+                    # A file without rows would be named by no commit message, and so deleted by none.
+                    continue
                 if sink is None:
                     fd = create_private_file(path.parent, path.name, private_parts)
                     file = stack.enter_context(open(fd, "w+b"))

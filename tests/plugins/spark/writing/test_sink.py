@@ -384,6 +384,13 @@ def published_staging(tmp_path, monkeypatch):
     return Query(channel="aeron:ipc"), tmp_path / f"aeron-core-{os.getuid()}"
 
 
+def test_a_task_without_rows_leaves_no_file(archived, out):
+    staged = archived.stage(0, 0)
+
+    assert (staged.path, staged.rows) == ("", 0)
+    assert list(out.rglob("*.arrow")) == []
+
+
 def test_staged_files_are_of_this_user_alone(published_staging, archived):
     query, folder = published_staging
 
