@@ -11,6 +11,7 @@ provided that it arrives within the driver timeout, or twice that time if the re
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -60,6 +61,8 @@ class Registration(Generic[T]):
         self._make = make
         self._value: T | None = None
         self._error: Exception | None = None
+        # A program may cancel on one thread while the conductor completes on another: one of both must win.
+        self._lock = threading.Lock()
 
     @property
     def is_done(self) -> bool:
@@ -89,10 +92,7 @@ class Registration(Generic[T]):
 
     def cancel(self) -> bool:
         """Cancel, so that a late result is closed at once; return False if the registration is done already."""
-        if self.is_done:
-            return False
-        self.state = RegistrationState.CANCELLED
-        return True
+        return self._leave(RegistrationState.CANCELLED)
 
     def complete(self, response: Response) -> T | None:
         """Complete with the driver's answer; return None.
@@ -101,17 +101,24 @@ class Registration(Generic[T]):
         the creation of the result. For the client's conductor.
         """
         value = self._make(response)
-        if self.is_done:
-            return value
-        self._value = value
-        self.state = RegistrationState.REGISTERED
-        return None
+        return None if self._leave(RegistrationState.REGISTERED, value=value) else value
 
     def fail(self, error: Exception, state: RegistrationState = RegistrationState.ERRORED) -> None:
         """Fail with `error` unless done already. For the client's conductor."""
-        if not self.is_done:
+        self._leave(state, error=error)
+
+    def _leave(
+        self, state: RegistrationState, *, value: T | None = None, error: Exception | None = None
+    ) -> bool:
+        """Leave the state AWAITING for `state`; return False if another thread did so before."""
+        with self._lock:
+            if self.is_done:
+                return False
+            self._value = value
             self._error = error
+            # Last: a thread that sees the new state takes the result without the lock.
             self.state = state
+            return True
 
     def __repr__(self) -> str:
         return f"Registration({self.registration_id}, {self.what!r}, {self.state.value})"

@@ -65,7 +65,7 @@ class PublicationBase(PublicationState):
         if self.is_closed:
             return OfferResult.CLOSED
         if peer is not None:
-            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            value = addressed(arguments.session_id_of(peer, "peer"), reserved_value)
             refusal = self.refusal_of(peer, length_of(data))
             return refused(refusal) if refusal < 0 else self.offer(data, reserved_value=value)
         if type(data) is bytes:
@@ -132,7 +132,7 @@ class PublicationBase(PublicationState):
         if peer is None:
             value = arguments.field_of(reserved_value, "reserved_value")
         else:
-            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            value = addressed(arguments.session_id_of(peer, "peer"), reserved_value)
             wanted = self.count_for(peer, boundaries, number, wanted)
             if wanted < 0:
                 return refused(wanted)
@@ -148,7 +148,7 @@ class PublicationBase(PublicationState):
         if self.is_closed:
             return Claim(self, wire.RESULT_CLOSED, None)
         if peer is not None:
-            return self._claim_for(arguments.int32_of(peer, "peer"), length)
+            return self._claim_for(arguments.session_id_of(peer, "peer"), length)
         wanted = arguments.int32_of(length, "length")
         claim = self._take_claim()
         position = self._appender.claim(claim, wanted)

@@ -59,6 +59,13 @@ def test_hops_beyond_the_header_are_refused(pairing, hops):
         pair.publication.offer(b"m", peer=session, reserved_value=hops)
 
 
+@pytest.mark.parametrize("peer", [2**31, -(2**31) - 1, 2**64])
+def test_a_peer_that_is_no_session_id_raises_with_the_range(pairing, peer):
+    pair = pairing(keys=POLY)
+    with pytest.raises(ValueError, match=f"peer={peer}: must be from -2147483648 to 2147483647"):
+        pair.publication.offer(b"m", peer=peer)
+
+
 @pytest.mark.parametrize("keys", ["", POLY])
 def test_a_message_for_a_peer_that_is_not_connected_is_refused_at_once(pairing, keys):
     pair = pairing(keys=keys)
