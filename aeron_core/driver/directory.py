@@ -70,7 +70,13 @@ def prepare_directory(settings: DriverFields) -> None:
 
 def _check_is_ours(path: Path) -> None:
     # The directory is deleted with its contents, so it must not hold files of others.
-    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _ENTRIES)
+    try:
+        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _ENTRIES)
+    except OSError as error:
+        raise StorageError(
+            error.errno or errno.EINVAL,
+            f"cannot read aeron.dir={path}: {error.strerror or error}; choose another with AERON_DIR",
+        ) from error
     if strange:
         raise StorageError(
             errno.ENOTEMPTY,
@@ -182,8 +188,7 @@ def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False)
 
     Waits up to `timeout_ms` for a driver that is starting in it. Raises ActiveDriverError if the driver's heartbeat is
     at most `timeout_ms` old; CncIncompatibleError if another version created the directory, so that its liveness is
-    unknown; StorageError if `path` holds files that no driver created, or cannot be deleted; OSError if it cannot be
-    read.
+    unknown; StorageError if `path` holds files that no driver created, or cannot be read or deleted.
     """
     _check_is_ours(path)
     _check_no_active_driver(path, timeout_ms)

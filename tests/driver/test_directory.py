@@ -14,6 +14,7 @@ from aeron_core._native.clock import Clock
 from aeron_core.concurrent.error_log import DistinctErrorLog
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.driver import media_driver
+from aeron_core.driver.directory import delete_dead_directory
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.driver.private_directory import sweep_private_directories
 from aeron_core.errors import ActiveDriverError, PluginError, StorageError
@@ -249,6 +250,11 @@ def test_a_directory_that_cannot_be_created_is_reported(tmp_path, start):
 
     with pytest.raises(StorageError, match=f"cannot create aeron.dir={tmp_path}/file/aeron"):
         start(aeron_dir=tmp_path / "file" / "aeron")
+
+
+def test_a_directory_that_cannot_be_read_is_reported(tmp_path):
+    with pytest.raises(StorageError, match=r"cannot read aeron.dir=.*/missing: No such file.*AERON_DIR"):
+        delete_dead_directory(tmp_path / "missing", timeout_ms=0)
 
 
 def test_delete_on_start_deletes_even_the_directory_of_a_live_driver(directory, start):
