@@ -9,6 +9,7 @@ import errno
 import os
 import zlib
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -182,7 +183,7 @@ def _shared_memory_prefix(aeron_dir: Path) -> str:
 
 
 def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
-    """Delete the shared memory of drivers that have ended; return the deleted paths.
+    """Delete the shared memory of drivers of this user that have ended; return the deleted paths.
 
     Call it only as the owner of `aeron_dir`: its former owner has ended too, although in a container both may
     have the same process id.
@@ -194,8 +195,11 @@ def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> lis
         # The process id of another container may be in use here: such an object stays until that process
         # ends.
         if path.name.startswith(own) or (pid.isdigit() and not _is_alive(int(pid))):
-            path.unlink(missing_ok=True)
-            swept.append(path)
+            # Any user can create such a name in /dev/shm, which is sticky: what cannot be deleted stays, and must not
+            # keep this driver from starting.
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+                swept.append(path)
     return swept
 
 

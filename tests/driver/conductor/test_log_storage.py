@@ -211,6 +211,17 @@ def test_only_logs_of_dead_processes_are_swept(tmp_path, dead_pid, name, is_swep
     assert path.exists() is not is_swept
 
 
+def test_a_name_that_cannot_be_deleted_does_not_stop_the_sweep(tmp_path, dead_pid):
+    obstacle = tmp_path / f"aeron-core-{dead_pid}-0123abcd-images-1.logbuffer"
+    obstacle.mkdir()
+    log = tmp_path / f"aeron-core-{dead_pid}-0123abcd-images-2.logbuffer"
+    log.write_bytes(b"")
+
+    assert sweep_shared_memory(Path("/nowhere"), tmp_path) == [log]
+
+    assert obstacle.exists()
+
+
 def test_a_driver_with_the_process_id_of_its_dead_predecessor_sweeps_its_logs(tmp_path):
     with Simulation(tmp_path) as simulation:
         client = simulation.add_driver(storage="posix").connect()
