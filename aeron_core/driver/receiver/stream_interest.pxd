@@ -24,7 +24,6 @@ cdef class StreamInterest:
     cdef int64_t _stale_from_ns  # no state becomes stale before this time
 
     cdef bint wants(self, int32_t session_id) noexcept nogil
-    cdef bint is_unused(self) noexcept nogil
     cdef bint has_capacity(self, int64_t now_ns) noexcept nogil
     @cython.locals(slot=int32_t, earliest_ns=int64_t)
     cdef int32_t forget_stale(self, int64_t now_ns) noexcept nogil

@@ -43,10 +43,6 @@ class StreamInterest:
         """Return whether there is a subscription to the session."""
         return self._is_all_sessions or self._sessions.get(session_id, 0) != 0
 
-    def is_unused(self) -> bool:
-        """Return whether there is no subscription, neither to all sessions nor to one."""
-        return not self._is_all_sessions and self._sessions.size == 0
-
     def has_capacity(self, now_ns: int) -> bool:
         """Return whether one more session can be remembered, after forgetting stale ones if a scan is due."""
         if self._states.size >= operations.MAX_TRACKED_SESSIONS and now_ns > self._stale_from_ns:
