@@ -1,4 +1,4 @@
-"""`python -m aeron_core` is the command `aeron-core`."""
+"""Entry point of `python -m aeron_core`, which runs the command `aeron-core`."""
 
 from aeron_core.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The client for asyncio.
+"""The asyncio interface of the client: coroutines and iterators that wait without blocking the event loop.
 
     publication = await aio.add_publication(aeron, "aeron:ipc", 1001)
     await aio.connected(publication, timeout=5)
@@ -6,7 +6,8 @@
     async for message in aio.messages(subscription): ...
 
 The operating system does not signal the arrival of messages, so these functions poll: at once while there is
-work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hundred polls per second.
+work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hundred polls per second. The limits of the
+sleeps are invented. Not here: the poll, the offer and the conductor themselves (client).
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ T = TypeVar("T")
 
 _MIN_SLEEP_S: Final = 0.00005
 _MAX_SLEEP_S: Final = 0.01
-#: Messages after which other tasks of the loop run, even if more messages are available.
+#: Messages after which other tasks of the loop run, even if more messages are available. Invented.
 _MESSAGE_LIMIT: Final = 64
-#: Maximum fragments of one poll, which ends earlier when a message is complete.
+#: Maximum fragments of one poll, which ends earlier when a message is complete. Invented.
 _FRAGMENT_LIMIT: Final = 64
 
 
@@ -56,11 +57,11 @@ class Backoff:
     _sleep_s: float = field(default=0.0, init=False)
 
     def reset(self) -> None:
-        """Start again with the shortest sleep, after work."""
+        """Let the next `idle` only yield to other tasks; call it after work."""
         self._sleep_s = 0.0
 
     async def idle(self) -> None:
-        """Sleep, and double the next sleep up to the maximum."""
+        """Sleep, at first for 0 s; the next sleeps are 50 µs, then twice the last, up to `max_sleep_s`."""
         await asyncio.sleep(self._sleep_s)
         self._sleep_s = min(max(2 * self._sleep_s, _MIN_SLEEP_S), self.max_sleep_s)
 
@@ -101,7 +102,8 @@ async def messages(
 ) -> AsyncIterator[Message]:
     """Yield whole messages until the subscription is closed.
 
-    A message is consumed when it is yielded: after a `break` the following messages are left to the next poll.
+    A message is consumed when it is yielded: after a `break` the following messages are left to the next poll. Only
+    fragments that were read of an incomplete message of another image are lost with the iterator.
     """
     arrived: list[Message] = []
 
@@ -136,9 +138,11 @@ async def async_offer(
     reserved_value: int = 0,
     peer: int | None = None,
 ) -> int:
-    """Offer until the message is accepted, for at most `timeout` seconds; return the stream position in bytes.
+    """Offer until the message is accepted, and return the stream position after it in bytes.
 
-    Raises the same errors as `Publication.send`.
+    Waits at most `timeout` seconds, None for no limit; then raises NotConnectedError or SendTimeoutError. Raises
+    ClosedError, MaxPositionExceededError, or NotConnectedError for a `peer` that is not connected, at once, and
+    ValueError as `Publication.offer` does.
     """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
@@ -161,7 +165,8 @@ async def peer_events(
 ) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
     """Yield an event for each peer that connects, disconnects or is refused, as for `Aeron.watch_peers`.
 
-    Peers that are already connected are yielded first. Ends when the resource or the client is closed.
+    Peers that are already connected are yielded first. Ends when the resource or the client is closed; the first
+    step raises ClosedError if the client is closed already.
     """
     # The conductor's thread appends and the loop removes: both operations of a deque are atomic.
     events: deque[PeerAdded | PeerRemoved | PeerRefusal] = deque()
@@ -184,7 +189,7 @@ async def peer_events(
 
 
 async def connected(resource: Connectable, timeout: float | None = None) -> None:
-    """Wait until a publication or subscription is connected, for at most `timeout` seconds.
+    """Wait until a publication or subscription is connected, for at most `timeout` seconds, None for no limit.
 
     Raises NotConnectedError after that time, and ClosedError if `resource` is closed.
     """
@@ -202,7 +207,7 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
 
 
 async def result(registration: Registration[T]) -> T:
-    """Wait for the result of a registration; cancelling the wait cancels the registration.
+    """Wait for the result of a registration and return it; cancelling the wait cancels the registration.
 
     Raises the same errors as `Registration.poll`.
     """
@@ -217,12 +222,12 @@ async def result(registration: Registration[T]) -> T:
 
 
 async def add_publication(aeron: Aeron, channel: str, stream_id: int) -> Publication:
-    """Do the same as `Aeron.add_publication`."""
+    """Add a shared publication and wait for the driver; raises the same errors as `Aeron.add_publication`."""
     return await result(aeron.add_publication_async(channel, stream_id))
 
 
 async def add_exclusive_publication(aeron: Aeron, channel: str, stream_id: int) -> ExclusivePublication:
-    """Do the same as `Aeron.add_exclusive_publication`."""
+    """Add an exclusive publication and wait for the driver; raises the same errors as `Aeron.add_publication`."""
     return await result(aeron.add_exclusive_publication_async(channel, stream_id))
 
 
@@ -234,7 +239,10 @@ async def add_subscription(
     on_available_image: ImageHandler | None = None,
     on_unavailable_image: ImageHandler | None = None,
 ) -> Subscription:
-    """Do the same as `Aeron.add_subscription`; the handlers run on the thread of the client's conductor."""
+    """Add a subscription and wait for the driver; raises the same errors as `Aeron.add_subscription`.
+
+    The handlers are called for each image added or removed, on the thread of the client's conductor.
+    """
     return await result(
         aeron.add_subscription_async(
             channel,
@@ -246,12 +254,16 @@ async def add_subscription(
 
 
 async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str = "") -> Counter:
-    """Do the same as `Aeron.add_counter`."""
+    """Add a counter with the lifetime of the client and wait for the driver.
+
+    Raises the same errors as `Aeron.add_counter`, such as ValueError for a key of more than 112 bytes, or a label of
+    more than 380 bytes of UTF-8.
+    """
     return await result(aeron.add_counter_async(type_id, key, label))
 
 
 async def run_conductor(aeron: Aeron, *, max_sleep_s: float = _MAX_SLEEP_S) -> None:
-    """Run the conductor of a client that has no thread, until the client is closed or the task is cancelled."""
+    """Run the conductor of a client without a conductor thread, until the client is closed or the task is cancelled."""
     backoff = Backoff(max_sleep_s)
     while not aeron.is_closed:
         if aeron.do_work() > 0:

@@ -39,7 +39,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """Error codes that a driver sends to clients and to other drivers.
+    """Error codes that a driver sends to clients, and to other drivers in ERR frames.
 
     Source: aeron_client_error.h.
     """

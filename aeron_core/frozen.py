@@ -31,7 +31,10 @@ _CREATED = _Created()
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(*, kw_only: bool = False, slots: bool = False, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
-    """Return a decorator that makes a class a frozen dataclass; the arguments are those of `dataclass`."""
+    """Return a decorator that makes a class a frozen dataclass; the arguments are those of `dataclass`.
+
+    A field with `init=False` is not supported: the first instance raises TypeError.
+    """
     shared = [name for names in (_ALWAYS, _WITH_EQ * eq, _WITH_SLOTS * slots) for name in names]
 
     def decorate(cls: type[_T]) -> type[_T]:
@@ -102,7 +105,7 @@ def _first_init(cls: type) -> Callable[..., None]:
 
 
 def _compiled_init(cls: Any) -> Callable[..., None]:
-    """Return the `__init__` that `dataclass` would compile."""
+    """Return the `__init__` that `dataclass` would compile; raise TypeError for a field with `init=False`."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_CREATED": _CREATED}
     parameters: list[str] = []
     keywords: list[str] = []
@@ -130,7 +133,7 @@ def _compiled_init(cls: Any) -> Callable[..., None]:
 
 
 def _default_of(each: Field[Any], names: dict[str, Any]) -> str:
-    """Return the text of a parameter's default; add the objects that it names."""
+    """Return the text of a parameter's default, empty for none; add the objects that it names to `names`."""
     if each.default_factory is not MISSING:
         names[f"_factory_{each.name}"] = each.default_factory
         return "=_CREATED"
@@ -141,6 +144,6 @@ def _default_of(each: Field[Any], names: dict[str, Any]) -> str:
 
 
 def _getter_of_compared(cls: Any) -> Callable[[object], object]:
-    """Return a function that returns the values which equality and hash compare."""
+    """Return a function of an instance: the value, or tuple of values, that equality and hash compare."""
     names = [each.name for each in fields(cls) if each.compare]
     return attrgetter(*names) if names else lambda _: ()

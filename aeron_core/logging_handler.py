@@ -5,7 +5,7 @@
     )
 
 Not here: the content of an event (shipping.record_events). A background thread connects and publishes.
-Invariant: a record is published, still queued, or counted in `dropped`.
+Invariant: a record that was formatted is published, still queued, or counted in `dropped`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PublishingHandler(logging.Handler):
         `logging` prints its own. `capacity`: maximum number of queued records. `when_full`: "drop-newest",
         "drop-oldest", or "block" for `block_timeout` seconds. `close_timeout`: seconds that `flush`, `close`
         and program exit wait for queued records. `fields`: added to each event. Raises ConfigurationError for
-        a value that is not allowed.
+        a wrong `capacity`, `when_full` or `fields`. A channel that cannot be opened is reported to stderr and retried.
         """
         super().__init__(level)
         if capacity < 1:
@@ -106,7 +106,11 @@ class PublishingHandler(logging.Handler):
         return super().filter(record)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue the event for a record."""
+        """Queue the event for a record; any thread may call it.
+
+        With "block", waits up to `block_timeout` while the queue is full. Never raises: as in `logging`, a record that
+        cannot be formatted is passed to `handleError`.
+        """
         try:
             self._queue.put(self._event_of(record))
             if self._thread is None and not self._queue.is_closed:
@@ -125,7 +129,10 @@ class PublishingHandler(logging.Handler):
             time.sleep(_PAUSE_S)
 
     def close(self) -> None:
-        """Wait as `flush` does, then stop; closing twice has no effect."""
+        """Refuse further records, wait at most `close_timeout` seconds for queued ones, then stop the thread.
+
+        Closing twice has no effect.
+        """
         self._queue.close()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():

@@ -1,4 +1,7 @@
-"""Registry of all installed plugins and of what they provide by name."""
+"""Registry of all installed plugins and of what they provide by name.
+
+Not here: the hooks themselves (spi.hookspecs). Invariant: a name of a table belongs to one plugin.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,8 @@ class InstalledPlugin:
 class Registry:
     """The pluggy manager and the merged tables. One per driver; any thread may read it.
 
-    Methods raise PluginError for a name that no plugin provides, and for a plugin that is broken.
+    Methods raise PluginError for a name that no plugin provides, and for a plugin that is broken; an AeronError that a
+    plugin's factory raises, such as ChannelUriError, is passed on.
     """
 
     def __init__(self) -> None:
@@ -129,7 +133,7 @@ class Registry:
                 self._merge(hook, implementation, installed)
 
     def _check_hooks(self, plugin: object, installed: InstalledPlugin) -> None:
-        """Raise PluginError for hooks that do not exist, with the most similar one."""
+        """Raise PluginError if a hook implementation names no existing hook; the message has the most similar, or all."""
         for name in dir(plugin):
             options = self._manager.parse_hookimpl_opts(plugin, name)
             if options is None or options.get("optionalhook"):
@@ -177,7 +181,7 @@ class Registry:
         return list(self._installed.values())
 
     def names(self, hook: str) -> list[str]:
-        """Return the names in one table, sorted."""
+        """Return the names in the table of `hook`, one of TABLES, sorted."""
         return sorted(self._tables[hook])
 
     def check(self, hook: str, text: str) -> None:
@@ -216,7 +220,7 @@ class Registry:
         return made
 
     def media(self, name: str) -> MediaTransport:
-        """Return a medium; it is created once."""
+        """Return the medium with the name used in `aeron:<name>` of a channel URI; it is created once."""
         if name not in self._media:
             self._media[name] = self._make("aeron_media_transports", name)
         return self._media[name]
@@ -232,7 +236,7 @@ class Registry:
         return adapt_congestion_control(self._make("aeron_congestion_controls", name, params), report)
 
     def name_resolver(self, name: str, params: NameResolverParams) -> NameResolver:
-        """Return a new name resolver."""
+        """Return a new name resolver; its exceptions are not caught here."""
         resolver: NameResolver = self._make("aeron_name_resolvers", name, params)
         return resolver
 
@@ -241,7 +245,7 @@ class Registry:
         return self.names("aeron_settings")
 
     def section_model(self, name: str) -> type[SettingsModel]:
-        """Return the model of a plugin's section of settings."""
+        """Return the model of a plugin's section of settings; PluginError also if it is not a SettingsModel class."""
         from aeron_core.settings.model import SettingsModel  # noqa: PLC0415 - imports pydantic: only if a section is used
 
         model, installed = self._import("aeron_settings", name)
@@ -258,7 +262,7 @@ class Registry:
 
 
 def _import_entry(path: str, title: str, installed: InstalledPlugin) -> Any:
-    """Import `module:name`; the SPI version is checked before an object of the module is used."""
+    """Return the object at `module:name`; raise PluginError if it cannot be imported or its SPI version differs."""
     module_name, _, name = path.partition(":")
     try:
         module = import_module(module_name)
@@ -306,7 +310,7 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
 
 
 def _check_compiled_classes(made: object, installed: InstalledPlugin) -> None:
-    """Raise PluginError for an object with compiled methods, its own or inherited, built for another version."""
+    """Raise PluginError for an object with compiled methods, its own or inherited, built for another SPI version."""
     for cls in type(made).__mro__:
         if "__pyx_vtable__" in vars(cls):
             _check_spi_version(sys.modules.get(cls.__module__), installed)
