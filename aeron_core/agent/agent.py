@@ -20,7 +20,7 @@ class AgentLike(Protocol):
     role_name: str
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do."""
+        """Run one duty cycle and return the work count, 0 if there was nothing to do."""
 
 
 class Agent:
@@ -30,11 +30,11 @@ class Agent:
         self.role_name = role_name
 
     def do_work(self) -> int:
-        """Run one duty cycle without the GIL; return 0 if there was nothing to do."""
+        """Run one duty cycle without the GIL and return the work count, 0 if there was nothing to do."""
         return 0
 
     def on_start(self) -> None:
-        """Acquire resources; called once before the first duty cycle."""
+        """Acquire resources; called once before the first duty cycle, on the same thread."""
 
     def on_close(self) -> None:
         """Release resources; called once at the end, even if `on_start` raised or was not called."""
@@ -88,12 +88,12 @@ class CompositeAgent(Agent):
         return work
 
     def on_start(self) -> None:
-        """See `Agent.on_start`."""
+        """See `Agent.on_start`; the first exception leaves the agents after it without a start."""
         for agent in self._agents:
             agent.on_start()
 
     def on_close(self) -> None:
-        """See `Agent.on_close`; closes all agents, then raises the first exception."""
+        """See `Agent.on_close`; closes all agents, the last one first, then raises the first exception."""
         errors = []
         for agent in reversed(self._agents):
             try:

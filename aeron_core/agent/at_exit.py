@@ -1,4 +1,4 @@
-"""Closes open clients and drivers when the interpreter exits: clients first, then the drivers that serve them.
+"""Exit handler that closes open clients and drivers: clients first, then the drivers that serve them.
 
 The streams of a client that exits without closing stay open until the driver times the client out, by default ten
 seconds later. Not covered: a process that is killed, and `os._exit`.
@@ -22,9 +22,10 @@ _open: dict[weakref.WeakMethod[Callable[[], None]], tuple[int, int]] = {}
 
 
 def close_at_exit(close: Callable[[], None], turn: int) -> None:
-    """Call the method `close`, which must be idempotent, at exit, unless its object was deleted before.
+    """Register a call of the bound method `close`, which must be idempotent, for the exit of this process.
 
-    `turn`: CLIENT or DRIVER; all clients are closed before the first driver.
+    It is not called if its object is deleted before, and an exception that it raises is logged. `turn`: CLIENT or
+    DRIVER; all clients are closed before the first driver.
     """
     _open[weakref.WeakMethod(close, _forget)] = (turn, os.getpid())
 

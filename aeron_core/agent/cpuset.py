@@ -19,10 +19,10 @@ _CPUS_FILE: Final = "cpuset.cpus.effective"
 
 
 def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list[int]:
-    """Return the processors of the control group, or of its nearest parent with a cpuset, in ascending order.
+    """Return the processor numbers of the control group, or of its nearest parent with a cpuset, ascending.
 
-    Raises ConfigurationError if the process has no control group of version 2, if none of them has a cpuset,
-    or if the list is not valid.
+    Raises ConfigurationError if `proc_cgroup` cannot be read or names no control group of version 2, if neither
+    this group nor a parent has a readable cpuset, or if the list is not valid.
     """
     own = group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
     while True:
@@ -77,7 +77,8 @@ def parse_cpus(text: str) -> list[int]:
 def faults_of(cpus: Sequence[int], root: Path = CPU_ROOT) -> list[str]:
     """Return reasons why the processors are a poor choice: partial cores, several dies or several level 3 caches.
 
-    Information that the system does not provide is skipped.
+    Empty if there is none. Files for cores, dies and caches that the system does not provide are skipped; raises
+    ConfigurationError if the list in one is not valid.
     """
     return [*_partial_cores(cpus, root), *_spread(cpus, root)]
 

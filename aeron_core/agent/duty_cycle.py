@@ -6,7 +6,10 @@ from aeron_core._native.counter import AtomicCounter
 
 
 class DutyCycleTracker:
-    """Records the longest duty cycle and how many exceeded the threshold."""
+    """Records the longest duty cycle in ns, and how many were longer than `threshold_ns`.
+
+    For the agent's thread, the only writer of both counters.
+    """
 
     def __init__(self, longest: AtomicCounter, exceeded: AtomicCounter, threshold_ns: int) -> None:
         self._longest = longest
@@ -15,7 +18,7 @@ class DutyCycleTracker:
         self._time_of_last_ns = 0
 
     def measure_and_update(self, now_ns: int) -> int:
-        """Record the time since the previous call, if any, as a duty cycle; `now_ns` is monotonic."""
+        """Record the time since the previous call, if any, as a duty cycle; return 0. `now_ns`: monotonic, above 0."""
         if self._time_of_last_ns > 0:
             duration_ns = now_ns - self._time_of_last_ns
             self._longest.propose_max_release(duration_ns)

@@ -52,7 +52,10 @@ class SleepIdleStrategy(IdleStrategy):
 
 
 class BackoffIdleStrategy(IdleStrategy):
-    """Spins, then yields, then sleeps for increasing times; work resets it."""
+    """Spins `max_spins` times, then yields `max_yields` times, then sleeps until work resets it.
+
+    The first sleep takes `min_park_ns`; each following one twice the last, at most `max_park_ns`.
+    """
 
     def __init__(self, max_spins: int, max_yields: int, min_park_ns: int, max_park_ns: int) -> None:
         self._max_spins = max_spins
@@ -83,7 +86,8 @@ class SignalIdleStrategy(IdleStrategy):
     """Waits until a named semaphore is posted or `bound_ns` has passed: almost no CPU while idle.
 
     Events from sources that cannot post (a client of another library, the network) wait for at most
-    `bound_ns`. Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond.
+    `bound_ns`. Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond. Creating
+    it raises PermissionError if another user has created a semaphore of this name.
     """
 
     def __init__(self, name: str, bound_ns: int) -> None:
@@ -97,9 +101,9 @@ class SignalIdleStrategy(IdleStrategy):
         return 0
 
     def wake(self) -> None:
-        """Post the semaphore."""
+        """Post the semaphore, so that the current or next wait ends at once; any thread may call it."""
         self.semaphore.signal()
 
     def close(self) -> None:
-        """Remove the semaphore's name."""
+        """Remove the semaphore's name, so that other processes no longer find it; repeating it has no effect."""
         self.semaphore.unlink()

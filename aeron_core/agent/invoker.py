@@ -19,7 +19,10 @@ class AgentInvoker:
         self._is_closed = False
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do. An exception goes to `on_error`."""
+        """Run one duty cycle and return the work count, 0 if there was nothing to do.
+
+        The first call starts the agent before. An exception of the agent goes to `on_error`, and the result is 1.
+        """
         try:
             if not self._is_started:
                 self._is_started = True
@@ -32,7 +35,7 @@ class AgentInvoker:
         return work
 
     def close(self) -> None:
-        """Close the agent once, even if it never ran."""
+        """Close the agent, even if it never ran; only the first call has an effect. An exception goes to `on_error`."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -36,7 +36,8 @@ _NEW_NAMES: Final = {
 def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> None:
     """Set name and affinity of the threads that run a driver's agents.
 
-    Raises ConfigurationError if `cpuset_affinity` is set and cannot be applied.
+    Call after the runners were started; errors of one thread go to its runner's `on_error`. Raises ConfigurationError
+    if `cpuset_affinity` is set and cannot be applied.
     """
     conductor, sender, receiver = processors_of(settings)
     processors = {
@@ -53,9 +54,11 @@ def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> N
 
 
 def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:
-    """Return the processors of conductor, sender and receiver, -1 for any.
+    """Return the processor numbers of conductor, sender and receiver, negative for any.
 
-    With `cpuset_affinity`, a setting is an index into the processors of the control group, from 0.
+    With `cpuset_affinity`, a setting is an index into the processors of the control group, from 0: raises
+    ConfigurationError if they cannot be read or an index is too high. If they are a poor choice, warns, or raises
+    ConfigurationError with `cpuset_warnings_as_errors`.
     """
     affinities = {
         "conductor_cpu_affinity": settings.conductor_cpu_affinity,

@@ -43,13 +43,13 @@ class AgentRunner:
         self._thread = threading.Thread(target=self.run, name=f"aeron-{agent.role_name}", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the agent's thread, a daemon thread. Raises RuntimeError if called twice."""
         self._is_running.set_release(1)
         self._thread.start()
 
     @property
     def role_name(self) -> str:
-        """The role name of the agent."""
+        """The role name of the agent, such as `sender`, or `[sender,receiver]` of a composite."""
         return str(self._agent.role_name)
 
     def place(self, name: str, cpu: int | None) -> None:
@@ -66,7 +66,7 @@ class AgentRunner:
             self._report(error)
 
     def run(self) -> None:
-        """Run duty cycles on this thread until `close` is called; none if `on_start` raises."""
+        """Run duty cycles on this thread until `close` is called, none if `on_start` raises; then close the agent."""
         try:
             self._agent.on_start()
         except Exception as error:
@@ -88,7 +88,7 @@ class AgentRunner:
         return 0
 
     def close(self) -> None:
-        """Stop after the current duty cycle and at most one idle period, and wait for the thread.
+        """Stop after the current duty cycle and at most one idle period or error pause, and wait for the thread.
 
         Called on the agent's own thread, it does not wait. If the thread was never started, closes the agent
         here.

@@ -6,7 +6,7 @@ Each message is sent with one hop more than it was received with, and a receiver
 than its limit (`ttl=`), so no message stays in a loop. When one side applies back pressure, reading stops in that
 direction only. With one channel, messages are returned to the peers that sent them.
 
-Not here: a thread. The caller runs `do_work`.
+Not here: a thread. The caller runs `do_work`. Invariant: messages of one peer are sent in the order received.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNREACHABLE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Messages forwarded in one direction."""
+    """Totals of one direction: messages forwarded, the bytes of their payloads, and messages not forwarded."""
 
     messages: int = 0
     bytes: int = 0
@@ -54,7 +54,7 @@ class DeviceSide:
 
     @classmethod
     def open(cls, aeron: Aeron, channel: str, stream_id: int) -> DeviceSide:
-        """Add the subscription and the publication, and wait for the driver."""
+        """Add the subscription and the publication and wait for the driver; raises as `Aeron.add_subscription`."""
         subscription = aeron.add_subscription(channel, stream_id)
         try:
             return cls(subscription, aeron.add_exclusive_publication(channel, stream_id))
@@ -63,7 +63,7 @@ class DeviceSide:
             raise
 
     def sessions(self) -> list[int]:
-        """Return the sessions of the connected peers."""
+        """Return the session ids of the peers that are connected now."""
         return [peer.session_id for peer in self.peers.connected()]
 
     def close(self) -> None:
@@ -84,9 +84,9 @@ class Ties:
         self._of_side: tuple[dict[int, int], dict[int, int]] = ({}, {})
 
     def choose(self, side: int, session: int, here: Collection[int], there: Sequence[int]) -> int | None:
-        """Return the session of the peer that receives the messages of `session`; None if `there` is empty.
+        """Return the session id of the peer that receives the messages of `session`; None if `there` is empty.
 
-        `here` and `there`: sessions of the connected peers on the side of `session`, number `side`, and on
+        `here` and `there`: session ids of the connected peers on the side of `session`, number `side`, and on
         the other.
         """
         ties, back = self._of_side[side], self._of_side[1 - side]
@@ -120,7 +120,7 @@ class _Direction:
 
     @property
     def traffic(self) -> Traffic:
-        """The messages forwarded so far."""
+        """Totals of this direction so far, images that have closed included."""
         every = list(self._forwarders.values())
         return Traffic(
             self._past.messages + sum(each.messages for each in every),
@@ -194,9 +194,10 @@ class Device:
 
     @classmethod
     def join(cls, aeron: Aeron, first: str, second: str, stream_id: int = 1001) -> Device:
-        """Return a device of two channels; any `stream_id` works, because it is not sent to peers.
+        """Return a device of two channels, or of one if both are equal.
 
-        Waits for the driver; raises the same errors as `Aeron.add_subscription`.
+        Any `stream_id` works, because it is not sent to peers. Waits for the driver; raises the same errors as
+        `Aeron.add_subscription`.
         """
         side = DeviceSide.open(aeron, first, stream_id)
         try:
@@ -207,12 +208,12 @@ class Device:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels: two, or one."""
+        """The URIs of the channels: two, or one of a device that joins a channel with itself."""
         return tuple(side.channel for side in self._sides)
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """The forwarded messages from each channel."""
+        """The totals of the messages received from each channel, in the order of `channels`."""
         return tuple(direction.traffic for direction in self._directions)
 
     @property
@@ -221,7 +222,7 @@ class Device:
         return any(side.subscription.is_closed for side in self._sides)
 
     def do_work(self) -> int:
-        """Forward received messages and return how many."""
+        """Forward received messages and return how many; raises ProtocolError for an image whose log is damaged."""
         return sum(direction.do_work() for direction in self._directions)
 
     def settle(self) -> bool:
@@ -233,7 +234,7 @@ class Device:
         )
 
     def close(self) -> None:
-        """Close the channels."""
+        """Close the channels; messages that were read and not forwarded are lost, unless `settle` returned true."""
         for side in self._sides:
             side.close()
 

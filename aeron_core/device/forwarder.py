@@ -39,7 +39,7 @@ class Forwarder:
         self._next = 0
 
     def has_messages(self) -> bool:
-        """Return whether a message is pending; if none is, poll the image first."""
+        """Return whether a message is pending; if none was left, poll the image first, for at most 1024 messages."""
         if self._next < self._batch.count:
             return True
         self._batch.clear()
@@ -52,8 +52,9 @@ class Forwarder:
     def forward(self, is_addressed: bool, session_id: int) -> int:
         """Send pending messages, if `is_addressed` only to the peer with `session_id`.
 
-        Returns 0 if none is left, or the negative result of the offer that stopped it. Messages that are too
-        long for the publication are dropped and counted in `too_long`.
+        Returns 0 if none is left, or the negative result that stopped it: CLOSED, that of an offer, or NO_PEER or
+        PEER_FULL for the addressed peer. Messages that are too long for the publication are dropped and counted in
+        `too_long`.
         """
         if self._publication.is_closed:
             return wire.RESULT_CLOSED
