@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 class _Created:
-    """The default of a parameter whose value the field's factory creates."""
+    """Default of a parameter, replaced by a value that the field's factory creates."""
 
     def __repr__(self) -> str:
         return "<factory>"

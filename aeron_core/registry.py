@@ -133,7 +133,7 @@ class Registry:
                 self._merge(hook, implementation, installed)
 
     def _check_hooks(self, plugin: object, installed: InstalledPlugin) -> None:
-        """Raise PluginError if a hook implementation names no existing hook; the message has the most similar, or all."""
+        """Raise PluginError if a hook implementation names no existing hook, naming the most similar or all."""
         for name in dir(plugin):
             options = self._manager.parse_hookimpl_opts(plugin, name)
             if options is None or options.get("optionalhook"):

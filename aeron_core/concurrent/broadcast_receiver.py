@@ -44,14 +44,15 @@ class BroadcastReceiver:
 
     @property
     def lapped_count(self) -> int:
-        """How often the transmitter overwrote messages before this receiver had read them."""
+        """The number of calls of `receive` that returned LAPPED, not the number of lost messages."""
         return self._lapped_count
 
     def receive(self, handler: MessageHandler) -> int:
         """Call `handler` for the next message; return 1, 0 if there is none, or LAPPED.
 
         LAPPED means that messages were lost: the next call continues with the latest one. Raises ProtocolError for an
-        impossible record, and skips everything sent so far. One thread only.
+        impossible record, and skips everything sent so far. An exception of the handler is passed on, and its message
+        is not delivered again. One thread only.
         """
         # Acquire: pairs with the release of the tail, which is stored after the record.
         tail = read_position(self._buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
@@ -74,7 +75,7 @@ class BroadcastReceiver:
         return 1
 
     def _copy(self, position: int, tail: int) -> tuple[int, int, int] | None:
-        """Copy the message at `position`, or after the padding there; return its type, length and end position.
+        """Copy the message at `position`, or after the padding there; return type, length in bytes and end position.
 
         Return None if the transmitter overwrote it meanwhile.
         """
@@ -94,7 +95,7 @@ class BroadcastReceiver:
         return type_id, message_length, position + align_record(length)
 
     def _header(self, position: int, tail: int) -> tuple[int, int]:
-        """Return type and length of the record at `position`; raise ProtocolError if they are impossible."""
+        """Return type and length of the record at `position`, header included; raise ProtocolError if impossible."""
         index = position & (self.capacity - 1)
         length = self._buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
         aligned_length = align_record(length)

@@ -96,7 +96,7 @@ class CounterOwner:
     client_id: int = DRIVER_OWNER_ID
 
     def key(self) -> bytes:
-        """Return the key of a counter of the stream."""
+        """Return the key of a counter of the stream, as in the table of this module."""
         return (
             _i64(self.registration_id)
             + _i32(self.session_id)
@@ -105,15 +105,15 @@ class CounterOwner:
         )
 
     def label(self, name: str) -> str:
-        """Return the label of a counter of the stream."""
+        """Return the label of a counter of the stream; `name`: what it measures, such as `snd-pos`."""
         return f"{name}: {self.registration_id} {self.session_id} {self.stream_id} {self.channel}"
 
 
 def owner_of(record: CounterRecord) -> CounterOwner | None:
     """Return stream and owner of a counter; None if the key cannot be that of a stream.
 
-    The stream is that of the key. If the key has no space for the whole channel, the channel is that of the
-    label.
+    The stream is that of the key. If the channel fills its field of 92 bytes, it is taken from the label, provided
+    that the label has one.
     """
     length = int.from_bytes(record.key[16:20], "little", signed=True)
     if not 0 <= length <= len(record.key) - _STREAM_KEY_CHANNEL_OFFSET:
@@ -134,17 +134,17 @@ def owner_of(record: CounterRecord) -> CounterOwner | None:
 
 
 def channel_key(channel: str) -> bytes:
-    """Return the key of a counter of a channel."""
+    """Return the key of a counter of a channel, with at most 108 bytes of the channel."""
     return _text(channel, _CHANNEL_KEY_CHANNEL_MAX)
 
 
 def local_address_key(channel_status_id: int, address: str) -> bytes:
-    """Return the key of a counter that states a bound address of a channel."""
+    """Return the key of a counter that states a bound address of a channel, with at most 103 bytes of the address."""
     return _i32(channel_status_id) + _text(address, _ADDRESS_MAX)
 
 
 def client_key(client_id: int) -> bytes:
-    """Return the key of the heartbeat of a client."""
+    """Return the key of the heartbeat of a client: its id as a little-endian int64."""
     return _i64(client_id)
 
 

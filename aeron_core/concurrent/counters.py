@@ -65,7 +65,7 @@ class CountersReader:
         self.max_counter_id: Final = count - 1
 
     def __iter__(self) -> Iterator[CounterRecord]:
-        """Return the allocated counters in the order of their ids."""
+        """Yield the allocated counters in the order of their ids."""
         for counter_id in self._allocated():
             record = self.record(counter_id)
             # The counter may have been freed during the read.
@@ -73,7 +73,7 @@ class CountersReader:
                 yield record
 
     def record(self, counter_id: int) -> CounterRecord:
-        """Return all fields of a counter in any state."""
+        """Return all fields of a counter in any state; they are not read at one instant."""
         return CounterRecord(
             id=counter_id,
             state=self.state(counter_id),
@@ -119,7 +119,7 @@ class CountersReader:
         )
 
     def label(self, counter_id: int) -> str:
-        """Return the human-readable label."""
+        """Return the human-readable label, at most 380 bytes of UTF-8; bytes that are not UTF-8 are replaced."""
         at = self._metadata_at(counter_id)
         # Acquire: pairs with the release in `_put_label`, which stores the length after the text.
         length = self.metadata.get_i32_acquire(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
@@ -128,7 +128,7 @@ class CountersReader:
         return self.metadata.get_bytes(at + wire.COUNTER_LABEL_OFFSET, length).decode(errors="replace")
 
     def value(self, counter_id: int) -> int:
-        """Return the value of a counter."""
+        """Return the value of a counter, loaded with acquire; its unit depends on the type."""
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET)
 
     def set_value(self, counter_id: int, value: int) -> None:
@@ -140,7 +140,7 @@ class CountersReader:
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_REGISTRATION_ID_OFFSET)
 
     def owner_id(self, counter_id: int) -> int:
-        """Return the id of the owning client, or -1 for the driver."""
+        """Return the id of the owning client, -1 for the driver, 0 if none was stored, as for counters of channels."""
         return self.values.get_i64(self._value_at(counter_id) + wire.COUNTER_OWNER_ID_OFFSET)
 
     def reference_id(self, counter_id: int) -> int:
@@ -176,7 +176,8 @@ class CountersManager(CountersReader):
     """Allocates and frees counters. For the conductor of a driver, on buffers that start as zeros.
 
     A freed id is not reused for `free_to_reuse_timeout_ms`: a reader that still has it sees that the counter was
-    reclaimed, not the value of a new one. Raises ConfigurationError if the metadata is too short for the values.
+    reclaimed, not the value of a new one. Raises ConfigurationError if the metadata is too short for the values. One
+    thread only.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class CountersManager(CountersReader):
         return min(self._ids.get((type_id, registration_id), ()), default=NULL_COUNTER_ID)
 
     def free(self, counter_id: int) -> bool:
-        """Free a counter; return False if it was not allocated."""
+        """Free a counter; return False if it was not allocated. The timeout of its id starts now."""
         key = self._keys.pop(counter_id, None)
         if key is None:
             return False

@@ -44,7 +44,7 @@ class ErrorRecord:
 
     @property
     def line(self) -> str:
-        """The text followed by the last peer, as it is stored."""
+        """The text followed by the last peer, as it is stored but without the padding."""
         return f"{self.text}{_LAST_PEER.decode()}{self.last_peer}" if self.last_peer else self.text
 
 
@@ -91,7 +91,7 @@ class DistinctErrorLog:
     def record(self, code: int, description: str, peer: str = "") -> bool:
         """Count an error; return False if the log is too full for a new entry `(code) description`.
 
-        `peer` replaces the last peer of the entry; the first call decides whether the entry has one.
+        Any thread. `peer` replaces the last peer of the entry; the first call decides whether the entry has one.
         """
         now_ms = self._clock.epoch_ms()
         with self._lock:

@@ -12,7 +12,7 @@ from aeron_core.concurrent.error_log import ErrorRecord
 
 
 def date_of(epoch_ms: int) -> str:
-    """Return a time as text, in the time zone of this machine."""
+    """Return a time such as `2024-01-31 12:00:00.123+0100`, in the time zone of this machine."""
     seconds, milliseconds = divmod(epoch_ms, 1000)
     moment = time.localtime(seconds)
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{milliseconds:03d}{time.strftime('%z', moment)}"

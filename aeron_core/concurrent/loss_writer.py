@@ -30,7 +30,7 @@ class LossReport:
         self._next_offset = 0
 
     def prepare(self, *, session_id: int, stream_id: int, channel: str, source: str) -> StreamLosses:
-        """Return the writer of a stream's entry; any thread may call this."""
+        """Return the writer of a stream's entry, which is added at its first loss; any thread may call this."""
         channel_bytes = channel.encode(errors="replace")
         source_bytes = source.encode(errors="replace")
         source_offset = source_offset_of(len(channel_bytes))
@@ -43,7 +43,10 @@ class LossReport:
         return StreamLosses(self, entry, positions.align(entry.capacity, wire.LOSS_ENTRY_ALIGNMENT))
 
     def append(self, entry: AtomicBuffer, reserved_length: int) -> int:
-        """Copy an entry into the report, where it takes `reserved_length` bytes; return its offset, or FULL."""
+        """Copy an entry into the report, where it takes `reserved_length` bytes; return its offset in bytes, or FULL.
+
+        Called by the thread that records losses.
+        """
         offset = self._next_offset
         if entry.capacity > self._buffer.capacity - offset:
             return _FULL
@@ -54,7 +57,10 @@ class LossReport:
         return offset
 
     def observe(self, offset: int, bytes_lost: int, now_ms: int) -> int:
-        """Add a loss to the entry at `offset`."""
+        """Add a loss to the entry at `offset`; return 0. `now_ms`: since the epoch.
+
+        Called by the thread that records losses.
+        """
         self._buffer.put_i64_release(offset + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
         self._buffer.get_and_add_i64(offset + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
         # The count is added last: a reader that sees it increased also sees the bytes.
@@ -63,7 +69,7 @@ class LossReport:
 
 
 class StreamLosses:
-    """The losses of one stream from one source."""
+    """The losses of one stream from one source; one thread records them."""
 
     def __init__(self, report: LossReport, entry: AtomicBuffer, reserved_length: int) -> None:
         """Create the writer of `entry`, which is complete except for its totals and times."""
@@ -73,7 +79,10 @@ class StreamLosses:
         self._reserved_length = reserved_length
 
     def record(self, bytes_lost: int, now_ms: int) -> int:
-        """Add a loss to the entry, which the first loss creates; return the entry's offset, or FULL."""
+        """Add a loss to the entry, which the first loss creates; return the entry's offset in bytes, or FULL.
+
+        `now_ms`: since the epoch.
+        """
         if self.offset >= 0:
             self._report.observe(self.offset, bytes_lost, now_ms)
         elif self.offset == _UNWRITTEN:

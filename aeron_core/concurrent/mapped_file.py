@@ -51,7 +51,7 @@ def create_mapped_file(
 def map_new_file(fd: int, path: Path, length: int, *, sparse: bool, populate: bool = False) -> AtomicBuffer:
     """Set the length of the empty file `fd` as `create_mapped_file` does, and map it.
 
-    Raises StorageError; the caller deletes the file.
+    Raises StorageError if the file cannot be allocated or mapped; the caller deletes it.
     """
     try:
         if sparse:
@@ -67,9 +67,10 @@ def map_new_file(fd: int, path: Path, length: int, *, sparse: bool, populate: bo
 
 
 def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuffer:
-    """Map an existing file.
+    """Return the mapping of a whole existing file, writable unless `read_only`.
 
-    Raises StorageError; its `errno` is ENODATA for an empty file, such as one that is being created.
+    Raises StorageError if it does not exist, is not a regular file, or cannot be opened or mapped; `errno` is ENODATA
+    for an empty file, such as one that is being created.
     """
     path = Path(path)
     try:
@@ -96,7 +97,7 @@ def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuff
 
 
 def free_space(path: Path | str) -> int:
-    """Return the bytes available to this user on the filesystem of an existing file or folder."""
+    """Return the bytes available to this user on the filesystem of `path`; raise OSError if it does not exist."""
     status = os.statvfs(path)
     return status.f_bavail * status.f_frsize
 

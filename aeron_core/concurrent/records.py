@@ -26,14 +26,14 @@ def is_power_of_two(value: int) -> bool:
 
 
 def align_record(length: int) -> int:
-    """Return the bytes that a record of `length` bytes occupies."""
+    """Return the bytes that a record of `length` bytes, header included, occupies: the next multiple of eight."""
     return (length + wire.RECORD_ALIGNMENT - 1) & -wire.RECORD_ALIGNMENT
 
 
 def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
     """Return the number of bytes for records before the trailer.
 
-    Raises ConfigurationError unless it is a power of two.
+    Raises ConfigurationError unless it is a power of two of at least 8.
     """
     capacity = buffer.capacity - trailer_length
     # Positions count bytes since the start and never wrap; `position & (capacity - 1)` is the index of a record.
@@ -67,9 +67,10 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
 
 
 def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> memoryview:
-    """Return `message` as contiguous bytes; raise ConfigurationError as `check_message` does.
+    """Return a view of the bytes of `message`; raise ConfigurationError as `check_message` does.
 
-    Call before claiming: a claim that cannot be filled would block the consumer.
+    Raises TypeError unless `message` is contiguous. Call before claiming: a claim that cannot be filled would block the
+    consumer.
     """
     data = memoryview(message).cast("B")
     check_message(type_id, len(data), max_message_length)
@@ -77,7 +78,7 @@ def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> mem
 
 
 def check_message(type_id: int, length: int, max_message_length: int) -> None:
-    """Raise ConfigurationError unless the type is from 1 to 2147483647 and the length is allowed."""
+    """Raise ConfigurationError unless type is from 1 to 2147483647 and length from 0 to `max_message_length` bytes."""
     if not 1 <= type_id <= 0x7FFFFFFF:
         raise ConfigurationError(f"type_id={type_id}: must be from 1 to 2147483647")
     if not 0 <= length <= max_message_length:

@@ -78,7 +78,7 @@ class ManyToOneRingBuffer:
         self.head: Final = RingHead(buffer, self.capacity)
 
     def write(self, type_id: int, message: Buffer) -> bool:
-        """Append a message; return False if the ring has too little free space.
+        """Append a message; return False if the ring has too little free space. Any thread.
 
         Raises ConfigurationError for a type that is not from 1 to 2147483647, and for a message longer than
         `max_message_length`.
@@ -97,7 +97,7 @@ class ManyToOneRingBuffer:
         return True
 
     def try_claim(self, type_id: int, length: int) -> int:
-        """Return the offset in `buffer` for a message of `length` bytes, or FULL.
+        """Return the offset in `buffer` for a message of `length` bytes, or FULL. Any thread.
 
         The claim must end with `commit` or `abort`: the consumer waits for it. Raises as `write` does.
         """
@@ -221,17 +221,17 @@ class ManyToOneRingBuffer:
 
     @property
     def consumer_position(self) -> int:
-        """The head: bytes read since the start."""
+        """The head: bytes that the consumer has released since the ring was created, padding included."""
         return self.buffer.get_i64_acquire(self._head_offset)
 
     @property
     def producer_position(self) -> int:
-        """The tail: bytes claimed since the start."""
+        """The tail: bytes that producers have claimed since the ring was created, padding included."""
         return self.buffer.get_i64_acquire(self._tail_offset)
 
     @property
     def size(self) -> int:
-        """Bytes claimed and not yet read, from 0 to `capacity`."""
+        """Bytes claimed and not yet released by the consumer, from 0 to `capacity`."""
         # Load the head first: it only grows, so the difference may be too large, but never negative.
         head = self.consumer_position
         return max(0, min(self.producer_position - head, self.capacity))

@@ -1,9 +1,9 @@
 """Head of a ring buffer for its consumer: a private copy of the position in the shared trailer.
 
 Clients map the ring to write commands, so a faulty or hostile one can store anything in its trailer. Only the consumer
-moves the head: it continues from its own copy and restores the word, and no message is lost. The tail
+moves the head: it continues from its own copy and restores the field, and no message is lost. The tail
 belongs to the producers, so an impossible one can only be reset.
-Invariant: a wrong word raises ProtocolError once, not in each duty cycle, with a text that never varies.
+Invariant: a wrong field raises ProtocolError once, not in each duty cycle, with a text that never varies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RingHead:
         self._is_overwritten = False
 
     def load(self) -> int:
-        """Return the position; restore the head if another process has overwritten it.
+        """Return the position in bytes since the start; restore the head if another process has overwritten it.
 
         Raises ProtocolError, once, for a head that is impossible before the first use.
         """
@@ -52,7 +52,7 @@ class RingHead:
         )
 
     def store(self, position: int) -> None:
-        """Move the head: the space before it belongs to the producers again."""
+        """Move the head to `position`, in bytes: the space before it belongs to the producers again."""
         self._position = position
         # Release: a producer that sees the free space also sees it zeroed.
         self._buffer.put_i64_release(self._offset, position)

@@ -1,6 +1,6 @@
 """Look-up of the semaphore that an agent of a driver waits for, from any process.
 
-Only agents with the idle strategy `signal` have one. If there is none, no wake-up is needed.
+Only agents with the idle strategy `signal` have one; the others wake up by themselves.
 """
 
 from __future__ import annotations

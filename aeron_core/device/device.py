@@ -222,7 +222,7 @@ class Device:
         return any(side.subscription.is_closed for side in self._sides)
 
     def do_work(self) -> int:
-        """Forward received messages and return how many; raises ProtocolError for an image whose log is damaged."""
+        """Forward received messages and return how many; raises ProtocolError if the log of an image is damaged."""
         return sum(direction.do_work() for direction in self._directions)
 
     def settle(self) -> bool:
