@@ -36,7 +36,7 @@ class Appender:
     """
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
-        """Append one message and return the position after it, or a negative result."""
+        """Append one message and return the stream position after it in bytes, or a negative result."""
         raise NotImplementedError
 
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
@@ -48,7 +48,7 @@ class Appender:
         raise NotImplementedError
 
     def claim(self, claim: BufferClaim, length: int) -> int:
-        """Claim a frame for `length` bytes; return the same as `offer`."""
+        """Claim a frame for a payload of `length` bytes; return the same as `offer`."""
         raise NotImplementedError
 
     def offer_batch(
@@ -80,11 +80,11 @@ class ConcurrentAppender(Appender):
         self._max_message_length = log.max_message_length
 
     def position(self) -> int:
-        """Return the position after everything claimed so far."""
+        """Return the stream position in bytes after everything claimed so far."""
         return self.log.producer_position()
 
     def position_limit(self) -> int:
-        """Return the publisher limit: the position up to which the driver allows claims."""
+        """Return the publisher limit: a claim may start only at a position before it, but may end after it."""
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
@@ -128,7 +128,10 @@ class ConcurrentAppender(Appender):
         return position + required
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`."""
+        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`.
+
+        Raises TypeError if one of them is not an AtomicBuffer. Needs the GIL.
+        """
         # A copy: another thread may change the sequence between the claim and the writing of the message.
         buffers = tuple(parts)
         length = length_of_parts(buffers)
@@ -173,8 +176,8 @@ class ConcurrentAppender(Appender):
         """Append up to `count` messages from index `first` on; return how many, or a negative result.
 
         `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
-        up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
-        data; messages before an invalid one are appended.
+        up to entry i + 1. Raises ValueError if it lacks entries for the messages, or if those of the first message
+        decrease or lie outside the data; messages before an invalid one are appended.
         """
         check_range(boundaries, first, count)
         appended = 0
@@ -234,7 +237,7 @@ class ConcurrentAppender(Appender):
         return positions.fragmented_length(length, self._max_payload_length)
 
     def _claim_range(self, required: int) -> int:
-        """Move the tail by `required` bytes; return the position of the first, or a negative result."""
+        """Move the tail by `required` bytes; return the position of the first of them, or a negative result."""
         # Load the limit before the tail: a limit older than the position can only make a publisher wait.
         limit = self._limit.get_i64_acquire(0)
         term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)

@@ -32,23 +32,26 @@ class BatchBuffer:
         self.data_length = 0
 
     def clear(self) -> int:
-        """Discard all messages; their memory is reused."""
+        """Discard all messages, so that their memory is reused; return 0."""
         self.count = 0
         self.data_length = 0
         return 0
 
     def has_space(self, length: int) -> bool:
-        """Return whether one more message, of `length` bytes, fits."""
+        """Return whether one more message of `length` bytes fits."""
         return self.count < self.capacity and length <= self.data.capacity - self.data_length
 
     def append(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Add bytes to the message that `finish` completes. Raises IndexError if they exceed the memory."""
+        """Add bytes to the message that `finish` completes; return 0. Raises IndexError if they exceed the memory."""
         self.data.copy_from(self.data_length, source, source_offset, length)
         self.data_length += length
         return 0
 
     def finish(self, position: int, reserved_value: int, session_id: int) -> int:
-        """Complete a message that ends at `position` of its stream."""
+        """Complete a message that ends at `position` of its stream; return 0.
+
+        Raises IndexError if the batch has `capacity` messages already.
+        """
         self.positions.put_i64(self.count * 8, position)
         self.reserved_values.put_i64(self.count * 8, reserved_value)
         self.session_ids.put_i32(self.count * 4, session_id)

@@ -40,7 +40,7 @@ class BufferClaim:
         return memoryview(self.payload())
 
     def payload(self) -> AtomicBuffer:
-        """Return the payload; like `buffer`, for compiled callers."""
+        """Return the payload as `buffer` does, for compiled callers; raises IndexError if no claim is open."""
         return self.log_buffer.view(self.payload_offset(), self.length)
 
     def commit(self) -> bool:
@@ -67,36 +67,36 @@ class BufferClaim:
         return self.frame_offset + wire.DATA_HEADER_LENGTH if self.frame_offset >= 0 else -1
 
     def flags(self) -> int:
-        """Return the flags. The methods for header fields raise IndexError if no claim is open."""
+        """Return the flags, `wire.DATA_FLAG_…`. Methods for header fields raise IndexError if no claim is open."""
         return self.log_buffer.get_u8(self._field(wire.FRAME_FLAGS_OFFSET))
 
     def set_flags(self, flags: int) -> int:
-        """Set the flags of the frame, by default those of an unfragmented message."""
+        """Set the flags of the frame, by default those of an unfragmented message; return 0. Raises as `flags` does."""
         return self.log_buffer.put_u8(self._field(wire.FRAME_FLAGS_OFFSET), flags)
 
     def header_type(self) -> int:
-        """Return the type of the frame."""
+        """Return the type of the frame, one of `wire.TYPE_…`; raises as `flags` does."""
         return self.log_buffer.get_u16(self._field(wire.FRAME_TYPE_OFFSET))
 
     def set_header_type(self, header_type: int) -> int:
-        """Set the type of the frame, by default data."""
+        """Set the type of the frame, `wire.TYPE_DATA` by default; return 0. Raises as `flags` does."""
         return self.log_buffer.put_u16(self._field(wire.FRAME_TYPE_OFFSET), header_type)
 
     def reserved_value(self) -> int:
-        """Return the reserved value, the 64 bits of the header for use by the application."""
+        """Return the reserved value, a signed 64-bit field for use by the application; raises as `flags` does."""
         return self.log_buffer.get_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET))
 
     def set_reserved_value(self, value: int) -> int:
-        """Set the reserved value, the 64 bits of the header for use by the application."""
+        """Set the reserved value, a signed 64-bit field, 0 by default; return 0. Raises as `flags` does."""
         return self.log_buffer.put_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET), value)
 
     def prepare(self, buffer: AtomicBuffer) -> int:
-        """Prepare a claim in `buffer`; raise ValueError if a claim is open. For appenders."""
+        """Prepare a claim in `buffer` and return 0; raise ValueError if a claim is open. For appenders."""
         # Successive claims in the same log never need the GIL.
         return 0 if self.log_buffer is buffer and self.frame_offset < 0 else self._bind(buffer)
 
     def open(self, frame_offset: int, length: int) -> None:
-        """Open a claim in the prepared buffer. For appenders; cannot fail."""
+        """Open a claim at `frame_offset` of the prepared buffer, for a payload of `length` bytes. For appenders."""
         self.frame_offset = frame_offset
         self.length = length
 

@@ -12,8 +12,9 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int:
     """Zero from `clean_position` towards `target_position`, at most to the end of the term; return the new position.
 
-    `clean_position` is the result of the last call, or the start of the log. `target_position` may come from a client,
-    which may have stored anything: it is rounded down to a frame boundary. One thread cleans a log.
+    `clean_position` is the result of the last call, or the position at which the stream or image starts, in bytes.
+    `target_position` may come from a client, which may have stored anything: it is rounded down to a multiple of 32,
+    and has no effect up to `clean_position`. One thread cleans a log.
     """
     target_position -= target_position & (wire.FRAME_ALIGNMENT - 1)
     if target_position <= clean_position:

@@ -59,18 +59,21 @@ class LogBuffer:
         return read_metadata(self.buffer, self.metadata_offset)
 
     def raw_tail_acquire(self, index: int) -> int:
-        """Return the tail of partition `index`: term id << 32 | offset, which may exceed the term length."""
+        """Return the tail of partition `index`, 0 to 2: term id << 32 | offset, which may exceed the term length."""
         # Term id and offset share one int64: one atomic operation reads or moves both.
         return self.buffer.get_i64_acquire(
             self.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8
         )
 
     def active_term_count_acquire(self) -> int:
-        """Return the number of terms before the active one."""
+        """Return the active term id minus the initial one, loaded with acquire; 0 in the log of an image."""
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
 
     def producer_position(self) -> int:
-        """Return the position up to which publishers have claimed; the log of an image has none."""
+        """Return the position in bytes up to which publishers have claimed, at most the end of the active term.
+
+        Not meaningful in the log of an image, which has no tails.
+        """
         index = positions.index_by_term_count(self.active_term_count_acquire())
         # The tail has its own term id: a rotation after the load of the count gives an older position, not a wrong
         # one.
@@ -116,17 +119,17 @@ class LogBuffer:
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET) == 1
 
     def set_is_connected(self, value: bool) -> int:
-        """Report to publishers whether the stream is connected."""
+        """Report to publishers whether the stream is connected; return 0. For the log's creator."""
         return self.buffer.put_i32_release(
             self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET, 1 if value else 0
         )
 
     def end_of_stream_position_acquire(self) -> int:
-        """Return the position at which the stream ends, NO_END_OF_STREAM until that is known."""
+        """Return the position in bytes at which the stream ends, NO_END_OF_STREAM until that is known."""
         return self.buffer.get_i64_acquire(self.metadata_offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET)
 
     def set_end_of_stream_position(self, position: int) -> int:
-        """Report the end of the stream to subscribers."""
+        """Report to subscribers the position in bytes at which the stream ends; return 0. For the log's creator."""
         return self.buffer.put_i64_release(
             self.metadata_offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, position
         )
@@ -136,7 +139,7 @@ class LogBuffer:
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET)
 
     def set_active_transport_count(self, count: int) -> int:
-        """Report to subscribers the number of live connections on which the stream arrives."""
+        """Report to subscribers the number of live connections of the stream; return 0. For the driver."""
         return self.buffer.put_i32_release(
             self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET, count
         )
@@ -146,22 +149,22 @@ class LogBuffer:
         return self.buffer.get_u8_acquire(self.metadata_offset + wire.LOG_IS_PUBLICATION_REVOKED_OFFSET) != 0
 
     def set_is_revoked(self, value: bool) -> int:
-        """Report to subscribers that the publication was revoked."""
+        """Report to subscribers whether the publication was revoked; return 0. For the log's creator."""
         return self.buffer.put_u8_release(
             self.metadata_offset + wire.LOG_IS_PUBLICATION_REVOKED_OFFSET, 1 if value else 0
         )
 
     def correlation_id(self) -> int:
-        """Return the registration id for which the driver created the log."""
+        """Return the registration id of the publication, or the correlation id of the image, that the log is for."""
         return self.buffer.get_i64(self.metadata_offset + wire.LOG_CORRELATION_ID_OFFSET)
 
     def frame_offset(self, position: int) -> int:
-        """Return the offset in the buffer of the frame at `position`."""
+        """Return the offset in bytes, in the buffer, of the frame at `position`."""
         index = positions.index_by_position(position, self.position_bits_to_shift)
         return positions.partition_offset(index, self.term_length) + (position & self.term_length_mask)
 
     def apply_default_header(self, offset: int) -> int:
-        """Copy the default header, the template of all frames of the stream, to `offset`."""
+        """Copy the 32 bytes of the default header, the template of all frames of the stream, to `offset`; return 0."""
         header = self.metadata_offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
         return self.buffer.copy_from(offset, self.buffer, header, wire.DATA_HEADER_LENGTH)
 

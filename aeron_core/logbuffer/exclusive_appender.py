@@ -55,11 +55,11 @@ class ExclusiveAppender(Appender):
         self._max_message_length = log.max_message_length
 
     def position(self) -> int:
-        """Return the position after everything appended so far."""
+        """Return the stream position in bytes after everything claimed so far."""
         return self._term_begin_position + self.term_offset
 
     def position_limit(self) -> int:
-        """Return the publisher limit: the position up to which the driver allows appends."""
+        """Return the publisher limit: a claim may start only at a position before it, but may end after it."""
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
@@ -108,7 +108,10 @@ class ExclusiveAppender(Appender):
         return self._term_begin_position + self.term_offset
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`."""
+        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`.
+
+        Raises TypeError if one of them is not an AtomicBuffer. Needs the GIL.
+        """
         buffers = tuple(parts)
         length = length_of_parts(buffers)
         if length > self._max_message_length:
@@ -147,11 +150,11 @@ class ExclusiveAppender(Appender):
         return position + required
 
     def offer_block(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Append complete frames made for this position; return the position after, or a negative result.
+        """Append complete frames made for this position; return the position after them, or a negative result.
 
-        RESULT_ERROR unless they continue the stream: term id, term offset, session and stream of each frame
-        match, the first is DATA, and all fit the rest of the term. Raises IndexError if they lie outside
-        `source`.
+        RESULT_ERROR unless they continue the stream: there is at least one, `length` is that of all aligned frames,
+        term id, term offset, session and stream of each match, the first is DATA, and all fit the rest of the term.
+        Raises IndexError if they lie outside `source`.
         """
         source.check(source_offset, length)
         # The last call may have filled the term exactly, which does not rotate the log.
@@ -175,8 +178,8 @@ class ExclusiveAppender(Appender):
         """Append up to `count` messages from index `first` on; return how many, or a negative result.
 
         `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
-        up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
-        data; messages before an invalid one are appended.
+        up to entry i + 1. Raises ValueError if it lacks entries for the messages, or if those of the first message
+        decrease or lie outside the data; messages before an invalid one are appended.
         """
         check_range(boundaries, first, count)
         appended = 0

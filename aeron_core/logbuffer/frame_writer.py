@@ -23,8 +23,8 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.descriptor import LogBuffer
 
-# Messages in one claim of a batch: enough to amortize the atomic operation, few enough that the publishers after
-# it do not wait long.
+# Messages in one claim of a batch. Invented: enough to amortize the atomic operation, few enough that the publishers
+# after it do not wait long.
 RUN_LIMIT: Final = 256
 
 
@@ -41,7 +41,7 @@ class FrameWriter:
     def write_message(
         self, position: int, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Write one message in as many frames as it needs; the caller has checked `source`."""
+        """Write one message of `length` bytes in as many frames as it needs; the caller has checked `source`."""
         if length > self._max_payload_length:
             return self.write_fragments(position, source, source_offset, length, reserved_value)
         frame = self.log.frame_offset(position)
@@ -208,7 +208,7 @@ class FrameWriter:
 
 
 def check_range(boundaries: AtomicBuffer, first: int, count: int) -> int:
-    """Raise ValueError unless `boundaries` has all `count` + 1 entries from `first` on."""
+    """Raise ValueError unless `boundaries` describes the `count` messages from index `first` on; otherwise return 0."""
     entries = boundaries.capacity // 8
     if first < 0 or count < 0 or first > entries or (count > 0 and count > entries - first - 1):
         return _refuse_range(first, count, entries)
@@ -216,14 +216,14 @@ def check_range(boundaries: AtomicBuffer, first: int, count: int) -> int:
 
 
 def length_of_message(data: AtomicBuffer, boundaries: AtomicBuffer, index: int) -> int:
-    """Return the length of message `index`, or -1 if it does not lie within the data."""
+    """Return the length of message `index`, or -1 if its boundaries decrease or lie outside the data."""
     begin = boundaries.get_i64(index * 8)
     end = boundaries.get_i64((index + 1) * 8)
     return -1 if begin < 0 or end < begin or end > data.capacity else end - begin
 
 
 def check_message(data: AtomicBuffer, boundaries: AtomicBuffer, index: int) -> int:
-    """Raise ValueError unless message `index` lies within the data."""
+    """Raise ValueError if the boundaries of message `index` decrease or lie outside the data; otherwise return 0."""
     if length_of_message(data, boundaries, index) >= 0:
         return 0
     return _refuse_message(

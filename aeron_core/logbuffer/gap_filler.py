@@ -10,9 +10,10 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 
 
 def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int) -> bool:
-    """Replace a gap by one padding frame; return False if a frame arrived in it meanwhile.
+    """Replace a gap by one padding frame and return True; return False if a frame arrived in it meanwhile.
 
-    Called by the thread that also inserts into the term.
+    `gap_offset` and `gap_length`: bytes of the term, multiples of 32. Called by the thread that also inserts into the
+    term.
     """
     index = positions.index_by_term(log.initial_term_id, term_id)
     begin = positions.partition_offset(index, log.term_length) + gap_offset
@@ -28,7 +29,10 @@ def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int)
 
 
 def put_padding(log: LogBuffer, frame_offset: int, term_id: int, term_offset: int, length: int) -> int:
-    """Store a padding frame of `length` bytes, header included, made from the default header."""
+    """Store a padding frame of `length` bytes, header included, made from the default header; return 0.
+
+    `frame_offset` is the frame's offset in the buffer of the log, `term_offset` that in its term.
+    """
     log.apply_default_header(frame_offset)
     log.buffer.put_u16(frame_offset + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
     log.buffer.put_i32(frame_offset + wire.DATA_TERM_OFFSET_OFFSET, term_offset)

@@ -10,10 +10,10 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 def scan_for_gap(buffer: AtomicBuffer, partition_offset: int, term_offset: int, limit_offset: int) -> int:
-    """Return `positions.pack_pair(offset, length)`: the end of the contiguous frames, and the gap there.
+    """Return `positions.pack_pair(offset, length)`: the term offset where contiguous frames end, and the gap there.
 
-    Scans the term at `partition_offset` of the buffer from `term_offset` up to `limit_offset`, at most the end of the
-    term. The gap has length 0 if nothing is missing before the limit.
+    Both are bytes. Scans the term at `partition_offset` of the buffer from `term_offset` up to `limit_offset`, at most
+    the end of the term. The gap has length 0 if nothing is missing before the limit.
     """
     offset = term_offset
     while offset < limit_offset:

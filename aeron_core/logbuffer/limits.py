@@ -1,4 +1,4 @@
-"""Checks of the lengths that make up a log."""
+"""Checks of the lengths that make up a log, in bytes; the limits are constants of `_native.wire`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_page_size(page_size: int) -> int:
 
 
 def check_mtu_length(mtu_length: int) -> int:
-    """Return `mtu_length`, in bytes, headers included; raise ConfigurationError unless it is allowed."""
+    """Return `mtu_length`, in bytes; raise ConfigurationError unless it is a multiple of 32 from 64 to 65504."""
     low, high = wire.MIN_MTU_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH
     if not low <= mtu_length <= high or mtu_length % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(
@@ -28,7 +28,7 @@ def check_mtu_length(mtu_length: int) -> int:
 
 
 def check_term_offset(term_offset: int, term_length: int) -> int:
-    """Return `term_offset`, in bytes; raise ConfigurationError unless a frame may start or the term may end there."""
+    """Return `term_offset`; raise ConfigurationError unless it is a multiple of 32 bytes from 0 to `term_length`."""
     # The end is allowed: in a full term, the first offer rotates the log.
     if not 0 <= term_offset <= term_length or term_offset % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(

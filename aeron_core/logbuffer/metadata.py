@@ -88,7 +88,7 @@ class LogBufferParams(StreamDescription):
 
     @property
     def term_count(self) -> int:
-        """The number of terms between the initial one and the start of the stream."""
+        """The number of terms before that in which the stream starts, counted from the initial one."""
         return positions.compute_term_count(self.first_term_id, self.initial_term_id)
 
     @property
@@ -113,7 +113,10 @@ class LogBufferMetadata(StreamDescription):
 
 
 def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
-    """Store the fixed fields at `offset`; the caller stores the tails and the active term count."""
+    """Store the fixed fields in the metadata page at `offset`, and NO_END_OF_STREAM as the end of the stream.
+
+    The page must be zeroed; the caller stores the tails and the active term count.
+    """
     # Plain stores: no other process maps the log before the driver has sent a response with its name.
     buffer.put_i64(offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, NO_END_OF_STREAM)
     buffer.put_i64(offset + wire.LOG_CORRELATION_ID_OFFSET, params.correlation_id)
@@ -131,7 +134,7 @@ def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription)
 
 
 def read_metadata(buffer: AtomicBuffer, offset: int) -> LogBufferMetadata:
-    """Return a copy of the metadata page at `offset`."""
+    """Return a copy of the metadata page at `offset`; raise IndexError if the buffer is too short for it."""
 
     def i32(field: int) -> int:
         return buffer.get_i32(offset + field)

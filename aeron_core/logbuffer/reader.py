@@ -44,7 +44,7 @@ class TermReader:
         self._max_message_length = log.max_message_length
 
     def next_frame(self, position: int, limit_position: int) -> int:
-        """Return the buffer offset of the first non-padding frame from `position` on, or -1.
+        """Return the buffer offset of the first complete non-padding frame from `position` on, or -1.
 
         Ignores frames that start at or after `limit_position`. Sets `frame_length` to the length of that frame, and
         `position` to where to continue: after the frame or the padding.
@@ -67,10 +67,11 @@ class TermReader:
         return -1
 
     def scan_block(self, position: int, block_length_limit: int) -> int:
-        """Return the length of the complete frames from `position` on that can be handled as one block.
+        """Return the length in bytes of the complete frames from `position` on that can be handled as one block.
 
-        A block has at most `block_length_limit` bytes, never exceeds its term, and ends before padding. Padding at
-        `position` is a block of its own, of any length.
+        Returns 0 if there is none; sets `position` to the end of the block. A block has at most `block_length_limit`
+        bytes, never exceeds its term, and ends before padding. Padding at `position` is a block of its own, of any
+        length.
         """
         offset = self._offset_of(position)
         left = self._left_in_term(position)
@@ -184,7 +185,10 @@ class TermReader:
         return self._assemble(position, flags, batch)
 
     def _measure_message(self, position: int, limit_position: int) -> int:
-        """Return `pack_pair(frame bytes, payload bytes)` of the message at `position`, 0 if incomplete."""
+        """Return `pack_pair(frame bytes, payload bytes)` of the message at `position`.
+
+        Returns 0 if it is incomplete or malformed, or longer than a message may be.
+        """
         begin = self._offset_of(position)
         left = self._left_in_term(position)
         # A message never spans two terms: publishers pad the rest of a term.

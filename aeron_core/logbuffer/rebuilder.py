@@ -12,9 +12,9 @@ from aeron_core._native.buffer import AtomicBuffer
 def insert(
     buffer: AtomicBuffer, frame_offset: int, packet: AtomicBuffer, packet_offset: int, length: int
 ) -> bool:
-    """Copy a packet of complete frames to `frame_offset`; return False if a frame is already there.
+    """Copy a packet of complete frames to `frame_offset` and return True; return False if a frame is already there.
 
-    `length`: at least 32; the caller has checked that the packet lies within the term. One thread inserts into a
+    `length`: at least 32 bytes; the caller has checked that the packet lies within the term. One thread inserts into a
     term, any number read it.
     """
     # A plain load: only this thread stores lengths here. Duplicates, as after a retransmission, end here.
@@ -26,7 +26,7 @@ def insert(
         packet_offset + wire.DATA_HEADER_LENGTH,
         length - wire.DATA_HEADER_LENGTH,
     )
-    # The first header follows in words of 8 bytes, from its end to its start.
+    # The first header follows in steps of 8 bytes, from its end to its start.
     buffer.put_i64(frame_offset + 24, packet.get_i64(packet_offset + 24))
     buffer.put_i64(frame_offset + 16, packet.get_i64(packet_offset + 16))
     buffer.put_i64(frame_offset + 8, packet.get_i64(packet_offset + 8))

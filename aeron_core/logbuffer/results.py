@@ -12,7 +12,7 @@ from aeron_core._native import peers, wire
 
 
 class OfferResult(IntEnum):
-    """Why nothing was appended: negative integers whose `repr` has the name of the reason."""
+    """Reasons for which nothing was appended, as negative integers; the `repr` has the name of the reason."""
 
     NOT_CONNECTED = wire.RESULT_NOT_CONNECTED  # no subscriber
     BACK_PRESSURED = wire.RESULT_BACK_PRESSURED  # retry later

@@ -53,7 +53,10 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
 
 
 def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
-    """Pad from a gap to the tail of its term, once no publisher is left; return whether that was done."""
+    """Pad from `blocked_position`, a gap, to the tail of its term, and return True; for a log without publishers.
+
+    Returns False if the frame there is complete, or the tail is not beyond it. One thread at a time.
+    """
     bits = log.position_bits_to_shift
     index = positions.index_by_position(blocked_position, bits)
     raw_tail = log.raw_tail_acquire(index)
@@ -89,7 +92,7 @@ def first_gap(log: LogBuffer, position: int, end: int) -> int:
 def unblock_term(
     log: LogBuffer, partition_offset: int, blocked_offset: int, tail_offset: int, term_id: int
 ) -> int:
-    """Put padding over the claim at `blocked_offset` and return its length.
+    """Put padding over the claim at `blocked_offset` of a term and return its length in bytes.
 
     Returns 0 if the frame there is complete, or the end of the claim is not known yet.
     """
