@@ -59,7 +59,7 @@ class CncLayout:
         error_log_length: int,
         page_size: int,
     ) -> CncLayout:
-        """Return the layout for a driver's settings: one record of counter metadata per counter value."""
+        """Return the layout for a driver's settings, unchecked: one record of counter metadata per counter value."""
         ratio = wire.COUNTER_METADATA_LENGTH // wire.COUNTER_VALUE_LENGTH
         return cls(
             to_driver_length=to_driver_length,
@@ -72,43 +72,43 @@ class CncLayout:
 
     @property
     def to_driver_offset(self) -> int:
-        """Offset of the ring buffer for commands."""
+        """Offset in bytes, in the file, of the ring buffer for commands."""
         return wire.CNC_META_DATA_LENGTH
 
     @property
     def to_clients_offset(self) -> int:
-        """Offset of the broadcast buffer for responses."""
+        """Offset in bytes, in the file, of the broadcast buffer for responses."""
         # The lengths of the ring and of the broadcast buffer include their trailers.
         return self.to_driver_offset + self.to_driver_length
 
     @property
     def counters_metadata_offset(self) -> int:
-        """Offset of the counter metadata."""
+        """Offset in bytes, in the file, of the counter metadata."""
         return self.to_clients_offset + self.to_clients_length
 
     @property
     def counters_values_offset(self) -> int:
-        """Offset of the counter values."""
+        """Offset in bytes, in the file, of the counter values."""
         return self.counters_metadata_offset + self.counters_metadata_length
 
     @property
     def error_log_offset(self) -> int:
-        """Offset of the distinct error log."""
+        """Offset in bytes, in the file, of the distinct error log."""
         return self.counters_values_offset + self.counters_values_length
 
     @property
     def end_of_sections(self) -> int:
-        """End of the last section: the minimum length of the file."""
+        """Offset in bytes of the end of the last section: the minimum length of the file."""
         return self.error_log_offset + self.error_log_length
 
     @property
     def file_length(self) -> int:
-        """Length of the file that a driver creates."""
+        """Length in bytes of the file that a driver creates: whole pages."""
         # Whole pages, as any mapping has; the bytes after the last section are not used.
         return (self.end_of_sections + self.page_size - 1) & -self.page_size
 
     def problem(self) -> str | None:
-        """Return why this layout is impossible, or None."""
+        """Return why a section or the page size is impossible, as the text of an error, or None."""
         for name in self.__slots__:
             length = getattr(self, name)
             if not 0 < length <= _MAX_LENGTH or length % _SECTION_ALIGNMENT:
@@ -160,7 +160,7 @@ class CncFile:
         """Create the file, which must not exist, with all of its header except the version.
 
         With `fill`, all disk space is allocated now. Raises ConfigurationError for an impossible layout,
-        StorageError if there is not enough space or the file exists.
+        StorageError if the file exists or cannot be created, allocated or mapped.
         """
         if problem := layout.problem():
             raise ConfigurationError(problem)
@@ -183,8 +183,8 @@ class CncFile:
     def open(cls, path: Path | str, *, read_only: bool = False) -> CncFile:
         """Map the file of a driver and check its header.
 
-        Raises CncNotReadyError if the file is missing or its driver has not completed it,
-        CncIncompatibleError if it has another version or is damaged, StorageError if it cannot be mapped.
+        Raises CncNotReadyError if the file is missing, this user may not open it (yet), or its driver has not completed
+        it, CncIncompatibleError if it has another version or is damaged, StorageError if it cannot be mapped.
         """
         try:
             buffer = open_mapped_file(path, read_only=read_only)
@@ -196,7 +196,7 @@ class CncFile:
 
     @classmethod
     def decode(cls, path: Path | str, buffer: AtomicBuffer) -> CncFile:
-        """Check a file that is already mapped; raises as `open` does."""
+        """Return the file mapped by `buffer` if its header is valid; raises CncError as `open` does."""
         if buffer.capacity <= wire.CNC_META_DATA_LENGTH:
             raise CncNotReadyError(
                 f"{path} has {buffer.capacity} bytes: must be more than {wire.CNC_META_DATA_LENGTH}, wait until its "
@@ -230,7 +230,7 @@ class CncFile:
 
     @property
     def client_liveness_timeout_ns(self) -> int:
-        """How long a client may be silent before the driver times it out."""
+        """The time for which a client may be silent before the driver times it out."""
         return self.buffer.get_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET)
 
     @property
@@ -245,7 +245,7 @@ class CncFile:
 
     @property
     def page_size(self) -> int:
-        """The page size in bytes to which the driver aligns its files."""
+        """The page size in bytes to which the driver aligns its files; 4096 if the header has none."""
         return self.layout.page_size
 
 

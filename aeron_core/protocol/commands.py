@@ -28,7 +28,10 @@ from aeron_core.protocol.message import (
 
 @frozen(slots=True)
 class DriverCommand(ControlMessage):
-    """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer."""
+    """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer.
+
+    A command that fails has the response OnError, in place of the response that the class of the command names.
+    """
 
     client_id: I64  # taken once by each client; the driver groups the resources of a client by this id
     correlation_id: I64  # repeated in the response; id of what is created, unless it is a static counter
@@ -67,7 +70,7 @@ class RemovePublication(DriverCommand):
 
     @property
     def revoke(self) -> bool:
-        """Whether subscribers discard what they have not consumed yet."""
+        """Whether the flag REVOKE is set: subscribers discard what they have not consumed yet."""
         return bool((self.flags or 0) & wire.COMMAND_REMOVE_PUBLICATION_FLAG_REVOKE)
 
 
@@ -121,7 +124,7 @@ class RemoveDestination(_Destination):
 
 @frozen(slots=True)
 class RemoveDestinationById(DriverCommand):
-    """Remove a destination from a publication by the correlation id of the command that added it."""
+    """Remove a destination from a publication by its registration id; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_DESTINATION_BY_ID
     resource_registration_id: I64  # of the publication
@@ -165,7 +168,7 @@ class AddStaticCounter(DriverCommand):
 
 @frozen(slots=True)
 class RemoveCounter(DriverCommand):
-    """Free a counter; the response is OnOperationSuccess, then OnUnavailableCounter."""
+    """Free a counter that AddCounter allocated; the response is OnOperationSuccess, then OnUnavailableCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_COUNTER
     registration_id: I64  # correlation id of the AddCounter
@@ -237,7 +240,7 @@ COMMANDS: Final[Mapping[int, type[DriverCommand]]] = MappingProxyType(
 
 
 def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> DriverCommand:
-    """Return the command in a record of this type.
+    """Return the command of type `type_id` in the `length` bytes at `offset`.
 
     Raises ProtocolError with the code UNKNOWN_COMMAND_TYPE_ID or MALFORMED_COMMAND.
     """

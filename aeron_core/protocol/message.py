@@ -29,15 +29,18 @@ _LENGTH_OF_I64 = 8
 
 
 class Kind(ABC, Generic[_T]):
-    """The encoding of one type of value."""
+    """The encoding of one type of field."""
 
     @abstractmethod
     def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[_T, int]:
-        """Return the value at `offset` and its length with padding; raise ProtocolError if it is incomplete."""
+        """Return the value at `offset` and its length with padding, in bytes.
+
+        `remaining`: bytes of the message from `offset` on. Raises ProtocolError if the value is incomplete.
+        """
 
     @abstractmethod
     def packed(self, value: _T) -> bytes:
-        """Return the bytes of the value."""
+        """Return the bytes of the value, little-endian and with its padding."""
 
 
 class _Integer(Kind[int]):
@@ -56,7 +59,7 @@ class _Integer(Kind[int]):
 
 
 class _OptionalI64(Kind[int | None]):
-    """The last field of a message, which older clients omit."""
+    """An i64 that is the last field of a message, and that older clients omit: None then."""
 
     def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[int | None, int]:
         if remaining == 0:
@@ -165,7 +168,10 @@ class ControlMessage:
         return cast(Callable[..., Self], cls)(*values)
 
     def encode(self) -> bytes:
-        """Return the encoded message."""
+        """Return the fields in their order, followed by zeros (TAIL_LENGTH, MINIMUM_LENGTH).
+
+        Raises OverflowError for an integer that its field cannot hold, ValueError for bytes of another length.
+        """
         content = b"".join([kind.packed(getattr(self, name)) for name, kind in _layout(type(self))])
         return (content + bytes(self.TAIL_LENGTH)).ljust(self.MINIMUM_LENGTH, b"\0")
 
@@ -176,7 +182,7 @@ _M = TypeVar("_M", bound=ControlMessage)
 def decode_by_type(
     types: Mapping[int, type[_M]], type_id: int, buffer: AtomicBuffer, offset: int, length: int
 ) -> _M:
-    """Return the message that `types` has for `type_id`; raise ProtocolError for an unknown type."""
+    """Return the message of `length` bytes at `offset`; raise ProtocolError for another type, or as `decode` does."""
     message = types.get(type_id)
     if message is None:
         known = ", ".join(map(str, sorted(types)))

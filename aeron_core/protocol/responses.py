@@ -30,12 +30,12 @@ from aeron_core.protocol.message import (
 
 @frozen(slots=True)
 class Response(ControlMessage):
-    """Base of all responses."""
+    """Base of all responses and events; the driver sends them, clients only decode them."""
 
 
 @frozen(slots=True)
 class OnError(Response):
-    """A command failed; `error_code` is one of `aeron_core.errors.ErrorCode`, or one of a later driver."""
+    """A command or a channel endpoint failed; `error_code`: one of `errors.ErrorCode`, or one of a later driver."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_ERROR
     offending_correlation_id: I64
@@ -136,7 +136,7 @@ class OnStaticCounter(Response):
 
 @frozen(slots=True)
 class OnUnavailableCounter(Response):
-    """A counter is about to be freed."""
+    """A counter is about to be freed; clients must stop using its id."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_COUNTER
     registration_id: I64  # of the AddCounter, or a client id for a heartbeat
@@ -178,7 +178,7 @@ class OnPublicationError(Response):
 
     @property
     def source(self) -> tuple[str, int] | None:
-        """Host and port of the receiver, or None if unknown."""
+        """Host and port of the receiver; None if the address type is neither IPv4 nor IPv6, as for IPC."""
         if self.address_type == wire.RESPONSE_ADDRESS_TYPE_IP4:
             return str(ipaddress.IPv4Address(self.source_address[:4])), self.source_port
         if self.address_type == wire.RESPONSE_ADDRESS_TYPE_IP6:
@@ -214,7 +214,7 @@ RESPONSES: Final[Mapping[int, type[Response]]] = MappingProxyType({type_.TYPE_ID
 
 
 def decode_response(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> Response:
-    """Return the response in a record of this type.
+    """Return the response of type `type_id` in the `length` bytes at `offset`.
 
     Raises ProtocolError for a malformed response, and for a type that is not in RESPONSES: later drivers may
     send more types.

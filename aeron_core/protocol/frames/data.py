@@ -37,9 +37,9 @@ class DataHeader(Frame):
         )
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the header at `offset`, where the packet has `length` bytes left; return a `wire.FRAME_…`.
+        """Read the header at `offset`, `length` bytes before the end of the packet.
 
-        Does not check the payload; see `validate_data_packet`.
+        Returns FRAME_ACCEPTED, or a negative `wire.FRAME_…`. Does not check the payload; see `validate_data_packet`.
         """
         result = validate(buffer, offset, length)
         if result < 0:
@@ -60,7 +60,7 @@ class DataHeader(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the header at `offset` and return the header's length, independent of `frame_length`."""
+        """Write the header at `offset` and return its length, 32 bytes, whatever `frame_length` is."""
         put_header(buffer, offset, self.frame_length, self.flags, self.frame_type)
         buffer.put_i32(offset + wire.DATA_TERM_OFFSET_OFFSET, self.term_offset)
         buffer.put_i32(offset + wire.DATA_SESSION_ID_OFFSET, self.session_id)

@@ -23,7 +23,7 @@ class ErrorFrame(Frame):
     text_length: int
 
     def __init__(self, **values: int) -> None:
-        """Set the named fields; all others are zero, and the text is empty."""
+        """Set the named fields; all others are zero, and the text is empty. Raises TypeError for an unknown field."""
         super().__init__(**values)
         self.text_length = 0
         self._text = AtomicBuffer.allocate(wire.ERR_MAX_TEXT_LENGTH)
@@ -43,7 +43,7 @@ class ErrorFrame(Frame):
 
     @property
     def text(self) -> str:
-        """The reason; bytes that are not UTF-8 are replaced."""
+        """The reason; bytes that are not UTF-8 are replaced. Setting one of more than 1023 bytes raises ValueError."""
         return self._text.get_bytes(0, self.text_length).decode("utf-8", "replace")
 
     @text.setter
@@ -57,7 +57,7 @@ class ErrorFrame(Frame):
         self.error_length = self.text_length = self._text.put_bytes(0, encoded)
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        """Read the packet of `length` bytes at `offset`; return FRAME_ACCEPTED, or a negative `wire.FRAME_…`."""
         result = expect(buffer, offset, length, wire.TYPE_ERR)
         if result < 0:
             return result
@@ -76,7 +76,7 @@ class ErrorFrame(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame and its text at `offset` and return its length."""
+        """Write the frame and its text at `offset` and return the length of both in bytes."""
         buffer.put_i32(offset + wire.ERR_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.ERR_STREAM_ID_OFFSET, self.stream_id)
         buffer.put_i64(offset + wire.ERR_RECEIVER_ID_OFFSET, self.receiver_id)

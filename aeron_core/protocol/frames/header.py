@@ -21,7 +21,7 @@ class Frame:
     flags: int
 
     def __init__(self, **values: int) -> None:
-        """Set the named fields; all others are zero."""
+        """Set the named fields; all others are zero. Raises TypeError for an unknown field."""
         for name in self.names():
             setattr(self, name, values.pop(name, 0))
         if values:
@@ -53,7 +53,10 @@ class FrameHeader(Frame):
         return ("frame_length", "version", "flags", "frame_type")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the header at `offset` of a packet with `length` bytes left; return a `wire.FRAME_…`."""
+        """Read the header at `offset`, `length` bytes before the end of the packet; check nothing but this length.
+
+        Returns FRAME_ACCEPTED or FRAME_TOO_SHORT.
+        """
         if length < wire.FRAME_HEADER_LENGTH:
             return wire.FRAME_TOO_SHORT
         # Integers on the wire are little-endian. A frame length includes the header.
@@ -65,14 +68,14 @@ class FrameHeader(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the header and return its length."""
+        """Write the header, with the `version` of this object, at `offset` and return its length, 8 bytes."""
         put_header(buffer, offset, self.frame_length, self.flags, self.frame_type)
         buffer.put_u8(offset + wire.FRAME_VERSION_OFFSET, self.version)
         return wire.FRAME_HEADER_LENGTH
 
 
 def minimum_length(frame_type: int) -> int:
-    """Return the minimum length of a packet that starts with this type, 0 for an unknown type."""
+    """Return the minimum length in bytes of a packet of this type, 0 if it is unknown or not implemented here."""
     # Called for each packet, so the frequent types come first.
     if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
         return wire.DATA_HEADER_LENGTH
@@ -135,7 +138,7 @@ def expect(buffer: AtomicBuffer, offset: int, length: int, frame_type: int) -> i
 
 
 def put_header(buffer: AtomicBuffer, offset: int, frame_length: int, flags: int, frame_type: int) -> int:
-    """Write the common header with the current version and return `frame_length`."""
+    """Write the common header with the current version at `offset` and return `frame_length`, in bytes."""
     # Plain stores in any order: no other thread reads a packet while it is encoded. Frames of a log, which are read
     # concurrently, are written by `_native.frames` instead, with the length last.
     buffer.put_i32(offset + wire.FRAME_LENGTH_OFFSET, frame_length)

@@ -22,7 +22,7 @@ class Nak(Frame):
         return ("frame_length", "flags", "session_id", "stream_id", "term_id", "term_offset", "length")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        """Read the packet of `length` bytes at `offset`; return FRAME_ACCEPTED, or a negative `wire.FRAME_…`."""
         result = expect(buffer, offset, length, wire.TYPE_NAK)
         if result < 0:
             return result
@@ -37,7 +37,7 @@ class Nak(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length."""
+        """Write the frame at `offset` and return its length in bytes, whatever `frame_length` is."""
         buffer.put_i32(offset + wire.NAK_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.NAK_STREAM_ID_OFFSET, self.stream_id)
         buffer.put_i32(offset + wire.NAK_TERM_ID_OFFSET, self.term_id)

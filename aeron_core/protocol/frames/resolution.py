@@ -65,11 +65,14 @@ class ResolutionEntry:
 
     @property
     def encoded_length(self) -> int:
-        """Length of the entry in a frame, padding included."""
+        """Length of the entry in bytes, padding included; raises ValueError unless the address has 4 or 16 bytes."""
         return _aligned(self._layout().name_offset + len(self._encoded_name()))
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the entry and its padding at `offset` and return its length."""
+        """Write the entry and its padding at `offset` and return the length of both in bytes.
+
+        Raises ValueError unless the address has 4 or 16 bytes.
+        """
         layout = self._layout()
         name = self._encoded_name()
         length = _aligned(layout.name_offset + len(name))
@@ -104,11 +107,11 @@ class ResolutionFrame:
 
     @classmethod
     def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
-        """Read the packet of `length` bytes at `offset`; raise ProtocolError that names a wrong entry."""
+        """Return the frame in the packet of `length` bytes at `offset`; raise ProtocolError if any entry is wrong."""
         return cls(tuple(decode_entries(buffer, offset, length)))
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length."""
+        """Write the frame at `offset` and return its length in bytes; raises as `ResolutionEntry.encode` does."""
         end = offset + wire.RES_ENTRIES_OFFSET
         for entry in self.entries:
             end += entry.encode(buffer, end)

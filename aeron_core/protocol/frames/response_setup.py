@@ -20,7 +20,7 @@ class ResponseSetup(Frame):
         return ("frame_length", "flags", "session_id", "stream_id", "response_session_id")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        """Read the packet of `length` bytes at `offset`; return FRAME_ACCEPTED, or a negative `wire.FRAME_…`."""
         result = expect(buffer, offset, length, wire.TYPE_RSP_SETUP)
         if result < 0:
             return result
@@ -34,7 +34,7 @@ class ResponseSetup(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length."""
+        """Write the frame at `offset` and return its length in bytes, whatever `frame_length` is."""
         buffer.put_i32(offset + wire.RSP_SETUP_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.RSP_SETUP_STREAM_ID_OFFSET, self.stream_id)
         buffer.put_i32(offset + wire.RSP_SETUP_RESPONSE_SESSION_ID_OFFSET, self.response_session_id)

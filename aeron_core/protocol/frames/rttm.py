@@ -34,7 +34,7 @@ class Rttm(Frame):
         )
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        """Read the packet of `length` bytes at `offset`; return FRAME_ACCEPTED, or a negative `wire.FRAME_…`."""
         result = expect(buffer, offset, length, wire.TYPE_RTTM)
         if result < 0:
             return result
@@ -50,7 +50,7 @@ class Rttm(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length."""
+        """Write the frame at `offset` and return its length in bytes, whatever `frame_length` is."""
         buffer.put_i32(offset + wire.RTTM_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.RTTM_STREAM_ID_OFFSET, self.stream_id)
         buffer.put_i64(offset + wire.RTTM_ECHO_TIMESTAMP_OFFSET, self.echo_timestamp)

@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Setup(Frame):
-    """A frame from sender to receiver: every 100 ms until the first status message, and whenever one requests it."""
+    """A frame from sender to receiver: every 100 ms until the first status message, and when one requests it."""
 
     term_offset: int
     session_id: int
@@ -36,7 +36,7 @@ class Setup(Frame):
         )
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        """Read the packet of `length` bytes at `offset`; return FRAME_ACCEPTED, or a negative `wire.FRAME_…`."""
         result = expect(buffer, offset, length, wire.TYPE_SETUP)
         if result < 0:
             return result
@@ -55,7 +55,7 @@ class Setup(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length."""
+        """Write the frame at `offset` and return its length in bytes, whatever `frame_length` is."""
         buffer.put_i32(offset + wire.SETUP_TERM_OFFSET_OFFSET, self.term_offset)
         buffer.put_i32(offset + wire.SETUP_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.SETUP_STREAM_ID_OFFSET, self.stream_id)
@@ -67,7 +67,7 @@ class Setup(Frame):
         return put_header(buffer, offset, wire.SETUP_HEADER_LENGTH, self.flags, wire.TYPE_SETUP)
 
     def is_valid(self) -> bool:
-        """Return whether term length, term offset and mtu are allowed for an image.
+        """Return whether term length, term offset and mtu are allowed for an image; term ids are not checked.
 
         Source: aeron_receive_channel_endpoint.c, aeron_receive_channel_endpoint_is_valid_setup.
         """

@@ -43,7 +43,7 @@ class StatusMessage(Frame):
         )
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        """Read the packet of `length` bytes at `offset`; return FRAME_ACCEPTED, or a negative `wire.FRAME_…`."""
         result = expect(buffer, offset, length, wire.TYPE_SM)
         if result < 0:
             return result
@@ -63,7 +63,7 @@ class StatusMessage(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset`, with its tag if it has one, and return its length."""
+        """Write the frame at `offset`, with its tag if it has one, and return its length, 36 or 44 bytes."""
         buffer.put_i32(offset + wire.SM_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.SM_STREAM_ID_OFFSET, self.stream_id)
         buffer.put_i32(offset + wire.SM_CONSUMPTION_TERM_ID_OFFSET, self.consumption_term_id)
@@ -88,7 +88,10 @@ class StatusMessage(Frame):
         )
 
     def position(self, initial_term_id: int, position_bits_to_shift: int) -> int:
-        """Return the consumption position in bytes of the stream; negative for a term before the first."""
+        """Return the consumption position in bytes of the stream; negative for a term before the first.
+
+        `position_bits_to_shift`: binary logarithm of the term length.
+        """
         # Term ids wrap in 32 bits, and so does their distance; 64 bits, because C does not define signed overflow.
         half_range = 0x80000000
         term_count = self.consumption_term_id
@@ -97,7 +100,7 @@ class StatusMessage(Frame):
         return term_count * (1 << position_bits_to_shift) + self.consumption_term_offset
 
     def is_near(self, sender_position: int, initial_term_id: int, position_bits_to_shift: int) -> bool:
-        """Return whether the position is within half a term of the sender's; not meaningful with SEND_SETUP.
+        """Return whether the position is within half a term of `sender_position`; not meaningful with SEND_SETUP.
 
         Source: aeron_network_publication.c, aeron_network_publication_is_valid_status_message.
         """
