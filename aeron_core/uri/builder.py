@@ -12,10 +12,11 @@ from aeron_core.uri.values import format_duration_ns
 
 
 class ChannelUriBuilder:
-    """Collects the parts of a channel URI; each method returns the builder.
+    """Collects the parts of a channel URI; each method but `build` returns the builder.
 
     Keys keep the order in which they were first set. Sizes are bytes or text such as "64k"; durations are
-    nanoseconds or text such as "5s"; None removes a key.
+    nanoseconds or text such as "5s"; None removes a key. Ranges are checked by the driver, not here, except those of
+    `initial_position`.
     """
 
     def __init__(self, uri: ChannelUri | None = None) -> None:
@@ -24,14 +25,20 @@ class ChannelUriBuilder:
         self._params = dict(uri.params) if uri is not None else {}
 
     def build(self) -> ChannelUri:
-        """Return the URI with the keys set so far; the builder can still be used."""
+        """Return the URI with the keys set so far; the builder can still be used.
+
+        Raises ChannelUriError for a wrong medium, and for a URI of more than 4095 bytes.
+        """
         return ChannelUri(self._media, self._params, self._prefix)
 
     def __str__(self) -> str:
         return str(self.build())
 
     def put(self, key: str, value: ParamValue | None) -> ChannelUriBuilder:
-        """Set any `key`; raise ChannelUriError if key or value is empty or contains `?`, `|` or `=`."""
+        """Set any `key`, or remove it if `value` is None.
+
+        Raises ChannelUriError if key or value is empty or contains `?`, `|` or `=`.
+        """
         if value is None:
             self._params.pop(key, None)
         else:
@@ -55,7 +62,7 @@ class ChannelUriBuilder:
         return self.put("endpoint", address)
 
     def interface(self, interface: str | None) -> ChannelUriBuilder:
-        """Set the local interface, address[:port][/prefix] or {name}."""
+        """Set the local interface, address[:port][/prefix] or {name}[:port]."""
         return self.put("interface", interface)
 
     def control(self, address: str | None) -> ChannelUriBuilder:
@@ -63,17 +70,17 @@ class ChannelUriBuilder:
         return self.put("control", address)
 
     def control_mode(self, mode: str | None) -> ChannelUriBuilder:
-        """Set `manual`, `dynamic` or `response`."""
+        """Set how destinations are found: `manual`, `dynamic` or `response`."""
         return self.put("control-mode", mode)
 
     def tags(self, channel_tag: int | None, entity_tag: int | None = None) -> ChannelUriBuilder:
-        """Set the tag for sharing a channel and the tag that identifies a publication."""
+        """Set the tag for sharing a channel and the tag that identifies a publication; None leaves one out."""
         channel = "" if channel_tag is None else str(channel_tag)
         entity = "" if entity_tag is None else f",{entity_tag}"
         return self.put("tags", f"{channel}{entity}" or None)
 
     def ttl(self, hops: int | None) -> ChannelUriBuilder:
-        """Set the time to live of multicast, 0 to 255."""
+        """Set the time to live of multicast, 0 to 255 hops; 0 stands for the driver's default."""
         return self.put("ttl", hops)
 
     def alias(self, text: str | None) -> ChannelUriBuilder:
@@ -91,15 +98,18 @@ class ChannelUriBuilder:
         return self.put("init-term-id", term_id)
 
     def term_id(self, term_id: int | None) -> ChannelUriBuilder:
-        """Set the term id to start at."""
+        """Set the term id to start at; goes with init_term_id and term_offset."""
         return self.put("term-id", term_id)
 
     def term_offset(self, offset: int | None) -> ChannelUriBuilder:
-        """Set the offset to start at, a multiple of 32."""
+        """Set the offset in the term `term_id` to start at, a multiple of 32 bytes."""
         return self.put("term-offset", offset)
 
     def initial_position(self, position: int, initial_term_id: int, term_length: int) -> ChannelUriBuilder:
-        """Set the four keys that make a stream start at `position`, a multiple of 32 bytes."""
+        """Set the four keys that make a stream start at `position`, a multiple of 32 bytes.
+
+        Raises ConfigurationError for another position, and unless `term_length` is a power of two of bytes.
+        """
         if position < 0 or position % wire.FRAME_ALIGNMENT:
             raise ConfigurationError(
                 f"initial position {position}: must be a multiple of {wire.FRAME_ALIGNMENT} bytes, at least 0"
@@ -116,7 +126,7 @@ class ChannelUriBuilder:
         return self.term_offset(offset).term_length(term_length)
 
     def mtu(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set the maximum frame length, a multiple of 32 from 64 to 65504."""
+        """Set the maximum length of a frame with its header, a multiple of 32 from 64 to 65504 bytes."""
         return self.put("mtu", length)
 
     def sparse(self, enabled: bool | None) -> ChannelUriBuilder:
@@ -134,7 +144,7 @@ class ChannelUriBuilder:
         return self.put("stream-id", stream_id)
 
     def linger(self, timeout: int | str | None) -> ChannelUriBuilder:
-        """Set how long a drained publication remains available for retransmits."""
+        """Set the time for which a drained publication remains available for retransmits."""
         return self._put_duration("linger", timeout)
 
     def eos(self, enabled: bool | None) -> ChannelUriBuilder:
@@ -150,15 +160,15 @@ class ChannelUriBuilder:
         return self.put("fc", strategy)
 
     def pub_wnd(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set how far a publisher may be ahead of its slowest consumer, from one mtu to half a term."""
+        """Set how many bytes a publisher may be ahead of its slowest consumer, from one mtu to half a term."""
         return self.put("pub-wnd", length)
 
     def max_resend(self, count: int | None) -> ChannelUriBuilder:
-        """Set how many retransmits may be active, 1 to 256."""
+        """Set how many retransmits of a publication may be active at once, 1 to 256."""
         return self.put("max-resend", count)
 
     def channel_snd_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
-        """Set where the sender stores its timestamp in messages: a payload offset or `reserved`."""
+        """Set where the send time of the driver is stored: a payload offset in bytes, or `reserved`."""
         return self.put("channel-snd-ts-offset", offset)
 
     # Subscriptions
@@ -180,7 +190,7 @@ class ChannelUriBuilder:
         return self.put("rejoin", enabled)
 
     def gtag(self, tag: int | None) -> ChannelUriBuilder:
-        """Set the group tag to send in status messages."""
+        """Set the group tag to send in status messages, a signed 64-bit number."""
         return self.put("gtag", tag)
 
     def cc(self, strategy: str | None) -> ChannelUriBuilder:
@@ -188,29 +198,29 @@ class ChannelUriBuilder:
         return self.put("cc", strategy)
 
     def rcv_wnd(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set the initial window of receivers."""
+        """Set the initial window of receivers, in bytes, at most SO_RCVBUF."""
         return self.put("rcv-wnd", length)
 
     def nak_delay(self, delay: int | str | None) -> ChannelUriBuilder:
-        """Set how long a unicast receiver waits before it sends a NAK."""
+        """Set the time for which a unicast receiver waits before it sends a NAK."""
         return self._put_duration("nak-delay", delay)
 
     def media_rcv_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
-        """Set where the network card's receive time is stored: a payload offset or `reserved`."""
+        """Set where the receive time of the kernel is stored: a payload offset in bytes, or `reserved`."""
         return self.put("media-rcv-ts-offset", offset)
 
     def channel_rcv_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
-        """Set where the receiver's time is stored: a payload offset or `reserved`."""
+        """Set where the receive time of the driver is stored: a payload offset in bytes, or `reserved`."""
         return self.put("channel-rcv-ts-offset", offset)
 
     # Publications and subscriptions
 
     def so_sndbuf(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set SO_SNDBUF, 0 for the operating system's default."""
+        """Set SO_SNDBUF in bytes, 0 for the operating system's default."""
         return self.put("so-sndbuf", length)
 
     def so_rcvbuf(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set SO_RCVBUF, 0 for the operating system's default."""
+        """Set SO_RCVBUF in bytes, 0 for the operating system's default."""
         return self.put("so-rcvbuf", length)
 
     def ats(self, enabled: bool | None) -> ChannelUriBuilder:

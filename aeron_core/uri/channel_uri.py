@@ -73,7 +73,7 @@ class ChannelUri:
 
     @classmethod
     def parse(cls, text: str) -> ChannelUri:
-        """Return the channel that `text` describes; errors have the code INVALID_CHANNEL."""
+        """Return the URI written as `text`; raise ChannelUriError, with the code INVALID_CHANNEL, if it is wrong."""
         _check_length(text)
         prefix, rest = "", text
         if text.startswith(SPY_PREFIX + ":"):
@@ -106,12 +106,12 @@ class ChannelUri:
         return key in self.params
 
     def get_int32(self, key: str, default: _D) -> int | _D:
-        """Return the signed 32-bit integer of `key`: decimal, 0x... or octal."""
+        """Return the signed 32-bit integer of `key`: decimal, 0x… (hexadecimal) or 0… (octal)."""
         allowed = self._integer_fault(key) + values.INT32_ALLOWED
         return self._get_parsed(key, default, values.parse_int32, " as int32_t in URI", allowed)
 
     def get_int64(self, key: str, default: _D) -> int | _D:
-        """Return the signed 64-bit integer of `key`: decimal, 0x... or octal."""
+        """Return the signed 64-bit integer of `key`: decimal, 0x… (hexadecimal) or 0… (octal)."""
         allowed = self._integer_fault(key) + values.INT64_ALLOWED
         return self._get_parsed(key, default, values.parse_int64, " as int64_t in URI", allowed)
 
@@ -150,9 +150,9 @@ class ChannelUri:
 
     @property
     def channel_tag(self) -> int:
-        """The first number of `tags`, INVALID_TAG if there is none.
+        """The first number of `tags`, from 0 to 2^63 - 1, INVALID_TAG if there is none.
 
-        As in the reference, text after the digits is ignored.
+        As in the reference, text after the digits is ignored. Raises ChannelUriError if there are no digits.
         """
         text = self.params.get("tags", "").partition(",")[0]
         if not text:
@@ -166,7 +166,7 @@ class ChannelUri:
 
     @property
     def entity_tag(self) -> int:
-        """The second number of `tags`, INVALID_TAG if there is none."""
+        """The second number of `tags`, INVALID_TAG if there is none; raises ChannelUriError for other text."""
         text = self.params.get("tags", "").partition(",")[2]
         if not text:
             return INVALID_TAG
@@ -190,13 +190,13 @@ class ChannelUri:
         return self.media == UDP_MEDIA
 
     def replace(self, *, media: str | None = None, prefix: str | None = None) -> ChannelUri:
-        """Return the URI with another medium or prefix and the same parameters."""
+        """Return the URI with another medium or prefix and the same parameters; raise ChannelUriError if wrong."""
         return ChannelUri(
             self.media if media is None else media, self.params, self.prefix if prefix is None else prefix
         )
 
     def with_params(self, params: Mapping[str, ParamValue | None]) -> ChannelUri:
-        """Return the URI with `params` merged over its own; None removes a key."""
+        """Return the URI with `params` merged over its own; None removes a key. Raises as `format_param` does."""
         merged = dict(self.params)
         for key, value in params.items():
             if value is None:

@@ -14,7 +14,7 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class Inferable(Enum):
-    """A boolean that the driver can also infer."""
+    """Value of `group`: a boolean, or INFER for the driver to decide."""
 
     FALSE = "false"
     TRUE = "true"

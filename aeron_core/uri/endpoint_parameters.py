@@ -37,7 +37,7 @@ class ControlMode(Enum):
 
     @classmethod
     def of(cls, uri: ChannelUri) -> ControlMode:
-        """Return the mode of `uri`."""
+        """Return the control mode of `uri`, NONE if it sets none or an unknown one."""
         text = uri.get("control-mode", "")
         return next((mode for mode in cls if mode.value == text), cls.NONE)
 
@@ -91,11 +91,14 @@ class EndpointParameters:
 
     @property
     def is_response(self) -> bool:
-        """Whether this is a response channel."""
+        """Whether this is a response channel, with `control-mode=response`."""
         return self.control_mode is ControlMode.RESPONSE
 
     def timestamp_offset(self, key: str) -> int | None:
-        """Return the timestamp offset set by `key` of the URI, None if it is not set."""
+        """Return the payload offset in bytes, or RESERVED_VALUE_OFFSET, set by `key`; None if the URI does not set it.
+
+        `key`: `media-rcv-ts-offset`, `channel-rcv-ts-offset` or `channel-snd-ts-offset`; another raises KeyError.
+        """
         return {
             "media-rcv-ts-offset": self.media_rcv_timestamp_offset,
             "channel-rcv-ts-offset": self.channel_rcv_timestamp_offset,

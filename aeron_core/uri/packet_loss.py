@@ -17,7 +17,7 @@ _MASK_BITS = 32
 
 @frozen()
 class RandomLoss:
-    """Drops a share of the packets whose frame type is in the mask: bit n stands for type n."""
+    """Drops a share, from 0.0 to 1.0, of the packets with a frame type in the mask: bit n stands for type n."""
 
     rate: float = 0.0
     seed: int = 0
@@ -25,7 +25,7 @@ class RandomLoss:
 
     @classmethod
     def parse(cls, text: str) -> RandomLoss:
-        """Parse `rate=0.1|seed=1|recv-msg-mask=0xF`; without a mask nothing is dropped."""
+        """Parse `rate=0.1|seed=1|recv-msg-mask=0xF`, all 0 by default; raise ConfigurationError for a wrong value."""
         args = _Arguments("loss_args", text)
         return cls(
             args.rate("rate"),
@@ -44,7 +44,10 @@ class FixedLoss:
 
     @classmethod
     def parse(cls, text: str) -> FixedLoss:
-        """Parse `term-id=0|term-offset=0|length=1408`; the offset is required, the others are 0 by default."""
+        """Parse `term-id=0|term-offset=0|length=1408`; the offset is required, the others are 0 by default.
+
+        Offset and length are bytes. Raises ConfigurationError for a wrong value.
+        """
         args = _Arguments("fixed_loss_args", text)
         args.require("term-offset")
         return cls(
@@ -68,7 +71,11 @@ class MultiGapLoss:
 
     @classmethod
     def parse(cls, text: str) -> MultiGapLoss:
-        """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`; the radix is rounded up to a power of two."""
+        """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`, all 0 by default.
+
+        The radix, in bytes, is rounded up to a power of two; the length must be below it. Raises ConfigurationError
+        for a wrong value.
+        """
         args = _Arguments("multi_gap_loss_args", text)
         radix = args.integer("gap-radix", 0, 1 << 30)
         radix = 1 << max(0, radix - 1).bit_length()

@@ -45,12 +45,15 @@ def tagged_publication(
 
 
 def wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | None:
-    """Return the only session that a subscription receives, None for any."""
+    """Return the id of the only session that a subscription receives, None for any.
+
+    Without `find_tagged`, a tag stands for any session. Raises ChannelUriError for a wrong id or an unknown tag.
+    """
     # The reference resolves tags for publications only; here a subscription may use the same tag.
     session_tag, tagged = tagged_publication(uri, find_tagged)
     return tagged.session_id if tagged else untagged_session_id(uri, session_tag)
 
 
 def untagged_session_id(uri: ChannelUri, session_tag: int | None) -> int | None:
-    """Return the session id that the URI has as a number, None if it has none."""
+    """Return the session id if the URI has a number, otherwise None; raise ChannelUriError unless it is an int32."""
     return None if session_tag is not None else uri.get_int32("session-id", None)

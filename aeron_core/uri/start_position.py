@@ -26,7 +26,7 @@ class StartPosition:
 
     @classmethod
     def parse(cls, uri: ChannelUri, term_length: int) -> StartPosition | None:
-        """Return the start position that `uri` sets, None if it sets none; raise ChannelUriError if it is wrong."""
+        """Return the start position that `uri` sets, None for none; raise ChannelUriError if it is wrong or partial."""
         initial_term_id = uri.get_int32("init-term-id", None)
         term_id = uri.get_int32("term-id", None)
         missing = [key for key in _POSITION_KEYS if key not in uri]

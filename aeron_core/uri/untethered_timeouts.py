@@ -22,7 +22,10 @@ class UntetheredTimeouts:
     def parse(
         cls, uri: ChannelUri, defaults: PublicationDefaults | SubscriptionDefaults
     ) -> UntetheredTimeouts:
-        """Return the timeouts of a publication or subscription."""
+        """Return the timeouts of a publication or subscription; raise ChannelUriError for a wrong duration.
+
+        Without a default, the linger timeout is the window limit timeout.
+        """
         window_limit_timeout_ns = uri.get_duration_ns(
             "untethered-window-limit-timeout", defaults.untethered_window_limit_timeout_ns
         )

@@ -54,7 +54,7 @@ _MAX_DIGITS: Final = 64
 
 
 def parse_size(text: str) -> int:
-    """Parse a size such as `64`, `64k`, `16m` or `1g`; return bytes. Suffixes are powers of 1024."""
+    """Return the bytes of a size such as `64`, `64k`, `16m` or `1g`; suffixes, in any case, are powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is not None and len(text) <= _MAX_DIGITS:
         length = int(match[1]) * _SIZE_UNITS[match[2].lower()]
@@ -77,7 +77,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def parse_bool(text: str) -> bool:
-    """Parse exactly `true` or `false`, as written in channel URIs."""
+    """Return the boolean of exactly `true` or `false`, as written in channel URIs."""
     if text == "true":
         return True
     if text == "false":
