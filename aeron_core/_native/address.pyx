@@ -44,7 +44,11 @@ cdef class SocketAddress:
 
     @staticmethod
     def of(str host, int port, int scope_id=0):
-        """Return the address of a numeric `host`; Raises OSError for a name, ValueError for a wrong port."""
+        """Return the address of a numeric `host` and a port from 0 to 65535.
+
+        An IPv6 `host` may end with `%` and its scope, a number or the name of an interface. Raises OSError for a name
+        or an unknown scope, ValueError for another port.
+        """
         if not 0 <= port <= 65535:
             raise ValueError(f"port={port}: must be from 0 to 65535")
         cdef SocketAddress address = SocketAddress()
@@ -62,7 +66,10 @@ cdef class SocketAddress:
 
     @staticmethod
     def unix(bytes path):
-        """Return the address of a Unix socket: 1 to 107 bytes; an abstract name begins with a zero byte."""
+        """Return the address of a Unix socket; an abstract name begins with a zero byte.
+
+        Raises ValueError unless `path` has 1 to 107 bytes.
+        """
         cdef Py_ssize_t length = len(path)
         if not 1 <= length <= MAX_PATH_LENGTH:
             raise ValueError(f"path of {length} bytes: must be from 1 to {MAX_PATH_LENGTH} bytes")
@@ -114,7 +121,7 @@ cdef class SocketAddress:
 
     @property
     def host(self):
-        """The numeric host without scope, or the path of a Unix socket (an abstract name starts with `@`)."""
+        """The numeric host without scope, or the path of a Unix socket (`@` and an abstract name); empty for none."""
         if self._storage.ss_family == AF_UNIX:
             path = self._path()
             return "@" + os.fsdecode(path[1:]) if path[:1] == b"\0" else os.fsdecode(path)
@@ -122,7 +129,7 @@ cdef class SocketAddress:
 
     @property
     def port(self):
-        """The port in host order; 0 for a Unix socket."""
+        """The port in host order; 0 for a Unix socket or no address."""
         if self._storage.ss_family == AF_INET6:
             return ntohs((<sockaddr_in6 *>&self._storage).sin6_port)
         if self._storage.ss_family == AF_UNIX:
@@ -135,11 +142,11 @@ cdef class SocketAddress:
         return (<sockaddr_in6 *>&self._storage).sin6_scope_id if self._storage.ss_family == AF_INET6 else 0
 
     def with_port(self, int port):
-        """Return the same host with another port."""
+        """Return the same host with another port; raise ValueError if wrong, OSError unless this is an IP address."""
         return SocketAddress.of(self.host, port, self.scope_id)
 
     def as_tuple(self):
-        """Return the address in the form that Python's `socket` functions take."""
+        """Return what Python's `socket` functions take: (host, port), for IPv6 with flow and scope, or a path."""
         if self._storage.ss_family == AF_INET6:
             return (self.host, self.port, 0, self.scope_id)
         if self._storage.ss_family == AF_UNIX:

@@ -53,7 +53,11 @@ cdef class _Export:
 
 @cython.final
 cdef class AtomicBuffer:
-    """A range of memory. `AtomicBuffer(bytearray)` wraps, `allocate` creates, `view` narrows; none of them copies."""
+    """A range of memory. `AtomicBuffer(bytearray)` wraps, `allocate` creates, `view` narrows; none of them copies.
+
+    Offsets and lengths are bytes. Methods raise IndexError for a range outside the buffer, and for a write if it is
+    read-only. Any thread may use it, with the memory order that the name of a method states.
+    """
 
     def __init__(self, object exporter):
         """Wrap a contiguous buffer; a read-only one (such as `bytes`) refuses writes."""
@@ -75,7 +79,7 @@ cdef class AtomicBuffer:
 
     @staticmethod
     def allocate(int64_t length):
-        """Return `length` zeroed bytes of process memory, aligned to a cache line."""
+        """Return `length` zeroed bytes of process memory, aligned to 64 bytes; raise ValueError if it is negative."""
         if length < 0:
             raise ValueError(f"length={length}: must be at least 0 bytes")
         cdef _Memory memory = _Memory(length)
@@ -83,7 +87,7 @@ cdef class AtomicBuffer:
 
     @property
     def read_only(self):
-        """Whether writes are refused."""
+        """Whether writes raise IndexError; False for an empty buffer."""
         return self._writable == 0 and self.capacity > 0
 
     def view(self, int64_t offset, int64_t length):
@@ -97,7 +101,7 @@ cdef class AtomicBuffer:
         return PyBytes_FromStringAndSize(<char *>self._address + offset, length)
 
     def put_bytes(self, int64_t offset, object source):
-        """Copy all bytes of a contiguous buffer to `offset` and return how many."""
+        """Copy all bytes of a contiguous Python buffer to `offset` and return how many."""
         cdef _Export export = _Export(source, False)
         self.check_writable(offset, export._view.len)
         memmove(self._address + offset, export._view.buf, export._view.len)

@@ -12,7 +12,7 @@ cdef class Clock:
 
     @staticmethod
     def manual(*, int64_t now_ns=0, int64_t epoch_ms=1_700_000_000_000):
-        """Return a clock that stands at `now_ns` (monotonic) and `epoch_ms` (wall clock)."""
+        """Return a clock that stands at `now_ns` (monotonic) and `epoch_ms` (wall clock); the defaults are invented."""
         cdef Clock clock = Clock.__new__(Clock)
         clock.is_manual = True
         clock._now_ns = now_ns
@@ -20,7 +20,10 @@ cdef class Clock:
         return clock
 
     def advance(self, int64_t delta_ns):
-        """Move a manual clock forward by `delta_ns` nanoseconds and return its monotonic time."""
+        """Move a manual clock forward by `delta_ns` and return its monotonic time in ns.
+
+        Raises TypeError for the system's clock, ValueError for a negative `delta_ns`.
+        """
         if not self.is_manual:
             raise TypeError("the system's clock cannot be advanced: use Clock.manual()")
         if delta_ns < 0:

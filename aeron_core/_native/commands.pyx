@@ -33,7 +33,7 @@ cdef class Command:
 
     @property
     def text(self):
-        """The text, at most 1024 bytes."""
+        """The text, at most 1024 bytes; empty if the operation has none."""
         return self._slot.text[:self._slot.text_length]
 
     @property
@@ -43,28 +43,31 @@ cdef class Command:
 
     @property
     def target(self):
-        """The object that the operation applies to, or None."""
+        """The object that the operation applies to, or None; the sender must still keep it alive."""
         return None if self._slot.target == NULL else <object>self._slot.target
 
     @property
     def subject(self):
-        """A second object, or None."""
+        """A second object of the operation, or None; the sender must still keep it alive."""
         return None if self._slot.subject == NULL else <object>self._slot.subject
 
     @property
     def numbers(self):
-        """The eight 32-bit arguments."""
+        """The eight signed 32-bit arguments; those that the operation does not use have any value."""
         return tuple(self._slot.numbers[i] for i in range(8))
 
     @property
     def values(self):
-        """The four 64-bit arguments."""
+        """The four signed 64-bit arguments; those that the operation does not use have any value."""
         return tuple(self._slot.values[i] for i in range(4))
 
 
 @cython.final
 cdef class CommandRing:
-    """A bounded ring of commands: one thread calls `offer`, one other calls `poll`."""
+    """A bounded ring of commands: one thread calls `offer` or `send`, one other calls `poll` or `receive`.
+
+    Raises ValueError unless `capacity` is a power of two of at least 2 commands.
+    """
 
     def __cinit__(self, int32_t capacity=1024):
         if capacity < 2 or capacity & (capacity - 1):
@@ -79,11 +82,11 @@ cdef class CommandRing:
 
     @property
     def size(self):
-        """The number of commands offered but not yet polled."""
+        """The number of commands offered but not yet polled; other threads may get a number that is out of date."""
         return ac_get_i64_acquire(<uint8_t *>&self._tail) - ac_get_i64_acquire(<uint8_t *>&self._head)
 
     def wake_with(self, NamedSemaphore semaphore not None):
-        """Post `semaphore` after each command; call before the first one. An idle consumer waits for it."""
+        """Post `semaphore`, for which an idle consumer waits, after each command; call before the first command."""
         self._wake_up = semaphore
 
     cdef bint offer(self, Command command) noexcept nogil:
@@ -122,7 +125,11 @@ cdef class CommandRing:
         self, int32_t operation, object target=None, object subject=None, numbers=(), values=(),
         SocketAddress source=None, SocketAddress control=None,
     ):
-        """Offer a command from Python; the caller keeps `target` and `subject` alive. Return False if full."""
+        """Offer a command from Python; return False if the ring is full.
+
+        The caller keeps `target` and `subject` alive until the consumer has released them. At most eight `numbers`
+        (int32) and four `values` (int64): the count is not checked.
+        """
         cdef Command command = Command()
         command.begin(operation, NULL if target is None else <PyObject *>target)
         if subject is not None:

@@ -46,7 +46,7 @@ class SocketListener(ConnectionListener):
     def __init__(self, sock: socket.socket) -> None: ...
 
 class Stream(Protocol):
-    """What a PythonConnection wraps; methods may raise OSError with an errno."""
+    """Object that a PythonConnection wraps; `receive`, `send` and `is_connected` may raise OSError."""
 
     def receive(self, length: int) -> bytes | None: ...  # None if nothing was received, b"" at the end
     def send(self, data: bytes) -> int: ...
@@ -55,7 +55,7 @@ class Stream(Protocol):
     def close(self, aborts: bool) -> None: ...
 
 class Listener(Protocol):
-    """What a PythonConnectionListener wraps."""
+    """Object that a PythonConnectionListener wraps; `accept` returns None if no connection is waiting."""
 
     def accept(self) -> tuple[Stream, SocketAddress] | None: ...
     def local_address(self) -> SocketAddress: ...

@@ -97,11 +97,11 @@ cdef class ConnectionListener:
         raise NotImplementedError(f"{type(self).__name__} does not create connections: override new_connection")
 
     def local_address(self):
-        """Return the address that the listener is bound to; any thread may call it."""
+        """Return the address that the listener is bound to, none in this base class; any thread may call it."""
         return SocketAddress()
 
     def close(self):
-        """Accept no more connections; those that were accepted stay open."""
+        """Stop accepting connections; those that were accepted stay open."""
 
 
 cdef int _refuse() except -1 nogil:
@@ -216,11 +216,11 @@ cdef class SocketListener(ConnectionListener):
         return self._fd
 
     def new_connection(self):
-        """Return a connection of a stream socket."""
+        """Return a closed connection, with the system's lengths of socket buffers, that `accept` can open."""
         return SocketConnection()
 
     def local_address(self):
-        """Return the address that the socket is bound to."""
+        """Return the address that the socket is bound to; raise OSError if it is closed."""
         name = self._socket.getsockname()
         if self._socket.family == AF_UNIX:
             return SocketAddress.unix(os.fsencode(name))
@@ -228,7 +228,7 @@ cdef class SocketListener(ConnectionListener):
         return SocketAddress.of(host, port, rest[1] if rest else 0)
 
     def close(self):
-        """Close the socket."""
+        """Close the socket; connections that were accepted stay open."""
         # Forget the descriptor before closing it: the kernel may then reuse its number for another socket at once.
         self._fd = wire.NO_DESCRIPTOR
         self._socket.close()

@@ -3,8 +3,8 @@
 Not here: allocation, labels and keys (concurrent/counters). The constructor checks the bounds once, so that reading
 cannot fail and costs no more than a load.
 
-Memory order: `set_release`, `increment_release` and `propose_max_release` are for the only writer of a counter: they
-read and store in two steps. A counter with several writers uses `get_and_add` only, which is one atomic operation.
+Memory order: `set_release`, `increment_release` and `propose_max_release` are for the only writer of a counter: the
+last two load and store in two steps. A counter with several writers uses `get_and_add` only, one atomic operation.
 """
 
 cimport cython
@@ -22,7 +22,10 @@ cdef int raise_read_only(int32_t counter_id) except -1 nogil:
 
 @cython.final
 cdef class AtomicCounter:
-    """The value of one counter in the values buffer. Raises IndexError if `counter_id` is out of range."""
+    """The value of one counter in the values buffer. Raises IndexError if `counter_id` is out of range.
+
+    Methods that store raise IndexError if the buffer is read-only.
+    """
 
     def __cinit__(self, AtomicBuffer values not None, int32_t counter_id):
         self.id = counter_id
@@ -34,7 +37,7 @@ cdef class AtomicCounter:
 
     @property
     def registration_id(self):
-        """The id of the command that created the counter, 0 for none. It changes when the counter id is reused."""
+        """The registration id, such as that of the command that added the counter; it changes when the id is reused."""
         return self.buffer.get_i64_acquire(self._offset + wire.COUNTER_REGISTRATION_ID_OFFSET)
 
     def __repr__(self):

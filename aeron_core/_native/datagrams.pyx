@@ -29,7 +29,10 @@ cdef int raise_full() except -1 nogil:
 
 @cython.final
 cdef class ReceiveBatch:
-    """Memory for the datagrams of one receive call."""
+    """Memory for the datagrams of one receive call: from 1 to BATCH_CAPACITY slots of SLOT_LENGTH bytes.
+
+    Raises ValueError for another number of slots.
+    """
 
     def __cinit__(self, int32_t slots=4):
         if not 1 <= slots <= AC_BATCH_CAPACITY:
@@ -48,7 +51,10 @@ cdef class ReceiveBatch:
         into._length = 28 if into._storage.ss_family == AF_INET6 else 16
 
     def fill(self, datagrams):
-        """Put (bytes, source) pairs into the slots, as a receive call would; return how many slots were filled."""
+        """Put (bytes, source) pairs into the slots, as a receive call would; return how many slots were filled.
+
+        Each has at most SLOT_LENGTH bytes, which is not checked; pairs without a slot are left out.
+        """
         cdef SocketAddress source
         cdef int32_t index = 0
         for data, source in datagrams:
@@ -105,7 +111,7 @@ cdef class SendBatch:
         return 0
 
     def datagrams(self, int32_t index):
-        """Return the datagrams of one entry as a list of bytes, split as the kernel would."""
+        """Return the datagrams of entry `index`, below `count` (not checked), as bytes, split as the kernel would."""
         cdef int32_t length = self._batch.lengths[index]
         cdef int32_t step = max(self._batch.segment_lengths[index], 1)
         cdef const uint8_t *data = <const uint8_t *>entry_address(self._batch, index)
@@ -161,7 +167,7 @@ cdef class DatagramChannel:
         return wire.NO_DESCRIPTOR
 
     def local_address(self):
-        """Return the address that the channel is bound to."""
+        """Return the address that the channel is bound to, none in this base class."""
         return SocketAddress()
 
     def connect(self, SocketAddress address):
@@ -210,11 +216,11 @@ cdef class UdpSocket(DatagramChannel):
         return 0
 
     def fileno(self):
-        """Return the socket's descriptor, to wait until it is readable."""
+        """Return the socket's descriptor, to wait until it is readable; -1 after `close`."""
         return self._fd
 
     def local_address(self):
-        """Return the address that the socket is bound to."""
+        """Return the address that the socket is bound to; raise OSError if it is closed."""
         host, port, *rest = self._socket.getsockname()
         return SocketAddress.of(host, port, rest[1] if rest else 0)
 
@@ -265,7 +271,7 @@ cdef class PythonDatagramChannel(DatagramChannel):
         return self._delegate.local_address()
 
     def connect(self, SocketAddress address):
-        """Have the delegate exchange datagrams with another address."""
+        """Call `connect` of the delegate, so that it exchanges datagrams with `address`."""
         self._delegate.connect(address)
 
     def close(self):

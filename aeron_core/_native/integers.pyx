@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 @cython.final
 cdef class ReusedInt:
-    """Returns ints without an allocation, provided that the previous one was not kept."""
+    """Returns ints, without an allocation if the program did not keep the previous one. Needs the GIL."""
 
     def __dealloc__(self):
         Py_XDECREF(self._last)

@@ -15,7 +15,7 @@ cdef extern from "<sys/mman.h>" nogil:
 
 
 cdef class MappedRegion:
-    """The mapping behind an AtomicBuffer."""
+    """The mapping behind an AtomicBuffer; it ends with the last buffer that refers to it."""
 
     def __cinit__(self, int fd, int64_t length, bint read_only, bint populate):
         cdef int protection = PROT_READ if read_only else PROT_READ | PROT_WRITE
@@ -40,7 +40,7 @@ def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False)
     """Return an AtomicBuffer over the first `length` bytes of an open file, shared with other processes.
 
     `fd` may be closed afterwards. The file must have at least `length` bytes: an access past its end kills the process
-    with SIGBUS. Raises OSError.
+    with SIGBUS. Raises ValueError if `length` is below 1, OSError if the system refuses the mapping.
     """
     if length <= 0:
         raise ValueError(f"length={length}: must be at least 1, an empty file cannot be mapped")
@@ -49,7 +49,10 @@ def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False)
 
 
 def synchronize(AtomicBuffer buffer not None):
-    """Write a mapping back to its file; do nothing for memory that is not mapped."""
+    """Write the whole mapping behind a buffer back to its file, and wait for it; raise OSError if that fails.
+
+    Does nothing for memory that is not mapped from a file.
+    """
     cdef MappedRegion region
     if isinstance(buffer._owner, MappedRegion):
         region = buffer._owner

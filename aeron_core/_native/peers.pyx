@@ -1,7 +1,7 @@
 """A counter that describes one peer of a channel endpoint to clients: its session, address and maximum message length.
 
 Not here: which peers exist. One agent writes it at a time. A client reads the value, the key, and the value again: if
-the value is unchanged and not 0, the key belongs to it.
+the session is unchanged and its peer connected, the key belongs to it.
 """
 
 cimport cython
@@ -60,7 +60,7 @@ cdef int32_t put_text(SocketAddress address, char *text) except -1 nogil:
 
 @cython.final
 cdef class PeerCounter:
-    """Publishes one peer in `counter`, whose metadata is in `metadata`."""
+    """Publishes one peer in `counter` and in its key in `metadata`; raises IndexError if the key is out of range."""
 
     def __cinit__(self, AtomicCounter counter not None, AtomicBuffer metadata not None):
         self.counter = counter
@@ -69,7 +69,7 @@ cdef class PeerCounter:
         metadata.check(self._key_offset, wire.COUNTER_KEY_MAX_LENGTH)
 
     cdef int32_t admit(self, int32_t session_id, int64_t space, SocketAddress address) except -1 nogil:
-        """Publish a peer that has connected; return 0."""
+        """Publish a peer that has connected; return 0. `space`: bytes of the longest message that it accepts now."""
         cdef char text[128]
         memset(text, 0, sizeof(text))
         cdef int32_t length = put_text(address, text)

@@ -21,7 +21,7 @@ READY_CAPACITY = AC_READY_CAPACITY
 
 @cython.final
 cdef class ReadinessSet:
-    """Descriptors with one borrowed object each; used by one thread."""
+    """Descriptors with one borrowed object each; used by one thread. Raises OSError if the system refuses a set."""
 
     def __cinit__(self):
         self._descriptor = -1

@@ -25,7 +25,7 @@ cpdef int64_t measure_run(
     AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t max_payload_length,
     int64_t space, int64_t allowance
 ) except -1 nogil:
-    """Return a packed pair: how many messages from `first` on fit one claim, and the bytes that they need.
+    """Return `positions.pack_pair(messages, bytes)`: how many from `first` on fit one claim, and their log bytes.
 
     A message belongs to the run if it has at most `max_payload_length` bytes and valid boundaries, starts within
     `allowance` bytes, and all together need at most `space` bytes.
@@ -93,11 +93,12 @@ cpdef int64_t read_run(
     AtomicBuffer data, int64_t data_length, AtomicBuffer boundaries, AtomicBuffer stream_positions,
     AtomicBuffer reserved_values, AtomicBuffer session_ids, int64_t first
 ) except -1 nogil:
-    """Copy messages from `offset` on, after the `data_length` bytes in `data`, and return how many.
+    """Copy messages from `offset` of the log on, after the `data_length` bytes in `data`, and return how many.
 
     `left`: bytes to the end of the term. Stops before a frame that starts `reach` or more bytes after `offset`.
     The arrays get one entry per message from index `first` on: its end in `data`, its end in the stream (the first
-    message begins at `position`), its reserved value, its session id.
+    message begins at `position`), its reserved value (all int64), its session id (int32). Raises IndexError if an array
+    lacks space for `max_messages` entries.
     """
     cdef const uint8_t *frame = log.at(offset, left)
     boundaries.check_writable(first * 8 + 8, max_messages * 8)

@@ -23,10 +23,13 @@ cdef extern from "semaphore_wait.h" nogil:
 
 @cython.final
 cdef class NamedSemaphore:
-    """Wake-ups between processes: `post` once for one `wait` that returns early."""
+    """A semaphore for wake-ups between processes: a post ends one wait early; at most one post stays pending."""
 
     def __init__(self, str name, *, bint create=False):
-        """Open semaphore `name` ("/…"), with `create` after creating it. Raises OSError if it does not exist."""
+        """Open semaphore `name` ("/…"); with `create`, create it before, in place of an old one of this user.
+
+        Raises OSError if it does not exist or cannot be opened, PermissionError if another user has created it.
+        """
         self.name = name
         self._semaphore = NULL
         if create:
@@ -63,7 +66,7 @@ cdef class NamedSemaphore:
             sem_post(self._semaphore)
 
     def signal(self):
-        """Wake the waiter, or make its next wait return at once."""
+        """Wake the waiting thread, or make the next wait return at once; any thread may call it."""
         self.post()
 
     def unlink(self):

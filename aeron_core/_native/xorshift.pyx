@@ -8,7 +8,7 @@ cimport cython
 
 @cython.final
 cdef class Xorshift:
-    """A generator of random numbers; used by one thread."""
+    """A generator of random numbers from 0 to 2^53 - 1; used by one thread. `seed`: any int, the low 64 bits count."""
 
     def __cinit__(self, object seed):
         # Spread small seeds over all bits (the finalizer of splitmix64), so that their first numbers differ, too.
