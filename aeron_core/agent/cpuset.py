@@ -68,7 +68,10 @@ def parse_cpus(text: str) -> list[int]:
     try:
         for part in text.strip().split(","):
             first, dash, last = part.partition("-")
-            cpus.update(range(int(first), int(last if dash else first) + 1))
+            found = range(int(first), int(last if dash else first) + 1)
+            if not found:
+                raise ValueError(part)
+            cpus.update(found)
     except ValueError:
         raise ConfigurationError(f"processors {text.strip()!r}: must be a list such as 0-3,8") from None
     return sorted(cpus)
@@ -106,7 +109,7 @@ def _spread(cpus: Sequence[int], root: Path) -> list[str]:
     kinds += [
         ("level 3 caches", cache / "shared_cpu_list")
         for cache in sorted(first.glob("cache/index*"))
-        if (cache / "level").read_text(encoding="ascii").strip() == "3"
+        if _text_of(cache / "level") == "3"
     ]
     faults = []
     for what, path in kinds:
@@ -121,3 +124,10 @@ def _peers(path: Path) -> set[int]:
         return set(_cpus_of(path))
     except OSError:
         return set()
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -43,7 +43,7 @@ def test_a_list_of_processors_is_parsed(text, cpus):
     assert cpuset.parse_cpus(text) == cpus
 
 
-@pytest.mark.parametrize("text", ["", "x", "1-", "1,,2"])
+@pytest.mark.parametrize("text", ["", "x", "1-", "1,,2", "3-0"])
 def test_an_invalid_list_of_processors_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be a list such as 0-3,8"):
         cpuset.parse_cpus(text)
@@ -125,3 +125,10 @@ def test_a_process_without_a_control_group_file_is_an_error(tmp_path):
 
 def test_no_processors_are_no_poor_choice(tmp_path):
     assert cpuset.faults_of([], tmp_path) == []
+
+
+def test_a_cache_without_a_level_is_skipped(tmp_path):
+    describe(tmp_path, 0, siblings="0")
+    (tmp_path / "cpu/cpu0/cache/index9").mkdir(parents=True)
+
+    assert cpuset.faults_of([0], tmp_path / "cpu") == []
