@@ -42,9 +42,6 @@ _CONNECT_TIMEOUT_S: Final = 10.0
 # Short, so that the latency is that of the network and not of megabytes queued before it.
 _TERM_LENGTH: Final = "256k"
 _PAUSE_S: Final = 0.00005
-# Interval at which the driver writes its loss report: shorter than the default, so that a short demo has a report.
-_TIMER_INTERVAL_NS: Final = 50_000_000
-_NS_PER_S: Final = 1_000_000_000
 _RETRIED: Final = (wire.RESULT_BACK_PRESSURED, wire.RESULT_NOT_CONNECTED, wire.RESULT_ADMIN_ACTION)
 _MEGABYTE: Final = 1_000_000
 
@@ -132,7 +129,6 @@ class DemoRun:
     def _driver_settings(self) -> dict[str, object]:
         return {
             "term_buffer_length": _TERM_LENGTH,
-            "timer_interval_ns": _TIMER_INTERVAL_NS,
             "debug_receive_data_loss_rate": self._loss,
             "debug_receive_data_loss_seed": self._seed,
             "debug_receive_control_loss_rate": self._loss,
@@ -207,8 +203,6 @@ class DemoRun:
 
     def _count(self, aeron_dir: Path) -> None:
         """Read the driver's counters and loss report from its directory, as a tool does."""
-        # The driver's timer writes the loss report, and sends no event.
-        time.sleep(2 * _TIMER_INTERVAL_NS / _NS_PER_S)
         files = DriverFiles.open(aeron_dir)
         ids = {name: index for index, (name, _) in enumerate(labelled(SystemCounterLabels()))}
         for name, counter in (
