@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aeron_core.errors import ConfigurationError, CorruptRecordingError, RecordingNotFoundError
 from aeron_core.recording.storage import names
+from aeron_core.recording.storage.descriptor import first_fault
 from aeron_core.recording.storage.file_store import FileStore
 
 #: An invented number: long enough to repair a reader that failed at a weekend, and bounded, so that an abandoned
@@ -59,8 +60,10 @@ def read_lease(store: FileStore, name: str) -> Lease | None:
     except RecordingNotFoundError:
         return None
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]["msg"]
-        raise CorruptRecordingError(f"{store.uri}/{file}: {fault}; repair or delete it") from None
+        raise CorruptRecordingError(
+            f"{store.uri}/{file}: {first_fault(error, 'lease')}; repair the file, or delete it if its reader needs no "
+            "unread data"
+        ) from None
 
 
 def read_leases(store: FileStore) -> list[Lease]:

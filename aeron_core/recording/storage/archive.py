@@ -22,6 +22,7 @@ from aeron_core.errors import (
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.arrow_store import open_store
 from aeron_core.recording.storage.catalogue import lock
+from aeron_core.recording.storage.descriptor import first_fault
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
@@ -130,7 +131,7 @@ class Archive:
                 f"{self.uri}: there is no archive of recordings; `aeron-core record` creates one"
             ) from None
         except ValidationError as error:
-            fault = error.errors(include_url=False)[0]["msg"]
+            fault = first_fault(error, "archive")
             raise CorruptRecordingError(
                 f"{self.uri}/{names.ARCHIVE}: {fault}; repair it, or restore a copy of it"
             ) from None

@@ -64,12 +64,8 @@ class RecordingDescriptor(BaseModel):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            name = ".".join(str(part) for part in fault["loc"])
-            value = "" if not name or fault["type"] == "missing" else f", not {fault['input']!r}"
-            raise CorruptRecordingError(
-                f"{where}: {name or 'descriptor'}: {fault['msg']}{value}; restore a copy of the file"
-            ) from None
+            fault = first_fault(error, "descriptor")
+            raise CorruptRecordingError(f"{where}: {fault}; restore a copy of the file") from None
 
     def format(self) -> bytes:
         """Return the text of the descriptor file."""
@@ -92,3 +88,11 @@ def check_segment_length(segment_length: int, term_length: int) -> None:
             f"segment_length={segment_length}: must be a power of two from the term length, {term_length}, "
             f"to {_MAX_SEGMENT_LENGTH} bytes"
         )
+
+
+def first_fault(error: ValidationError, whole: str) -> str:
+    """Return the field, what it must be, and its value, of the first fault of a file; `whole`: name of all fields."""
+    fault = error.errors(include_url=False)[0]
+    name = ".".join(str(part) for part in fault["loc"])
+    value = "" if not name or fault["type"] == "missing" else f", not {fault['input']!r}"
+    return f"{name or whole}: {fault['msg']}{value}"
