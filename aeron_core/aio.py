@@ -102,8 +102,9 @@ async def messages(
 ) -> AsyncIterator[Message]:
     """Yield whole messages until the subscription is closed.
 
-    A message is consumed when it is yielded: after a `break` the following messages are left to the next poll. Only
-    fragments that were read of an incomplete message of another image are lost with the iterator.
+    A message is consumed when it is yielded: after a `break` the following messages are left to the next poll.
+    Fragments that were read of an incomplete message are lost with the iterator: after a `break` only those of other
+    images, after a cancelled wait those of any image.
     """
     arrived: list[Message] = []
 

@@ -36,8 +36,8 @@ _NEW_NAMES: Final = {
 def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> None:
     """Set name and affinity of the threads that run a driver's agents.
 
-    Call after the runners were started; errors of one thread go to its runner's `on_error`. Raises ConfigurationError
-    if `cpuset_affinity` is set and cannot be applied.
+    Call after the runners were started; errors of one thread go to its runner's `on_error`. With
+    `cpuset_affinity`, warns and raises ConfigurationError as `processors_of` does.
     """
     conductor, sender, receiver = processors_of(settings)
     processors = {

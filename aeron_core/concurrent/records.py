@@ -83,6 +83,6 @@ def check_message(type_id: int, length: int, max_message_length: int) -> None:
         raise ConfigurationError(f"type_id={type_id}: must be from 1 to 2147483647")
     if not 0 <= length <= max_message_length:
         raise ConfigurationError(
-            f"message of {length} bytes: must be at most {max_message_length}, an eighth of the buffer: shorten it, "
+            f"message of {length} bytes: must be from 0 to {max_message_length}, an eighth of the buffer: shorten it, "
             f"or use a longer buffer"
         )

@@ -30,7 +30,8 @@ _SCHEME: Final = "aeron:"
 _MEDIA: Final = re.compile(r"[a-z][a-z0-9+.-]*")
 _DECIMAL_START: Final = re.compile(r"[0-9]+")
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]+")
-_TAG_ALLOWED: Final = f"must be a whole decimal number of at most {values.INT64_MAX}"
+_CHANNEL_TAG_ALLOWED: Final = f"must begin with a whole decimal number from 0 to {values.INT64_MAX}"
+_ENTITY_TAG_ALLOWED: Final = f"must be a whole decimal number from {-values.INT64_MAX} to {values.INT64_MAX}"
 _RESERVED: Final = "?|="
 
 # Of a duplicate key, the last value counts for these, because the reference stores them in named fields; for any other
@@ -160,7 +161,7 @@ class ChannelUri:
         match = _DECIMAL_START.match(text)
         if match is None or int(match[0]) > values.INT64_MAX:
             raise self.error(
-                f"could not parse channel tag string: {text}", _TAG_ALLOWED, ErrorCode.INVALID_CHANNEL
+                f"could not parse channel tag string: {text}", _CHANNEL_TAG_ALLOWED, ErrorCode.INVALID_CHANNEL
             )
         return int(match[0])
 
@@ -171,7 +172,7 @@ class ChannelUri:
         if not text:
             return INVALID_TAG
         if _DECIMAL.fullmatch(text) is None or abs(int(text)) > values.INT64_MAX:
-            raise self.error(f"Entity tag invalid: {text}", _TAG_ALLOWED)
+            raise self.error(f"Entity tag invalid: {text}", _ENTITY_TAG_ALLOWED)
         return int(text)
 
     @property

@@ -269,8 +269,9 @@ class NetworkPublication(SendingPublication):
         return 1
 
     def _is_credible(self, sm: StatusMessage) -> bool:
-        # Unlike the reference, we allow for padding: a receiver that waits just before it is half a term plus the
-        # padding behind the sender, and its status messages must not be rejected.
+        # Unlike the reference, this check allows for padding: if padding begins just before the sender limit, the
+        # sender skips all of it, and is then up to half a term plus the padding ahead of the receiver, whose status
+        # messages must not be rejected.
         position = self.sender_position.get()
         bits = self.log.position_bits_to_shift
         return sm.is_near(position, self.log.initial_term_id, bits) or sm.is_near(

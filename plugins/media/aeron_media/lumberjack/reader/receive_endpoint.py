@@ -217,8 +217,9 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _evict(self, now_ns: int) -> bool:
         """Evict an idle connection, chosen as in the module docstring; return whether one was evicted."""
-        # Each search looks at all connections: a flood of new ones must not cause one after the other. Releasing a
-        # connection changes the order of the others, which matters if an exception interrupted the last turn.
+        # A search examines all connections: after one in vain, further new connections must not start another at once.
+        # Releasing a connection changes the order of the others, which matters if an exception interrupted the last
+        # turn.
         if now_ns < self._next_search_ns or self._next != 0:
             return False
         best = -1
