@@ -106,7 +106,9 @@ cdef class ConnectionListener:
 
 cdef int _refuse() except -1 nogil:
     with gil:
-        raise NotImplementedError("ByteConnection and ConnectionListener are abstract: use a subclass")
+        raise NotImplementedError(
+            "this method of ByteConnection or ConnectionListener is abstract: use a subclass that overrides it"
+        )
 
 
 cdef class DescriptorConnection(ByteConnection):

@@ -20,7 +20,7 @@ cdef enum:
 
 cdef int raise_no_memory() except -1 nogil:
     with gil:
-        raise MemoryError("cannot grow a list of borrowed references: free memory, or raise the memory limit")
+        raise MemoryError("cannot allocate a list or a map: free memory, or raise the memory limit")
 
 
 @cython.final

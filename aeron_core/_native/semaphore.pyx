@@ -40,7 +40,11 @@ cdef class NamedSemaphore:
             except posix_ipc.ExistentialError:
                 pass
             except posix_ipc.PermissionsError as error:
-                raise PermissionError(EPERM, f"cannot create semaphore {name}: another user has created it") from error
+                raise PermissionError(
+                    EPERM,
+                    f"cannot create semaphore {name}: another user has created it; delete it as that user, or "
+                    "use another name",
+                ) from error
             self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREX, mode=0o600)
         cdef sem_t *opened = sem_open(name.encode(), 0)
         if opened == SEM_FAILED:
