@@ -102,7 +102,8 @@ class BroadcastReceiver:
         if length < wire.RECORD_HEADER_LENGTH or aligned_length > min(self.capacity - index, tail - position):
             raise ProtocolError(
                 f"broadcast record of {length} bytes at {index}: must have at least {wire.RECORD_HEADER_LENGTH} bytes "
-                f"and end before the tail; the buffer is damaged, restart the media driver if it occurs again"
+                f"and end at or before the tail and the end of the buffer; the buffer is damaged, restart the media "
+                f"driver if it occurs again"
             )
         return self._buffer.get_i32(index + wire.RECORD_TYPE_OFFSET), length
 

@@ -77,8 +77,8 @@ def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
     length = buffer.get_i32(offset) if start <= buffer.capacity else -1
     if not 0 <= length <= buffer.capacity - start:
         raise ProtocolError(
-            f"text of {length} bytes at {offset} of the loss report: must end within its {buffer.capacity} bytes; the "
-            f"report is damaged, restart the media driver to begin a new one"
+            f"text of {length} bytes at {offset} of the loss report: must not be negative, and must end within its "
+            f"{buffer.capacity} bytes; the report is damaged, restart the media driver to begin a new one"
         )
     return buffer.get_bytes(start, length)
 

@@ -157,8 +157,9 @@ class ManyToOneRingBuffer:
                     position = self._give_up(position, end)
                     raise ProtocolError(
                         f"command record of {length} bytes at {index}: must have at least "
-                        f"{wire.RECORD_HEADER_LENGTH} bytes and end before the tail; a client damaged the ring: "
-                        f"the commands that follow may be lost; clients whose command gets no answer must send it again"
+                        f"{wire.RECORD_HEADER_LENGTH} bytes and end at or before the tail and the end of the ring; a "
+                        f"client damaged it: the commands that follow may be lost; clients must repeat those that get "
+                        f"no answer"
                     )
                 type_id = self.buffer.get_i32(index + wire.RECORD_TYPE_OFFSET)
                 start, position = position, record_end

@@ -48,7 +48,8 @@ class RingHead:
         # There is no copy yet: what is before the tail cannot be found.
         self.store(tail if is_position(tail) else 0)
         raise ProtocolError(
-            "impossible head of the command ring: reset to the tail, earlier commands are lost"
+            "impossible head of the command ring: must be a multiple of 8 at most the capacity before the tail; "
+            "reset, earlier commands are lost: clients must repeat those that get no answer"
         )
 
     def store(self, position: int) -> None:
@@ -83,5 +84,7 @@ class RingHead:
         # Compare-and-set: a producer that moves the tail now stores another impossible one, found by the next check.
         self._buffer.compare_and_set_i64(self._tail_offset, tail, head)
         raise ProtocolError(
-            "tail of the command ring overwritten by another process: reset to the head, commands in the ring are lost"
+            "tail of the command ring overwritten by another process: must be a multiple of 8 at most the capacity "
+            "after the head; reset to the head, commands in the ring are lost: clients must repeat those that "
+            "get no answer"
         )
