@@ -100,8 +100,8 @@ def integer_between(text: str, low: int, high: int) -> int:
     # Longer text is out of range in any case, and Python refuses to convert more than 4300 digits.
     number = int(text) if len(text) <= len(str(_INT64_MAX)) + 1 and _is_integer(text) else None
     if number is None or not low <= number <= high:
-        allowed = f"of at least {low}" if high == _INT64_MAX else f"from {low} to {high}"
-        raise ValueError(f"must be a whole number{'' if low == -_INT64_MAX else f' {allowed}'}")
+        allowed = f"below 2^63 and of at least {low}" if high == _INT64_MAX else f"from {low} to {high}"
+        raise ValueError(f"must be a whole number{' below 2^63' if low == -_INT64_MAX else f' {allowed}'}")
     return number
 
 

@@ -20,7 +20,9 @@ def channel_of(channel: object) -> str:
     """Return a string, ChannelUri or ChannelUriBuilder as text; its syntax is not checked."""
     if isinstance(channel, str | ChannelUri | ChannelUriBuilder):
         return str(channel)
-    raise TypeError(f"channel={channel!r}: must be a channel URI: a string or a ChannelUri")
+    raise TypeError(
+        f"channel={channel!r}: must be a channel URI: a string, a ChannelUri or a ChannelUriBuilder"
+    )
 
 
 def int32_of(value: object, name: str) -> int:
@@ -44,7 +46,7 @@ def bytes_of(value: object, name: str) -> bytes:
     """Return the bytes of a `bytes`, `bytearray` or `memoryview`; `name` is the argument in errors."""
     if isinstance(value, _BYTES):
         return bytes(value)
-    raise TypeError(f"{name}={value!r}: must be bytes")
+    raise TypeError(f"{name}={value!r}: must be bytes, a bytearray or a memoryview")
 
 
 def key_of(key: object) -> bytes:

@@ -100,7 +100,8 @@ def ping(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
         raise ConfigurationError(
-            f"--size={size}: must be at least {_TIMESTAMP_LENGTH}, the length of a timestamp in bytes"
+            f"--size={size}: must be at least {_TIMESTAMP_LENGTH} bytes, the length of a timestamp, and at most what "
+            "one frame of mtu= can hold"
         )
     latencies = Latencies()
     with ExitStack() as stack:
