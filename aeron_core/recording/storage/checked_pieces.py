@@ -96,7 +96,8 @@ class CheckedPieces:
         else:
             text = scanner.fault_text()
         raise CorruptRecordingError(
-            f"recording {self._recording.recording_id} position {begin + scanned}: {text}"
+            f"recording {self._recording.recording_id} position {begin + scanned}: {text}; restore the file from "
+            f"a copy, or read another part"
         )
 
     def _entry_at(self, position: int) -> int:

@@ -186,7 +186,7 @@ class Recording:
             self._check_range(position, position)  # it may have been purged concurrently
             raise CorruptRecordingError(
                 f"recording {self.recording_id} position {covered}: {name}: is missing or damaged: it must cover the "
-                f"data up to {required}"
+                f"data up to {required}; {DAMAGED}"
             )
         return begin, entries
 

@@ -121,8 +121,8 @@ class SendDestinations:
                     )
                 return lifecycle.endpoint
         raise CommandRefusedError(
-            f"unknown publication registration_id={registration_id}: must be a network publication of this driver "
-            f"with control-mode=manual that was not removed",
+            f"unknown publication registration_id={registration_id}: must be that of a network publication of this "
+            f"driver with control-mode=manual that was not removed",
             ErrorCode.UNKNOWN_PUBLICATION,
         )
 

@@ -99,7 +99,7 @@ def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscrip
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(
             f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams share its endpoint, "
-            f"must be at most {limit - 1}, because the medium delivers all messages to each stream; use one of "
-            f"these stream ids, or another endpoint",
+            f"must be at most {limit - 1}, because the medium delivers all messages to each stream; use the "
+            f"stream id of one of them, or another endpoint",
             ErrorCode.GENERIC_ERROR,
         )
