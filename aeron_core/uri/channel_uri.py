@@ -61,8 +61,8 @@ class ChannelUri:
             raise ChannelUriError(f"prefix {self.prefix!r} of a channel URI: must be empty or {SPY_PREFIX!r}")
         if _MEDIA.fullmatch(self.media) is None:
             raise ChannelUriError(
-                f"media {self.media!r} of a channel URI: must be a name such as udp or ipc, "
-                f"of lower-case letters, digits, '+', '.' and '-'"
+                f"media {self.media!r} of a channel URI: must be a name such as udp or ipc: a lower-case letter, "
+                f"then lower-case letters, digits, '+', '.' and '-'"
             )
         for key, value in self.params.items():
             if not key or not value or "=" in key or "|" in key or "|" in value or "\0" in key + value:
@@ -86,8 +86,8 @@ class ChannelUri:
         media, question_mark, query = rest.removeprefix(_SCHEME).partition("?")
         if _MEDIA.fullmatch(media) is None:
             raise ChannelUriError(
-                f"invalid URI scheme or transport: {text}: media {media!r} must be a name such as udp or ipc, "
-                f"of lower-case letters, digits, '+', '.' and '-'"
+                f"invalid URI scheme or transport: {text}: media {media!r} must be a name such as udp or ipc: "
+                f"a lower-case letter, then lower-case letters, digits, '+', '.' and '-'"
             )
         if media == UDP_MEDIA and not question_mark:
             raise ChannelUriError(
@@ -242,7 +242,7 @@ def format_param(key: str, value: ParamValue) -> str:
     for part in (key, text):
         if not part or any(reserved in part for reserved in _RESERVED):
             raise ChannelUriError(
-                f"parameter {key!r}={text!r}: must be neither empty nor contain '?', '|' or '='"
+                f"parameter {key!r}={text!r}: must neither be empty nor contain '?', '|' or '='"
             )
     return text
 

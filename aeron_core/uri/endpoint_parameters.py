@@ -160,7 +160,7 @@ def _socket_length(uri: ChannelUri, key: str) -> int:
     length = uri.get_size(key, 0)
     if length > INT32_MAX:
         # Sockets take an int; the reference would silently truncate to 32 bits.
-        raise uri.fault(key, f"must be a size of at most {INT32_MAX} bytes")
+        raise uri.fault(key, f"must be a size from 0 to {INT32_MAX} bytes")
     return length
 
 

@@ -39,7 +39,7 @@ def tagged_publication(
     if tagged is None:
         raise uri.error(
             f"session-id={text} must reference a network publication",
-            f"no publication has the entity tag {tag}: add it first, with tags=<channel tag>,{tag}",
+            f"no network publication has the entity tag {tag}: add it first, with tags=<channel tag>,{tag}",
         )
     return tag, tagged
 

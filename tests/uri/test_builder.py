@@ -87,9 +87,9 @@ def test_durations_in_nanoseconds_are_written_with_a_unit():
 
 @pytest.mark.parametrize("reserved", ["?", "|", "="])
 def test_reserved_characters_are_rejected_in_keys_and_values(reserved):
-    with pytest.raises(ChannelUriError, match="must be neither empty nor contain"):
+    with pytest.raises(ChannelUriError, match="must neither be empty nor contain"):
         ChannelUriBuilder().alias(f"a{reserved}b")
-    with pytest.raises(ChannelUriError, match="must be neither empty nor contain"):
+    with pytest.raises(ChannelUriError, match="must neither be empty nor contain"):
         ChannelUriBuilder().put(f"a{reserved}b", "c")
 
 

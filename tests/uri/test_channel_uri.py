@@ -255,7 +255,7 @@ def test_replace_changes_media_and_prefix():
 
 @pytest.mark.parametrize("value", ["a|b", "a=b", "a?b", ""])
 def test_with_params_rejects_values_with_separators(value):
-    with pytest.raises(ChannelUriError, match="must be neither empty nor contain"):
+    with pytest.raises(ChannelUriError, match="must neither be empty nor contain"):
         ChannelUri.parse("aeron:ipc").with_params({"alias": value})
 
 
