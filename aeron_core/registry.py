@@ -123,8 +123,8 @@ class Registry:
             self._manager.check_pending()
         except (ValueError, pluggy.PluginValidationError) as error:
             raise PluginError(
-                f"{installed} does not fit the hooks of aeron_core.spi.hookspecs: {error}; correct its "
-                "hooks, or install a version of it for this aeron-core"
+                f"{installed} cannot be registered: {error}; correct its name, or its hooks by "
+                "aeron_core.spi.hookspecs, or install a version of it for this aeron-core"
             ) from error
         self._installed[installed.distribution, installed.name] = installed
         for hook in TABLES:
@@ -288,7 +288,8 @@ def _call_table(
         ) from error
     if not isinstance(table, Mapping):
         raise PluginError(
-            f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories; "
+            f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories, models "
+            f"or texts `module:name`; "
             f"{installed.remedy}"
         )
     return table

@@ -114,14 +114,14 @@ def _check_powers_of_two(settings: DriverFields) -> None:
         raise _fault(
             settings,
             "conductor_buffer_length",
-            f"must be a power of two plus {wire.RING_TRAILER_LENGTH} bytes, such as "
+            f"must be a power of two from 1m to 1g, plus {wire.RING_TRAILER_LENGTH} bytes, such as "
             f"{2**20 + wire.RING_TRAILER_LENGTH}",
         )
     if not _is_power_of_two(settings.clients_buffer_length - wire.BROADCAST_TRAILER_LENGTH):
         raise _fault(
             settings,
             "clients_buffer_length",
-            f"must be a power of two plus {wire.BROADCAST_TRAILER_LENGTH} bytes, such as "
+            f"must be a power of two from 1m to 1g, plus {wire.BROADCAST_TRAILER_LENGTH} bytes, such as "
             f"{2**20 + wire.BROADCAST_TRAILER_LENGTH}",
         )
 
@@ -179,14 +179,14 @@ def _check_nak_delay(settings: DriverFields) -> None:
         raise ConfigurationError(
             f"nak_unicast_delay_ns={settings.formatted('nak_unicast_delay_ns')} times "
             f"nak_unicast_retry_delay_ratio={settings.nak_unicast_retry_delay_ratio}: "
-            f"must be at most {INT64_MAX} ns"
+            f"must be at most {INT64_MAX} ns: lower one of them"
         )
 
 
 def _check_resolver(settings: DriverFields) -> None:
     if settings.resolver_interface and not settings.resolver_name:
         raise ConfigurationError(
-            f"resolver_interface={settings.resolver_interface} without resolver_name: set both or neither"
+            f"resolver_interface={settings.resolver_interface} without resolver_name: set that, too, or remove this one"
         )
 
 

@@ -35,7 +35,10 @@ def parse_backoff_args(text: str | None) -> BackoffArgs:
         return BackoffArgs()
     match = _BACKOFF.fullmatch(text)
     if match is None:
-        raise ConfigurationError(f"{text!r}: must be spins-yields-minPark-maxPark, such as 10-20-1us-1ms")
+        raise ConfigurationError(
+            f"{text!r}: must be spins-yields-minPark-maxPark, counts of at most 16 digits and times in ns, us, ms or "
+            "s, such as 10-20-1us-1ms"
+        )
     spins, yields, min_park, max_park = match.groups()
     return BackoffArgs(
         int(spins), int(yields), values.parse_duration_ns(min_park), values.parse_duration_ns(max_park)

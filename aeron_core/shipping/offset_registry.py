@@ -127,6 +127,7 @@ def _read(path: Path) -> dict[FileKey, Entry]:
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(
-            f"{path}: is damaged ({error}); restore it, or delete it to ship all files from their beginning"
+            f"{path}: is damaged: must be JSON with version and files, as a shipper writes it ({error}); restore it, "
+            "or delete it to ship all files from their beginning"
         ) from error
     return {entry.key: entry for entry in entries}

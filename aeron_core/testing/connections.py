@@ -94,13 +94,14 @@ class ConnectionPeer:
             code, self.failure = self.failure, 0
             raise OSError(
                 code,
-                f"the simulated connection with {self.address} failed: {os.strerror(code)}: connect again",
+                f"the simulated connection of {self.address} failed: {os.strerror(code)}: connect again",
             )
 
     def _peer(self) -> ConnectionPeer:
         if self._other is None:
             raise OSError(
-                errno.ENOTCONN, f"{self.address} is not connected: connect it to a simulated listener"
+                errno.ENOTCONN,
+                f"{self.address} is not connected: take an end from `dial`, or from `accept` of a simulated listener",
             )
         return self._other
 

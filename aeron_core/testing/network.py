@@ -140,7 +140,10 @@ class SimulatedNetwork:
                 break
             if (name, port) not in self._sockets:
                 return port
-        raise OSError(errno.EADDRINUSE, f"no port is left on {name}: close some of its simulated sockets")
+        raise OSError(
+            errno.EADDRINUSE,
+            f"no port is left on {name}: port 0 gives each only once; bind a port number, or create another network",
+        )
 
     def _connect(self, host: SimulatedHost, socket: _Socket, peer: SocketAddress) -> None:
         with self._lock:
@@ -223,8 +226,8 @@ class SimulatedHost:
                 return address.host
         raise OSError(
             errno.EADDRNOTAVAIL,
-            f"cannot bind {bind}: this simulated host has no such address: it must be one of "
-            f"{', '.join(address.host for address in self.addresses)}",
+            f"cannot bind {bind}: this simulated host has no such address: must be one of these, or a wildcard of "
+            f"their families: {', '.join(address.host for address in self.addresses)}",
         )
 
     def address_towards(self, peer: SocketAddress) -> str:

@@ -102,4 +102,4 @@ class SegmentWriter:
             # It will be truncated: a link that another user of the folder has put there is not followed.
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
         except OSError as error:
-            raise write_failure("create", path, error) from error
+            raise write_failure("open", path, error) from error

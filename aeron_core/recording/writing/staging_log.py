@@ -81,7 +81,7 @@ class StagingLog:
                 length = boundaries.get_i64(at + 8) - boundaries.get_i64(at)
                 raise ConfigurationError(
                     f"message of {length} bytes: must be at most {self._log.max_message_length} with terms of "
-                    f"{self._log.term_length} bytes; split it, or record with longer terms"
+                    f"{self._log.term_length} bytes; split it, or, up to 16 MiB, record with longer terms"
                 )
             done += max(result, 0)
             yield from self._take()

@@ -114,4 +114,6 @@ def _state(now_ns: int, before: int, after: int, *, is_lost: bool) -> RebuildSta
 
 
 def _raise(error: BaseException) -> None:
-    raise AssertionError(f"the strategy raised {error!r}: it must return a window from every call") from error
+    raise AssertionError(
+        f"the strategy raised {error!r}: none of its methods may raise an exception"
+    ) from error

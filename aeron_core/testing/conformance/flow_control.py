@@ -156,4 +156,6 @@ class FlowControlConformance(ABC):
 
 
 def _raise(error: BaseException) -> None:
-    raise AssertionError(f"the strategy raised {error!r}: it must return a limit from every call") from error
+    raise AssertionError(
+        f"the strategy raised {error!r}: none of its methods may raise an exception"
+    ) from error
