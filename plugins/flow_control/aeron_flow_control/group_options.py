@@ -85,7 +85,7 @@ def _with_group(options: GroupOptions, part: str, value: str, channel: str) -> G
     match = _GROUP.fullmatch(value)
     tag = None if match is None or match["tag"] is None else int(match["tag"])
     size = None if match is None or match["size"] is None else int(match["size"])
-    allowed = f"a tag, '/' with a number of receivers up to {INT32_MAX}, or both: 'g:tag/n'"
+    allowed = f"a signed 64-bit tag, '/' with a number of receivers from 0 to {INT32_MAX}, or both: 'g:tag/n'"
     if (match is None and _GROUP_SIZE_FOLLOWS.match(value)) or (size or 0) > INT32_MAX:
         raise refused_as("Group count invalid", part, channel, allowed)
     if (tag is None and size is None) or not INT64_MIN <= (tag or 0) <= INT64_MAX:

@@ -219,7 +219,10 @@ class DriverNameResolver:
         except AeronError as error:
             raise ConfigurationError(f"{error}: {unresolved}") from None
         if host is None:
-            raise ConfigurationError(f"Unable to resolve host=({address.host}): unknown host: {unresolved}")
+            raise ConfigurationError(
+                f"Unable to resolve host=({address.host}): unknown host, or without an address in the family of "
+                f"resolver_interface: {unresolved}"
+            )
         return GossipPeer.of(SocketAddress.of(host, address.port))
 
     def _address_of(self, host: str) -> str | None:

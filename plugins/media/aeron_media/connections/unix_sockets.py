@@ -33,14 +33,22 @@ class _PathSocket(socket.socket):
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISSOCK(found.st_mode):
-                raise OSError(errno.EEXIST, "the path was replaced after the socket was bound to it")
+                raise OSError(
+                    errno.EEXIST,
+                    "the path was replaced after the socket was bound to it: use a folder that only the driver "
+                    "can change",
+                )
             # From here on `close` removes the file, also after an error.
             self._path = path
             self._identity = (found.st_dev, found.st_ino)
             if permissions is not None:
                 # Some file systems show another owner: compare it only if it matters.
                 if found.st_uid != os.geteuid():
-                    raise OSError(errno.EEXIST, "the path was replaced after the socket was bound to it")
+                    raise OSError(
+                        errno.EEXIST,
+                        "the path has another owner: it was replaced, or its filesystem does not keep owners: use "
+                        "another folder, or do not set permissions",
+                    )
                 os.chmod(f"/proc/self/fd/{descriptor}", permissions)
         finally:
             os.close(descriptor)

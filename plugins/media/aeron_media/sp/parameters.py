@@ -203,7 +203,7 @@ class PairParameters(ConnectionParameters):
         if self.path is not None and not self.transport.is_local and not self.transport.is_websocket:
             raise uri.fault(
                 "path",
-                f"has no effect with transport={self.transport.value}, only with ipc, abstract, ws and wss",
+                f"has no effect with transport={self.transport.value}, only with ipc, abstract, ws and wss: remove it",
             )
         if self.permissions is not None and self.transport is not Transport.IPC:
             raise uri.fault("permissions", "requires transport=ipc, which has a file; or remove this key")
