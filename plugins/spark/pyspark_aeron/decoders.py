@@ -174,7 +174,8 @@ class _ArrowRows:
                 for schema in (row.schema, self._wanted)
             )
             raise ConfigurationError(
-                f"payload at {where}: has the columns {there}: must have {wanted}, as in option schema: {error}"
+                f"payload at {where}: has the columns {there}: must have columns that can be cast to {wanted}, those "
+                f"of option schema: {error}"
             ) from None
 
 

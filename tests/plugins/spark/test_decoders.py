@@ -101,7 +101,8 @@ def test_arrow_streams_without_a_column_or_with_another_type_are_reported(payloa
     frame = decode(payloads(arrow_stream(**columns)), "arrow-ipc", {"schema": "host string"})
 
     with pytest.raises(
-        PySparkException, match=r"payload at {'position': 64}: has the columns .*: must have host"
+        PySparkException,
+        match=r"payload at {'position': 64}: has the columns .*: must have columns that can be cast to host",
     ):
         frame.collect()
 

@@ -69,7 +69,8 @@ def _interval(value: str) -> str:
     match = _INTERVAL.fullmatch(value)
     if match is None:
         raise ConfigurationError(
-            f"{value!r}: must be a whole number and a unit, such as 500 ms, 10 seconds or 2 minutes"
+            f"{value!r}: must be a whole number and a unit, such as 500 ms, 10 seconds, 2 minutes, 1 hour or 1 day; "
+            "a trigger may also be available-now"
         )
     return f"{match[1]} {_UNITS.get(match[2], match[2])}"
 
@@ -81,7 +82,8 @@ def _trigger(value: str) -> str:
 def _master(value: str) -> str:
     if not _MASTER.fullmatch(value):
         raise ConfigurationError(
-            f"{value!r}: must be local[*], local[2], spark://host:port, sc://host:port, yarn or k8s://…"
+            f"{value!r}: must be local[*] or another master of Spark, such as local[2], spark://host:port, "
+            "sc://host:port, yarn or k8s://…"
         )
     return value
 
@@ -242,7 +244,7 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: must be readable text: {error}") from None
+        raise ConfigurationError(f"{path}: must be a readable file of UTF-8 text: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: must be TOML: {error}") from None
 

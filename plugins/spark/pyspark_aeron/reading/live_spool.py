@@ -106,7 +106,8 @@ class LiveSpool:
             if self._subscription.is_closed:
                 raise ClosedError(
                     f"the live stream {self._subscription.channel} is disconnected from the media driver: start the "
-                    "driver if it has shut down, then start the query again; all that was delivered is recorded"
+                    "driver if it has shut down, then start the query again; messages that were not recorded yet may "
+                    "be lost"
                 )
             work = 0 if self._is_full() else self._recorder.do_work()
             self._purge()

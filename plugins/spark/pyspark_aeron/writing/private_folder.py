@@ -57,7 +57,10 @@ def open_private_file(path: Path) -> int:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode) or not _is_private(status):
         os.close(fd)
-        raise RecordingError(f"{path}: must be a file that only user {os.geteuid()} can write")
+        raise RecordingError(
+            f"{path}: must be a regular file of user {os.geteuid()}, writable by no other; restart the query, or run "
+            "the job again, to write it again"
+        )
     return fd
 
 

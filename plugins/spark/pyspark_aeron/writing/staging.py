@@ -76,8 +76,8 @@ def check_columns(schema: StructType) -> None:
     payload = next((name for name in PAYLOAD_COLUMNS if name in types), None)
     if payload is None:
         raise ConfigurationError(
-            f"columns {', '.join(types)}: must contain payload or value, the message; may contain reserved (bigint), "
-            "its reserved value"
+            f"columns {', '.join(types)}: must contain payload or value, the message; may contain reserved (bigint "
+            "or int), its reserved value"
         )
     if types[payload] not in {"binary", "string"}:
         raise ConfigurationError(f"column {payload} {types[payload]}: must be binary or string")
@@ -124,7 +124,7 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
             raise
         raise RecordingError(
             f"cannot write {path}: {error.strerror or error}: free disk space, or set another folder with option "
-            "staging; no row is lost: the batch is repeated when the query restarts"
+            "staging; then restart the query, or run the job again: no row is lost"
         ) from error
     return Staged(str(path) if rows else "", rows, task, digest)
 
@@ -179,10 +179,13 @@ def _content_of(message: Staged) -> pa.Buffer:
         finally:
             os.close(fd)
     except (OSError, ValueError) as error:  # ValueError: the file is empty
-        raise RecordingError(f"cannot read {path}: {error}; restart the query to repeat the batch") from error
+        raise RecordingError(
+            f"cannot read {path}: {error}; restart the query, or run the job again, to repeat the batch"
+        ) from error
     if hashlib.sha256(content).hexdigest() != message.sha256:
         raise RecordingError(
-            f"{path}: is not what its task wrote; no row of it is used; restart the query to repeat the batch"
+            f"{path}: is not what its task wrote; no row of it is used; restart the query, or run the job again, to "
+            "repeat the batch"
         )
     return pa.py_buffer(content)
 

@@ -103,7 +103,7 @@ def test_errors_in_a_file_are_reported_with_their_path(write, old, new, message)
 
 
 def test_a_missing_file_is_reported(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"must be readable text: .*No such file"):
+    with pytest.raises(ConfigurationError, match=r"must be a readable file of UTF-8 text: .*No such file"):
         load_pipeline(tmp_path / "none.toml")
 
 

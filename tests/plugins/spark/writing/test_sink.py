@@ -467,7 +467,7 @@ def replace_by_a_link(path):
         (overwrite, "is not what its task wrote"),
         (lambda path: path.write_bytes(b""), "cannot read"),
         (lambda path: path.unlink(), "cannot read"),
-        (lambda path: path.chmod(0o666), "must be a file that only user"),
+        (lambda path: path.chmod(0o666), "must be a regular file of user"),
         (replace_by_a_link, "cannot read"),
     ],
     ids=["changed", "empty", "missing", "writable", "a link"],
