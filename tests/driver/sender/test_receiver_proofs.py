@@ -26,9 +26,13 @@ class Stream:
         self.publication = pair.add_exclusive_publication(f"{CONTROL}{IDS}|fc={flow_control}", 1001)
         pair.run_until(lambda: self.publication.is_connected and self.sink.subscription.is_connected)
         self.forger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, 20120))
+        self._next_offer_ns = 0
 
     def step(self):
-        self.publication.offer(bytes(1000))
+        # A message per millisecond: rounds in between without work pass quickly, and a window ends soon enough.
+        if self.pair.now_ns >= self._next_offer_ns:
+            self.publication.offer(bytes(1000))
+            self._next_offer_ns = self.pair.now_ns + MS
         self.sink.poll()
 
     def forge(self, count, **fields):
