@@ -210,7 +210,7 @@ class ConcurrentAppender(Appender):
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
-        # A rotation came between the loads of count and tail: retry.
+        # Rotations between the loads of count and tail have reached this partition again: retry.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
@@ -244,7 +244,7 @@ class ConcurrentAppender(Appender):
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
         raw_tail = self._buffer.get_i64_acquire(tail_offset)
         term_id = positions.raw_tail_term_id(raw_tail)
-        # A rotation came between the loads of count and tail: retry.
+        # Rotations between the loads of count and tail have reached this partition again: retry.
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)

@@ -248,7 +248,8 @@ class ExclusiveAppender(Appender):
     def _move_tail(self, length: int) -> int:
         # A plain add: no other publisher moves this tail.
         self.term_offset += length
-        # Release: the tail is visible before any byte of the frames that it covers is complete.
+        # Release: a process that sees the tail sees what was stored before. The frames that the tail covers begin with
+        # a release of their own, so the tail is visible before them.
         return self._buffer.put_i64_release(
             self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset)
         )

@@ -17,7 +17,7 @@ def scan_for_gap(buffer: AtomicBuffer, partition_offset: int, term_offset: int, 
     """
     offset = term_offset
     while offset < limit_offset:
-        # Acquire: pairs with the release of `rebuilder.insert`.
+        # Acquire, as in the reference; a plain load would do for the thread that also inserts.
         frame_length = buffer.get_i32_acquire(partition_offset + offset)
         if frame_length <= 0:
             break

@@ -117,7 +117,7 @@ def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription)
 
     The page must be zeroed; the caller stores the tails and the active term count.
     """
-    # Plain stores: no other process maps the log before the driver has sent a response with its name.
+    # Plain stores: no other process maps the log before the driver has sent its name to a client.
     buffer.put_i64(offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, NO_END_OF_STREAM)
     buffer.put_i64(offset + wire.LOG_CORRELATION_ID_OFFSET, params.correlation_id)
     buffer.put_i32(offset + wire.LOG_INITIAL_TERM_ID_OFFSET, params.initial_term_id)

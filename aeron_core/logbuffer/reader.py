@@ -58,7 +58,7 @@ class TermReader:
                 self.frame_length = frame_length
                 self.position = position + positions.align_frame(frame_length)
                 return offset
-            # Padding, or no frame yet.
+            # Padding, no frame yet, or an impossible one, for which `_length_at` raises.
             frame_length = self._length_at(offset, left)
             if frame_length == 0 or self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_PAD:
                 break

@@ -46,7 +46,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     length = unblock_term(log, begin, blocked_offset, tail_offset, term_id)
     if length == 0:
         return False
-    # The padding ends the term: the publisher that crashed would have rotated the log.
+    # The padding ends the term: the publisher that crashed may have had to rotate the log.
     if blocked_offset + length == log.term_length:
         log.rotate(blocked_term_count, term_id)
     return True

@@ -21,7 +21,7 @@ from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
 from aeron_core.uri.parameters import MTU_ALLOWED
 from aeron_core.uri.values import INT32_MAX, INT64_MAX
 
-# Bytes of metadata per byte of values: each counter has one record of both.
+# Bytes of metadata per byte of values: each counter has one record in each section.
 _METADATA_TO_VALUES: Final = wire.COUNTER_METADATA_LENGTH // wire.COUNTER_VALUE_LENGTH
 
 _IDLE_STRATEGIES: Final = (

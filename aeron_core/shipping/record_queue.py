@@ -96,7 +96,7 @@ class RecordQueue:
             self._messages.popleft()
             self._count_dropped()
             return True
-        # After one thread timed out, others do not wait until a message is taken: they would time out one by one.
+        # Once a thread has timed out, none waits again before a message is taken: they would time out one by one.
         if self._when_full is WhenFull.BLOCK and not self._has_timed_out:
             self._condition.wait_for(lambda: self._has_space() or self._is_closed, self._block_timeout)
             self._has_timed_out = not self._has_space()

@@ -281,7 +281,7 @@ class PublicationImage:
         self._rebuild.rebuild_position_after = after
         self._rebuild.loss_occurred = self.loss.detector.is_new_gap
         self._rebuild.force_status_message = False
-        # A window is never more than half a term, whatever a strategy returns: the overrun check would drop the rest.
+        # A strategy may return more than half a term, but the overrun check would drop the rest.
         window = min(self._congestion_control.on_track_rebuild(self._rebuild), self.log.term_length >> 1)
         if (
             self._rebuild.force_status_message
@@ -313,7 +313,8 @@ class PublicationImage:
             if session != 0:
                 # Due now: the requester waits for the session id of the responses.
                 self._sm_deadline_ns = now_ns - 1
-        # Due because subscribers advanced, or periodically: the message also shows that this receiver is alive.
+        # Due because subscribers advanced, the window changed or the strategy wants it, or periodically: the message
+        # also shows that this receiver is alive.
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
             if now_ns > self._sm_deadline_ns and session != 0:
                 # The assignment to 32 bits drops the upper half.

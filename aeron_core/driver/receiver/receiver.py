@@ -45,8 +45,8 @@ class Receiver(DataAgent):
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
-        # Receive before updating: a gap that these packets close is not requested, and their positions are reported
-        # at once.
+        # Receive before updating: a gap that these packets close is not requested, and the rebuild position includes
+        # them at once.
         work += self._endpoints.poll(now_ns)
         return work + self._update_images(now_ns)
 

@@ -52,7 +52,8 @@ class DatagramRun:
                 # 0: publishers have committed nothing more. Negative: the next frame does not fit the window.
                 self.is_blocked = available < 0
                 break
-            # GSO allows only the last datagram of an entry to be shorter, so a longer one begins another entry.
+            # GSO allows only the last datagram of an entry to be shorter: one after it, or a longer one, begins another
+            # entry.
             if run_length > 0 and (is_closed or available > segment or segments == self._max_segments):
                 batch.add(self._log.buffer, base + run_start, run_length, segment)
                 run_start = offset

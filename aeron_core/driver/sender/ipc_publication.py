@@ -70,7 +70,7 @@ class IpcPublication:
         return work
 
     def _advance(self, lowest: int) -> int:
-        # The limit moves in steps of an eighth of the window, not with each consumed message.
+        # The limit moves in steps of more than an eighth of the window, not with each consumed message.
         limit = lowest + self._window_length
         if limit <= self._trip_limit:
             return 0

@@ -206,7 +206,8 @@ class NetworkPublication(SendingPublication):
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Handle a receiver's position and window, or its request for a SETUP; return 1 if rejected, else 0."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
-            # The message carries no position: the receiver got data of a session for which it has no image.
+            # The message carries no position: the receiver has no image. It got data of the session, or requests any
+            # SETUP at a control address.
             if self.is_end_of_stream.get_acquire():
                 # A receiver that joins now would create an image that never receives anything.
                 return 0
@@ -246,9 +247,9 @@ class NetworkPublication(SendingPublication):
 
     def _request_proof(self, receiver_id: int, now_ns: int) -> int:
         if not self._receivers.is_tracked(receiver_id):
-            # The receiver has left with this message, or there are too many.
+            # The receiver has left with this message.
             return self._proofs.forget(receiver_id)
-        # The receiver sends a status message again, at the latest after its timeout.
+        # A request that is not sent now, or is lost, follows a later status message of the receiver.
         if self._proofs.take_request(receiver_id, now_ns):
             self._send_frame(self._frames.encode_rttm(self._proofs.secret, receiver_id, wire.RTTM_FLAG_REPLY))
         return 0
@@ -262,7 +263,7 @@ class NetworkPublication(SendingPublication):
 
     def _refuse_receiver(self) -> int:
         self._counters.status_messages_rejected.increment_release()
-        # Report once, until a receiver was forgotten: forged receivers must not flood the conductor.
+        # Report once, until a receiver has timed out: forged receivers must not flood the conductor.
         if not self._has_refused_receivers:
             self._has_refused_receivers = True
             self._events.receivers_refused(self)
@@ -313,10 +314,10 @@ class NetworkPublication(SendingPublication):
         stays tracked. `destination_registration_id` is -1 unless a client added the destination.
         """
         self._flow_control.on_error(error, now_ns)
-        # The error of an untracked receiver is repeated or forged: each rejection is reported once.
+        # Each rejection is reported once, because the receiver is then forgotten; an invented receiver is not tracked.
         if not self._receivers.is_tracked(error.receiver_id):
             return 0
-        # Not reported now: the receiver stays tracked, and its next ERR frame is reported.
+        # Not reported now: the receiver stays tracked, so that its next ERR frame can be reported.
         if not self._events.error(self, error, destination_registration_id, source, now_ns):
             return 0
         self._receivers.forget(error.receiver_id)

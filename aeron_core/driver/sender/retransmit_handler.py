@@ -125,7 +125,8 @@ class RetransmitHandler:
         length: int,
         term_length: int,
     ) -> int:
-        # A receiver requests no more than its window: an estimate of that window bounds what a forged NAK can cause.
+        # A receiver requests no more than its window: a multiple of an estimate of that window bounds what a forged NAK
+        # can cause.
         # Source: aeron_flow_control.c, aeron_flow_control_calculate_retransmission_length.
         window = min(self._initial_window_length, term_length >> 1)
         longest = window * flow_control.retransmit_window_multiple

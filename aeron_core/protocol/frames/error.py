@@ -70,7 +70,7 @@ class ErrorFrame(Frame):
         self.group_tag = buffer.get_i64(offset + wire.ERR_GROUP_TAG_OFFSET)
         self.error_code = buffer.get_i32(offset + wire.ERR_ERROR_CODE_OFFSET)
         self.error_length = buffer.get_i32(offset + wire.ERR_ERROR_LENGTH_OFFSET)
-        # A frame whose text is not all there is accepted with an empty text; callers check `is_valid`.
+        # A frame whose text is incomplete or too long is accepted with an empty text; callers check `is_valid`.
         self.text_length = self.error_length if self.is_valid() else 0
         _copy(self._text, 0, buffer, offset + wire.ERR_TEXT_OFFSET, self.text_length)
         return wire.FRAME_ACCEPTED
@@ -103,7 +103,7 @@ class ErrorFrame(Frame):
 def _copy(
     target: AtomicBuffer, target_offset: int, source: AtomicBuffer, source_offset: int, length: int
 ) -> int:
-    # Byte by byte: at most 1023 bytes, a few times per second.
+    # Byte by byte: at most 1023 bytes, and the frame is rare.
     for index in range(length):
         target.put_u8(target_offset + index, source.get_u8(source_offset + index))
     return length

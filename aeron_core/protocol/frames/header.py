@@ -140,7 +140,7 @@ def expect(buffer: AtomicBuffer, offset: int, length: int, frame_type: int) -> i
 def put_header(buffer: AtomicBuffer, offset: int, frame_length: int, flags: int, frame_type: int) -> int:
     """Write the common header with the current version at `offset` and return `frame_length`, in bytes."""
     # Plain stores in any order: no other thread reads a packet while it is encoded. Frames of a log, which are read
-    # concurrently, are written by `_native.frames` instead, with the length last.
+    # concurrently, are written by `_native.frames` and `logbuffer` instead, with the length last.
     buffer.put_i32(offset + wire.FRAME_LENGTH_OFFSET, frame_length)
     buffer.put_u8(offset + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
     buffer.put_u8(offset + wire.FRAME_FLAGS_OFFSET, flags)

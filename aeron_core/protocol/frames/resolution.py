@@ -27,7 +27,7 @@ class _Layout:
     name_offset: int
 
 
-# The entries of both families differ only in the address: name length and name follow it, 12 bytes later for IPv6.
+# The entries of both families differ in type and address: name length and name follow it, 12 bytes later for IPv6.
 _LAYOUTS = (
     _Layout(
         wire.RES_TYPE_NAME_TO_IP4_MD,

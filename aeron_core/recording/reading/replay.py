@@ -104,8 +104,8 @@ class Replay:
     def _offer(self, block: bytes) -> int:
         if not _is_padding(block):
             return self._publication.offer_block(block)
-        # Padding is a block of its own, at the beginning of a term or of the replay. It may need several offers: the
-        # rest of the block is padding again.
+        # A block that begins with padding is that padding alone: at the beginning of a term or of the replay, or after
+        # padding. It may need several offers: the rest of the block is padding again.
         length = min(len(block), self._block_length)
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
 

@@ -203,7 +203,8 @@ class Recording:
             end == segment_end and self._store.size(f"{self.recording_id}/{following}") >= 0
         ):
             return segment_end
-        # A recorder covers data at once if there is this much of it; padding may follow.
+        # A recorder adds an entry after the write that leaves MAX_COVERED_LENGTH bytes or more uncovered; this write
+        # has at most as many bytes, or is padding.
         uncovered = 2 * MAX_COVERED_LENGTH + descriptor.term_length
         return end if descriptor.stop_position is not None else end - uncovered
 

@@ -61,7 +61,7 @@ class _AcceptedSegment:
         self._data = _data_of(
             store, f"{recording.recording_id}/{names.segment_file(recording.recording_id, base)}"
         )
-        # Up to where it has to be covered.
+        # The position up to which the index must cover the segment.
         self._stop = min(
             base + recording.descriptor.segment_length, base + self._data.capacity, recording.position
         )

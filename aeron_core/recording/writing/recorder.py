@@ -65,7 +65,7 @@ class EpochClock:
         steady_ns = self._steady_ns()
         wall_ns = self._wall_ns()
         counted_ns = self._last_ns + steady_ns - self._last_steady_ns
-        # Follow the system clock while it is ahead, also when it is slewed.
+        # Follow the system clock, also when it is slewed, unless it is behind the last result.
         self._last_ns = wall_ns if wall_ns >= self._last_ns else counted_ns
         self._last_steady_ns = steady_ns
         return self._last_ns

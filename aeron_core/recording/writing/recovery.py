@@ -177,7 +177,8 @@ class _Tail:
         if len(self.entries) and self.base + self._capacity < covered:
             return f"{segment}: ends at position {self.base + self._capacity}: {index} covers more"
         uncovered = self.base + self._capacity - covered
-        # A recorder covers data at once if there is this much of it; padding may follow.
+        # A recorder adds an entry after the write that leaves MAX_COVERED_LENGTH bytes or more uncovered; this write
+        # has at most as many bytes, or is padding.
         most = 2 * MAX_COVERED_LENGTH + self.term_length
         is_short = covered < promise.flushed or (promise.is_written and uncovered > most)
         if is_short or (self.has_lost_entries and promise.is_written):

@@ -73,7 +73,7 @@ class StagingLog:
     ) -> Iterator[memoryview]:
         done = 0
         while done < count:
-            # Stay at most one term ahead of the taken position, so that no frame is overwritten.
+            # Begin messages less than a term ahead of the taken position, so that no frame is overwritten.
             self._limit.put_i64_release(0, self._taken + self._log.term_length)
             result = self._appender.offer_batch(data, boundaries, first + done, count - done, reserved_value)
             if result == wire.RESULT_ERROR:
