@@ -90,7 +90,7 @@ class Neighbors:
             return
         if candidate is None:
             if len(self._candidates) >= MAX_CANDIDATES:
-                # A driver that sends packets has priority over those that are only named by others.
+                # A driver that sends packets replaces the oldest candidate; one that others only name is refused.
                 self._forget(next(iter(self._candidates)))
                 self.refused_count += 1
             candidate = self._candidates[peer] = _Candidate(now_ms)

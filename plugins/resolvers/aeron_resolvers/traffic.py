@@ -113,7 +113,8 @@ class GossipSender:
         while sent < limit and self._announced_to:
             self._send(gossip.self_packet, self._announced_to.popleft())
             sent += 1
-        # Candidates get half of the rest at most: forged packets must not stop the exchange between neighbours.
+        # Candidates and new neighbours get half of the rest, rounded up: forged packets must not stop the exchange
+        # between neighbours.
         most = sent + (limit - sent + 1) // 2
         while sent < most and (peer := gossip.neighbors.take_prompt()) is not None:
             self._send(gossip.self_packet, peer, is_proven=peer in gossip.neighbors)

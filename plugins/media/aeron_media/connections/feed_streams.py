@@ -133,7 +133,8 @@ class FeedStreams:
         if index < 0:
             return 0
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
-            # The image requests a SETUP: send one in the next `work`, without waiting for the interval.
+            # The receiver has no image and requests a SETUP: send one in the next `work`, without waiting for the
+            # interval.
             self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
             return 0
         position = sm.position(self._setup.initial_term_id, self._bits)

@@ -259,7 +259,7 @@ class ImageFeed:
             if used == length:
                 index += 1
             else:
-                # The image of this stream is gone; a later subscriber gets a new one.
+                # The image of this stream is gone or rejected; a later subscriber gets a new one.
                 self._streams.remove(index)
         self._packet_position = self.position
         if self._streams.count == 0:

@@ -103,7 +103,7 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     sock = _PathSocket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
-        # Permissions are set before `listen`, so that no peer can connect with others.
+        # Permissions are set before `listen`, so that no peer can connect before they apply.
         _bind(sock, address, permissions)
         sock.listen(BACKLOG)
     except OSError as error:

@@ -162,7 +162,7 @@ class LumberjackTransport(MediaTransport):
             str(name if address is None else address)
             for name, address in zip(params.endpoint, addresses, strict=True)
         )
-        # Without `remote`: the endpoint requests the resolution of a name when it loses that reader.
+        # Without `remote`: the endpoint itself requests the resolution of its names again.
         return LumberjackChannel(
             uri=uri,
             canonical_form=f"LUMBERJACK-{readers}{params.tls_identity}{params.writer_identity}",

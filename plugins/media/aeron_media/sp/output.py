@@ -229,7 +229,6 @@ class Output:
 
         An empty queue has space for the longest message, even if that is longer than peer-queue=.
         """
-        # An empty queue accepts any message.
         longest = self._max_message_length + self._head_length
         return (
             max(self._queue_length, longest)

@@ -119,7 +119,7 @@ class ReceiverFeedback:
             found != cython.NULL
             and cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns) != 0
         ):
-            # The stream rejected the position: the source does not become a destination.
+            # The stream rejected the status message: the source does not become a destination.
             return 0
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)

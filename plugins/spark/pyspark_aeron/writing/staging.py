@@ -104,7 +104,8 @@ def staging_folder(options: SinkOptions, writer: str) -> Path:
 
 def _private_parts(options: SinkOptions) -> int:
     """Return how many parts of the path of the staging folder must be of this user alone."""
-    # Any user can create the first part in the temporary folder. The others' parents are the user's own choice.
+    # Any user can create the first part in the temporary folder. The parents of a chosen folder or of an archive are
+    # the user's own choice.
     return 1 if options.staging is not None or options.archive else 3
 
 

@@ -68,7 +68,7 @@ class RelayThread:
         self._connections: set[RelayedConnection] = set()
         self._in_handshake: set[RelayedConnection] = set()
         self._sources = SourceCounts(MAX_HANDSHAKES_PER_SOURCE)
-        # Connections that their agents have closed, while the peer still has to read or to answer.
+        # Connections in the phase WAITING: the peer still has to read or to answer.
         self._waiting_for_peer: set[RelayedConnection] = set()
         # Connections with work that epoll does not report, the one that has waited longest first.
         self._unfinished: dict[RelayedConnection, None] = {}

@@ -315,7 +315,7 @@ class RelayedConnection:
                     is_answered = self._peer_has_ended or not self._session.awaits_answer
                     self.phase = Phase.DONE if is_answered else Phase.WAITING
                 return
-            # A closed agent is not reported again: read everything that is left now.
+            # A closed agent is not reported again: read what is left, until the turn ends.
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
                 return
             if reads > 0 and self._ends_turn():

@@ -84,7 +84,7 @@ class TlsContexts:
             # Connections are long-lived, so tickets save nothing. A peer that only sends would close with unread
             # tickets, which resets the connection.
             context.num_tickets = 0
-            # A certificate is required if authorities are configured, as in Logstash.
+            # By default a certificate is required if authorities are configured, as in Logstash.
             default = ClientAuth.REQUIRED if params.ca else ClientAuth.NONE
             context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
         else:

@@ -67,7 +67,7 @@ cdef class Deflater:
                 return DEFLATE_DONE
 
     cpdef int32_t close(self) noexcept nogil:
-        # Free the state and drop an unfinished stream.
+        # Free the state and drop an unfinished stream; return whether there was a state.
         if self._state == NULL:
             return 0
         self._budget.release(self._state, self._state_length)

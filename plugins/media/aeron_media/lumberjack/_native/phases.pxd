@@ -1,6 +1,6 @@
-# Phases of a connection. Order matters: a reader reads from its socket up to and including PHASE_FED.
+# Phases of a connection. Order matters: a reader parses its input up to and including PHASE_FED.
 
-# Reader side: one slot for each of the max-connections= connections that writers may open.
+# Reader side: phases of a slot. There is one slot more than connections that max-connections= permits.
 cpdef enum:
     PHASE_FREE = 0          # the slot has no connection
     PHASE_OPEN              # accepted, no byte received yet: a health check never gets further

@@ -72,7 +72,7 @@ class Envelope:
         is_stuck = result == inflater.INFLATE_MORE and self._inflater.used == 0 and self.made == 0
         self.is_starved = is_stuck and self.left > 0
         if self.is_starved:
-            # Hold no memory until more input arrives: many writers can pause within a frame at the same time.
+            # Hold no empty queue until more input arrives: many writers can pause within a frame at the same time.
             self.queue.release()
         if result == inflater.INFLATE_BROKEN:
             self._set_fault(faults.BROKEN_COMPRESSION, self.total_in, 0)

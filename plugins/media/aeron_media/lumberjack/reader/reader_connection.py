@@ -217,7 +217,8 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Windows without events have a limit per turn, because they take no space in an image that could hold them back.
+        # Windows have a limit per turn, because those without events take no space in an image, which could hold them
+        # back.
         if not self._windows.can_begin() or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             self._has_window_waiting = True
             return 0
@@ -307,8 +308,8 @@ class ReaderConnection(EventSink):
         return 0
 
     def _is_peer_waiting(self) -> bool:
-        # A window that waits for the next turn, because there were many in this one, waits for no subscriber.
-        # Nor do acknowledgements of windows without events, which a peer may leave unread.
+        # A window that waits, because there were many in this turn or many are unacknowledged, need not wait for a
+        # subscriber. Nor need acknowledgements of windows without events, which a peer may leave unread.
         return (self._acks.size > 0 and self.events > self.acknowledged) or (
             self._parser.is_blocked and not self._has_window_waiting
         )

@@ -218,8 +218,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _evict(self, now_ns: int) -> bool:
         """Evict an idle connection, chosen as in the module docstring; return whether one was evicted."""
         # A search examines all connections: after one in vain, further new connections must not start another at once.
-        # Releasing a connection changes the order of the others, which matters if an exception interrupted the last
-        # turn.
+        # Releasing a connection moves the later ones forward, so that a turn after an exception could skip one.
         if now_ns < self._next_search_ns or self._next != 0:
             return False
         best = -1
