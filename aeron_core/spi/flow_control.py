@@ -96,7 +96,7 @@ class FlowControl:
     """
 
     def __cinit__(self) -> None:
-        # Source: aeron_flow_control.h, AERON_RETRANSMIT_RECEIVER_WINDOW_MULTIPLE of unicast.
+        # Source: aeron_flow_control.h, AERON_UNICAST_FLOW_CONTROL_RETRANSMIT_RECEIVER_WINDOW_MULTIPLE.
         self.retransmit_window_multiple = 16
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
@@ -104,7 +104,7 @@ class FlowControl:
 
         `position` is the receiver's consumption position, `sm.receiver_window` (bytes) how much it accepts beyond it;
         `limit` is the current limit. A limit below `limit` does not recall what was sent already.
-        Source: aeron_flow_control.c, aeron_unicast_flow_control_strategy_on_sm.
+        Source: aeron_flow_control.c, aeron_max_flow_control_strategy_on_sm, which unicast uses too.
         """
         window_end = position + sm.receiver_window
         return window_end if window_end > limit else limit

@@ -23,8 +23,8 @@ from aeron_core.recording.storage.file_store import FileStore
 
 ENTRY: Final = np.dtype([("end_position", "<i8"), ("time_ns", "<i8"), ("crc32", "<u4"), ("flags", "<u4")])
 
-#: Maximum length under one checksum, and minimum time between two entries. Invented numbers: the index stays small,
-#: 24 bytes per MiB or at most a thousand entries per second.
+#: Length of data without an entry from which one is due, and minimum time between two entries. Invented numbers: the
+#: index stays small, 24 bytes per MiB or at most a thousand entries per second.
 MAX_COVERED_LENGTH: Final = 1024 * 1024
 MIN_INTERVAL_NS: Final = 1_000_000
 

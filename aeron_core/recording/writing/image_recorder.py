@@ -22,7 +22,7 @@ from aeron_core.recording.writing.recording_writer import RecordingWriter
 _TURN_LENGTH: Final = 4 * 1024 * 1024
 #: Time between retries after a disk error. An invented number: an operator frees space within minutes.
 RETRY_NS: Final = 1_000_000_000
-# Bytes of one write: the maximum under one checksum.
+# Bytes of one write: as many as make an entry of the index due.
 _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
 # Flush early if at least this many bytes are unflushed and no further data arrives: the sender may be waiting for the
 # flush. Invented: half of the reference's initial receiver window (128 KiB), or of half a term if that

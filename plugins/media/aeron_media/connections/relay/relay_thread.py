@@ -89,7 +89,7 @@ class RelayThread:
 
         After CLOSING_LIMIT_S it drops connections that agents have not closed or whose data is not delivered.
         """
-        # Shutdown frees the port at once, while the descriptor stays with the thread.
+        # Shutdown frees the port at once for sockets with SO_REUSEADDR, while the descriptor stays with the thread.
         if self._listener is not None:
             _shut_down(self._listener.socket)
         _shut_down(self.agent_end)
@@ -203,7 +203,7 @@ class RelayThread:
                     connection.abort()
                     self._settle(connection)
         except OSError as error:
-            # The endpoint has closed its end of the control socket.
+            # EPIPE: the endpoint has closed its end of the control socket.
             if error.errno == errno.EPIPE and not self._is_closing:
                 self._begin_to_close(now)
 

@@ -83,7 +83,7 @@ class TlsSession(Session):
         rest = memoryview(data)
         try:
             while rest:
-                # Each call writes one record.
+                # A call need not take all bytes.
                 rest = rest[self._tls.write(rest) :]
         except ssl.SSLError as error:
             raise SessionError(_text(error), _kind(error)) from error
