@@ -70,9 +70,13 @@ def test_a_long_lookup_delays_neither_streams_nor_other_clients(held):
     received = []
     other = held.driver.connect()
     times_ns = []
+    offers_ns = [0]
 
     def offer_and_poll():
-        publication.offer(b"x")
+        # One message in each idle round, a millisecond of simulated time.
+        if held.now_ns >= offers_ns[-1] + MS:
+            publication.offer(b"x")
+            offers_ns.append(held.now_ns)
         subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10)
 
     for number in range(5):
