@@ -5,6 +5,7 @@ import importlib
 import inspect
 import re
 import runpy
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -352,15 +353,18 @@ def defined_names(tree):
             yield node.attr
 
 
+@cache
+def all_defined_names():
+    return {each for tree in sources("aeron_core", "plugins", "tests", "docs") for each in defined_names(tree)}
+
+
 # CamelCase, CONSTANT, _private, or with underscores: other code spans are commands, settings and labels.
 CODE_NAME = r"`(_?[A-Z]\w*[a-z]\w*|[A-Z]+_[A-Z_]+|_\w+|[a-z]+(?:_[a-z]+)+)`"
 
 
 @pytest.mark.parametrize("name", ["explanation/architecture.md", "how-to/change-the-driver.md"])
 def test_names_in_the_guides_to_the_code_exist(name):
-    defined = {
-        each for tree in sources("aeron_core", "plugins", "tests", "docs") for each in defined_names(tree)
-    }
+    defined = all_defined_names()
 
     named = re.findall(CODE_NAME, (ROOT / "docs" / name).read_text(encoding="utf-8"))
 
