@@ -231,7 +231,7 @@ cdef class SocketListener(ConnectionListener):
 
     def close(self):
         """Close the socket; connections that were accepted stay open."""
-        # Forget the descriptor before closing it: the kernel may then reuse its number for another socket at once.
+        # Forget the descriptor first: once it is closed, the kernel may reuse its number for another socket.
         self._fd = wire.NO_DESCRIPTOR
         self._socket.close()
 

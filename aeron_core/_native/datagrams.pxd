@@ -74,8 +74,8 @@ cdef class SendBatch:
     ) except -1 nogil
     # Add `length` bytes at `offset` of another batch's entry, as one datagram.
     cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil
-    # Store `time_ns` at `payload_offset` in the first frame of each datagram if that frame is DATA; -8 stands for the
-    # reserved value in the header. Changes the frames in place.
+    # Store `time_ns` at `payload_offset` in the first frame of each datagram if that frame is DATA and long enough; -8
+    # stands for the reserved value in the header. Changes the frames in place.
     cdef int32_t stamp(self, int32_t payload_offset, int64_t time_ns) noexcept nogil
 
 

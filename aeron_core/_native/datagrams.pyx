@@ -231,14 +231,14 @@ cdef class UdpSocket(DatagramChannel):
         try:
             self._socket.connect(address.as_tuple())
         except OSError:
-            # The source address that the kernel chose for the old peer may have no route to the new one: disconnect, so that
-            # the kernel chooses another.
+            # The source address that the kernel chose for the old peer may have no route to the new one: disconnect,
+            # so that the kernel chooses another.
             disconnect(self._fd)
             self._socket.connect(address.as_tuple())
 
     def close(self):
         """Close the socket."""
-        # Forget the descriptor before closing it: the kernel may then reuse its number for another socket at once.
+        # Forget the descriptor first: once it is closed, the kernel may reuse its number for another socket.
         self._fd = -1
         self._socket.close()
 

@@ -1,10 +1,10 @@
-# Every constant of the wire formats and of the shared files, by structure; offsets are bytes from its start.
+# Constants of Aeron's wire formats and shared files, by structure; offsets are bytes from its start.
 # C constants for compiled modules, ints of the module `wire` for Python.
 
 cpdef enum:
     SPI_VERSION = 1
 
-# Log buffer descriptor: aeron_logbuffer_descriptor.h
+# Log buffer descriptor: aeron_logbuffer_descriptor.h; MAX_MESSAGE_LENGTH: aeron_udp_protocol.h
 cpdef enum:
     PARTITION_COUNT = 3
     TERM_MIN_LENGTH = 65536
@@ -328,7 +328,7 @@ cpdef enum:
     LOSS_CHANNEL_OFFSET = 40
     LOSS_ENTRY_ALIGNMENT = 64
 
-# Intervals that no setting changes: aeron_network_publication.h, aeron_data_packet_dispatcher.h
+# Intervals that no setting changes: aeron_network_publication.h, aeron_driver_receiver.h
 cpdef enum:
     SETUP_INTERVAL_NS = 100000000
     HEARTBEAT_INTERVAL_NS = 100000000

@@ -10,7 +10,7 @@ cpdef enum:
 cdef class Xorshift:
     cdef uint64_t _state    # never 0: from 0 the generator would return only 0
 
-    # A random number from 0 to 2^RANDOM_BITS - 1: the upper bits, because the lower ones are less random.
+    # Return a random number from 0 to 2^RANDOM_BITS - 1: the upper bits, because the lower ones are less random.
     cdef inline uint64_t next(self) noexcept nogil:
         cdef uint64_t state = self._state
         state ^= state >> 12
