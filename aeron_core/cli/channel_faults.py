@@ -44,7 +44,7 @@ def _check(uri: ChannelUri, *, is_publication: bool) -> None:
 
 
 def _check_udp(uri: ChannelUri) -> None:
-    # The medium is not asked, because it also compares interfaces with those of the driver's machine.
+    # Not resolved by the medium, which also compares interfaces with those of this machine.
     for key in ("endpoint", "control"):
         address = uri.get(key)
         if address is not None:

@@ -40,7 +40,7 @@ def is_writable(stream: TextIO | None) -> bool:
     try:
         return bool(select.select([], [stream], [], 0)[1])
     except ValueError:
-        # No descriptor, or one that select does not support.
+        # The stream is closed, has no descriptor, or one that `select` does not support.
         return not stream.closed
 
 

@@ -111,7 +111,7 @@ class MetricsConnection:
         self._unsent = unsent[sent:]
         if self._unsent:
             return selectors.EVENT_WRITE
-        # Closing with unread bytes would reset the connection, and the peer could lose the answer.
+        # The answer is complete. The close that follows still resets the connection if bytes of the peer are unread.
         self.socket.shutdown(socket.SHUT_WR)
         return None
 

@@ -26,7 +26,7 @@ from aeron_core.cli.driver.metrics_connection import METRICS_PATH, MetricsConnec
 from aeron_core.errors import StorageError
 from aeron_core.uri.addresses import HostPort
 
-# All are invented. Prometheus scrapes every few seconds, over one connection, and waits 10 s for the answer.
+# All are invented. By default Prometheus scrapes once a minute and waits 10 s for the answer.
 MAX_CONNECTIONS: Final = 16
 #: Seconds from the start of a connection until it is closed, whatever its state.
 REQUEST_LIMIT_S: Final = 10.0
@@ -51,12 +51,12 @@ class MetricsServer:
                 f"cannot serve metrics at {address.host}:{address.port}: {error.strerror}; "
                 "choose another address with --metrics",
             ) from error
-        # Both ends of a pair, to wake the thread at the end.
+        # `close` writes to the first socket of the pair, which wakes the thread that waits for the second.
         self._waker, self._wake = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._selector.register(self._listener, selectors.EVENT_READ)
-        # In the order in which they began.
+        # By descriptor, in the order in which they were accepted.
         self._connections: dict[int, MetricsConnection] = {}
         self._accepts_from = 0.0
         self._answers_from = 0.0
@@ -90,7 +90,7 @@ class MetricsServer:
     ) -> None:
         self.close()
 
-    # The thread
+    # -- on the thread of the server --
 
     def _run(self) -> None:
         while not self._is_closing:
