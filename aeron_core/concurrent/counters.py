@@ -68,7 +68,7 @@ class CountersReader:
         """Yield the allocated counters in the order of their ids."""
         for counter_id in self._allocated():
             record = self.record(counter_id)
-            # The counter may have been freed during the read.
+            # The counter may have been freed since `_allocated` read its state.
             if record.state == wire.COUNTER_STATE_ALLOCATED:
                 yield record
 

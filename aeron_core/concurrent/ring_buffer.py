@@ -279,7 +279,8 @@ class ManyToOneRingBuffer:
                 f"{self.capacity} and aligned to {wire.RECORD_ALIGNMENT} bytes"
             )
         length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
-        # If the length is not negative, `unblock` has turned the claim into padding, which may have been read.
+        # If the length is not negative, the claim has ended: by an earlier call, or because `unblock` turned it into
+        # padding, which may have been read.
         if not -self.capacity <= length < 0:
             return False
         if aborted:
@@ -306,8 +307,8 @@ class ManyToOneRingBuffer:
 
     def _give_up(self, position: int, end: int) -> int:
         """Return the position to continue from after an impossible record at `position`."""
-        # Continue at the tail, because nothing was written after it. Clearing the length ensures that the record is not
-        # read again.
+        # Continue at the tail, after which nothing was written, or at the end of the buffer if it comes first. Clearing
+        # the length ensures that the record is not read again.
         self.buffer.put_i64(position & self._mask, 0)
         return max(position, min(end, self._tail()))
 

@@ -32,7 +32,7 @@ class RingHead:
 
         Raises ProtocolError, once, for a head that is impossible before the first use.
         """
-        # No other thread stores it, so an ordinary load would do; the acquire costs nothing here.
+        # No correct process but this one stores it, so an ordinary load would do; the acquire costs nothing here.
         stored = self._buffer.get_i64_acquire(self._offset)
         if stored == self._position:
             return stored

@@ -6,7 +6,8 @@ cdef int refuse(object value, str name, int64_t maximum) except -1
 cdef int refuse_session_id(object value, str name) except -1
 cdef int refuse_field(object value, str name) except -1
 
-# `value` as a C number: as fast as Cython's own conversion, but the error names the argument and its range.
+# Return `value` as a C number, as fast as Cython's own conversion. The error of a number that does not fit names the
+# argument and a range from 0, although negative numbers that fit are returned, too.
 cdef inline int64_t int64_of(object value, str name) except? -1:
     cdef int overflow = 0
     cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)
@@ -21,7 +22,7 @@ cdef inline int32_t int32_of(object value, str name) except? -1:
         return refuse(value, name, INT32_MAX)
     return <int32_t>number
 
-# A session id: as `int32_of`, but negative numbers are as good as others, and the error says so.
+# Return a session id: as `int32_of`, but the range in the error includes negative numbers.
 cdef inline int32_t session_id_of(object value, str name) except? -1:
     cdef int overflow = 0
     cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)
@@ -29,7 +30,7 @@ cdef inline int32_t session_id_of(object value, str name) except? -1:
         return refuse_session_id(value, name)
     return <int32_t>number
 
-# As `int64_of`, but the range in the error is that of an argument that may be negative.
+# Do the same as `int64_of`; the range in the error includes negative numbers.
 cdef inline int64_t field_of(object value, str name) except? -1:
     cdef int overflow = 0
     cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)

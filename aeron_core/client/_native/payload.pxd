@@ -12,7 +12,8 @@ cdef class Payload:
     cdef Py_buffer _view          # the buffer of a payload that is not plain bytes
     cdef bint _is_exported        # whether `_view` must be released
 
-    # Call both with the GIL, and run no Python code between them: all calls of one publication share `buffer`.
+    # Call `borrow`, then `give_back`, with the GIL and no Python code in between: all calls of one publication share
+    # `buffer`.
     cdef inline int64_t borrow(self, object data) except -1:
         if PyBytes_CheckExact(data):
             self.buffer._address = <uint8_t *>PyBytes_AS_STRING(data)

@@ -42,7 +42,7 @@ T = TypeVar("T")
 _MESSAGE_LIMIT: Final = 64
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-# Pauses between two polls for a response: short first, because an idle driver answers within a millisecond.
+# Pauses between two polls for a response: short first, because an idle driver answers within a millisecond. Invented.
 _MIN_PAUSE_S: Final = 0.00002
 _MAX_PAUSE_S: Final = 0.001
 # How long a running handler may delay the exit of the program. An invented number.

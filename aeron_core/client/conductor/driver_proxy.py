@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-# Source: aeron_client_conductor.c, aeron_client_conductor_command_offer.
+# Source: AERON_CLIENT_COMMAND_RB_FAIL_THRESHOLD in aeron_client_conductor.h. The pause is invented: the reference only
+# yields the processor.
 _MAX_ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.001
 

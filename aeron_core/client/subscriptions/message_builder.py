@@ -5,7 +5,7 @@ from __future__ import annotations
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client.subscriptions.header import Header
 
-# Source: AERON_BUFFER_BUILDER_INIT_MIN_CAPACITY.
+# Source: AERON_BUFFER_BUILDER_MIN_ALLOCATED_CAPACITY in aeron_fragment_assembler.c.
 INITIAL_CAPACITY = 4096
 
 
@@ -72,7 +72,7 @@ class MessageBuilder:
             return 0
         while capacity < length:
             capacity += capacity // 2
-        # Use a new buffer, so that views of the old one that a program kept do not change.
+        # Use a new buffer: a program may have kept views of the old one, so its memory must not move.
         larger = AtomicBuffer.allocate(capacity)
         larger.copy_from(0, self._buffer, 0, self._length)
         self._buffer = larger
