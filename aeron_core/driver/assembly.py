@@ -213,7 +213,7 @@ class Assembly:
 
     def close(self) -> None:
         """Delete the logs, close the sockets and free what the agents shared; call after all agents stopped."""
-        # The heartbeat is cleared first: clients detect the end while the rest is still being closed.
+        # First set the heartbeat to -1: clients detect the end while the rest is still being closed.
         self.conductor.on_close()
         self.context.logs.delete_all()
         self._resolution.close()

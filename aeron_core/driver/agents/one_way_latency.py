@@ -40,7 +40,7 @@ class OneWaySchedule:
 
     def is_due(self, now_ns: int) -> bool:
         """Return whether to measure now; if so, count the measurement as done."""
-        # The first measurement is due at once, because the caller asks only while there is a receiver.
+        # The first measurement is due at once, because this is called only while there is a receiver.
         if self._interval_ns == 0 or (self._sent > 0 and now_ns < self._deadline_ns):
             return False
         # The count stops at BURST: from then on there is one measurement per interval.

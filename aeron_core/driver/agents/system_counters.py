@@ -46,8 +46,8 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "heartbeats_sent", "Heartbeats sent"
     yield "heartbeats_received", "Heartbeats received"
     yield "retransmits_sent", "Retransmits sent"
-    # Packets that begin before the position of the last status message (duplicates, or a slower path), and packets that
-    # end more than half a term after it.
+    # Data that begins before the position of the last status message (duplicates, or a slower path) and heartbeats more
+    # than a term before it; packets that end more than half a term after it.
     yield "flow_control_under_runs", "Flow control under runs"
     yield "flow_control_over_runs", "Flow control over runs"
     yield "invalid_packets", "Invalid packets"
@@ -59,7 +59,7 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "sender_flow_control_limits", "Sender flow control limits, i.e. back-pressure events"
     yield "unblocked_publications", "Unblocked Publications"
     yield "unblocked_commands", "Unblocked Control Commands"
-    # SETUPs of multicast senders with a higher TTL than the receiver has: its answers may not reach them.
+    # Images from multicast senders with a higher TTL than the receiver has: its answers may not reach them.
     yield "possible_ttl_asymmetry", "Possible TTL Asymmetry"
     yield "controllable_idle_strategy", "ControllableIdleStrategy status"
     yield "loss_gap_fills", "Loss gap fills"

@@ -81,8 +81,8 @@ class Conductor:
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
         work += self._context.logs.free_ended()
-        # All timeouts are checked here only, so a state may last one timer interval longer than its
-        # timeout.
+        # Timeouts of clients and of their resources are checked here only, so a state may last one timer interval
+        # longer than its timeout.
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1
@@ -145,7 +145,7 @@ class Conductor:
                 f"refused images: {settings.awaited_images_limit} images wait for their first data; their SETUP "
                 f"frames may be forged; otherwise raise awaited_images_limit"
             )
-        # Stream ids are those of subscriptions, so that clients bound the number of texts.
+        # The stream ids are those of subscriptions: clients, not peers, determine how many texts there are.
         self._context.errors.record(ErrorCode.GENERIC_ERROR, text, str(self._event.source))
 
     def _on_publication_error(self) -> None:

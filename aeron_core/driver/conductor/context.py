@@ -54,7 +54,7 @@ class DriverContext:
     from_sender: CommandRing
     from_receiver: CommandRing
     logs: LogStorage
-    # Places of images without data: the receiver takes them, the conductor asks whether they are scarce.
+    # Places of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
     awaited_images: AwaitedImages
     # Created here for the streams and endpoints that get them; only the agents use them.
     send_batch: SendBatch

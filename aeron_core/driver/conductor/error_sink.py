@@ -121,7 +121,7 @@ class ErrorSink:
         self._log = log
         self._counters = counters
         self._used_lengths = dict.fromkeys(Cause, 0)
-        # Kinds contain a channel or an id of this driver, not what peers chose: clients bound their number.
+        # Kinds contain a channel or an id of this driver, not what peers chose: clients determine how many there are.
         self._texts_of_kind: Counter[str] = Counter()
 
     def record(self, code: int, text: str, peer: str = "") -> None:

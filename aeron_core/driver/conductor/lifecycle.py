@@ -168,7 +168,7 @@ class StreamLifecycle(ABC):
         """
         for subscription in self.links:
             self.notify_unavailable_to(subscription)
-        # Joining subscriptions got no available image, so they get no unavailable image either.
+        # A LINKED that arrives from now on sends no available image.
         self._joining = set()
 
     def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:

@@ -184,7 +184,7 @@ class ImageLifecycle(StreamLifecycle):
 
     def _timeout_ns(self, now_ns: int) -> int:
         timeout_ns = self.context.settings.image_liveness_timeout_ns
-        # Its SETUP may be forged, and others are refused for it.
+        # The SETUP of an image without data may be forged, and images of other SETUPs are refused meanwhile.
         if self.image.awaits_data.get_acquire() and self.endpoint.awaited.is_contended(now_ns):
             return min(timeout_ns, FIRST_DATA_TIMEOUT_NS)
         return timeout_ns
@@ -242,6 +242,6 @@ class ImageLifecycle(StreamLifecycle):
         # No agent and no timeout needs the log any more; its memory is freed with the last client's
         # mapping.
         self._storage.release()
-        # Only now: what the image took is free again.
+        # Last: the place is released only when the log and the counters of the image are.
         if self.image.awaits_data.get_acquire():
             self.context.receiver.remove(operations.RELEASE_PLACE, self.image)

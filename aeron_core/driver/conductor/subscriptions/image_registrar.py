@@ -71,7 +71,7 @@ class ImageRegistrar:
         No image is created if its endpoint was closed, the stream is not subscribed any more, or on an error, which is
         logged: the sender's next SETUP tries again.
         """
-        # An image takes the time of several commands: a burst of SETUPs must not delay what clients ask for, and in
+        # An image takes the time of several commands: a burst of SETUPs must not delay the commands of clients, nor, in
         # the mode SHARED, the data of all streams.
         count = min(len(self._setups), IMAGES_PER_CYCLE)
         for _ in range(count):
