@@ -102,7 +102,7 @@ NEVER_LOGGED: Final = frozenset(
 )
 
 _ALL: Final = frozenset(EVENTS.values())
-# All but the events of single frames. NAKs are included: they are rare on a healthy network.
+# All but the events of single frames and of dynamic dissectors. NAKs are included: they are rare on a healthy network.
 _ADMIN: Final = _ALL - {FRAME_IN, FRAME_OUT, "ADD_DYNAMIC_DISSECTOR", "DYNAMIC_DISSECTOR_EVENT"}
 _GROUPS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({"all": _ALL, "admin": _ADMIN})
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"SEND_NAK_MESSAGE": NAK_SENT})

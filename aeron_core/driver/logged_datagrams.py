@@ -58,7 +58,7 @@ class LoggedDatagrams(DatagramChannel):
             batch.copy_source(index, source)
             length = batch.length_of(index)
             data = batch.buffer.get_bytes(batch.offset_of(index), length)
-            # With GRO one entry holds several datagrams of equal length; only the last may be shorter.
+            # With GRO one entry may hold several datagrams of equal length; only the last may be shorter.
             # `max`, because `range` refuses a step of 0.
             step = max(batch.segment_length_of(index), 1)
             for start in range(0, length, step):
@@ -68,7 +68,7 @@ class LoggedDatagrams(DatagramChannel):
     def _report_sent(self, batch: SendBatch, taken: int, destination: SocketAddress) -> int:
         to = destination.copy()
         for index in range(taken):
-            # With GSO one entry is sent as several datagrams.
+            # With GSO one entry may be sent as several datagrams.
             for datagram in batch.datagrams(index):
                 self._on_sent(datagram, to)
         return 0

@@ -60,7 +60,7 @@ class AwaitedImages:
     def release(self, place: int) -> int:
         """Release a place that `take` returned; return 0."""
         left = self._held_by.get(place, 0) - 1
-        # Removed at 0: the map has at most one entry for each place.
+        # Removed at 0, so that the map has no more entries than places are held.
         if left > 0:
             self._held_by.put(place, left)
         else:

@@ -106,8 +106,8 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        # In every state but UNKNOWN the session was handled already: at most one status message in a second requests
-        # a SETUP, not one per data frame.
+        # In every state but UNKNOWN the session was handled already: a SETUP is requested again when PENDING_SETUP
+        # expires, not for each data frame.
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
             return 0
@@ -192,7 +192,7 @@ class Dispatcher(ReceiveDispatcher):
         reason: int,
         now_ns: int,
     ) -> int:
-        # A flood of SETUPs must not become a flood of events: the conductor has work to do besides counting them.
+        # A flood of SETUPs must not become a flood of events, which would delay the other work of the conductor.
         if self._refusals.take(now_ns):
             self._report(operations.CREATE_IMAGE_REFUSED, endpoint, setup, source, reason)
         return 0
@@ -300,7 +300,7 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
-        # INIT_IN_PROGRESS ends here: from now on frames are found by the image, which releases its place.
+        # INIT_IN_PROGRESS ends here: from now on frames are routed to the image, which also releases its place.
         image.await_data(cython.cast(StreamInterest, found).hand_over(image.session_id))
         return cython.cast(StreamInterest, found)._images.put(
             image.session_id, cython.cast(cython.pointer(PyObject), image)

@@ -67,7 +67,8 @@ class ImageMeasurements:
             return self._on_one_way(rttm)
         request_ns = rttm.echo_timestamp
         if (
-            # A reply to a measurement that was never sent, or with a turnaround longer than the whole round trip.
+            # A reply to a measurement that was not sent yet, or with a turnaround that is negative or longer than the
+            # whole round trip.
             not self._has_measured
             or request_ns > self._last_sent_ns
             or not 0 <= rttm.reception_delta <= now_ns - request_ns

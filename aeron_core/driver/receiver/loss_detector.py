@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.descriptor import LogBuffer
 
 
-# Retries at the steady delay. Invented: at the default delay of 100 µs they last 1 ms, so that the loss of a few NAKs
-# or retransmits on a local network is repaired as fast as before.
+# Retries at the steady delay. Invented: at the default retry delay of 100 µs they last 1 ms, so that the loss of a few
+# NAKs or retransmits on a local network is repaired as fast as without the back-off.
 _MAX_STEADY_RETRIES = 10
-# Doublings of the delay: 100 µs becomes more than the interval of heartbeats. The limit keeps the shift within 64
+# Doublings of the delay: enough for 100 µs to reach the interval of heartbeats. The limit keeps the shift within 64
 # bits.
 _MAX_DOUBLINGS = 10
 # Delay that the doublings begin with if that of the channel is shorter, which may be 0.

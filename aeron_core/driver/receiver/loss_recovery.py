@@ -57,7 +57,7 @@ class LossRecovery:
             ):
                 self._counters.loss_gap_fills.increment_release()
             return 1
-        # The sender has been silent for the liveness timeout, or has ended.
+        # The sender has been silent for too long, the stream has ended, or the image has no readers any more.
         if is_draining:
             return 0
         # The NAK names term and offset; the sender checks whether its log still has the data.
