@@ -115,6 +115,8 @@ cpdef int64_t read_run(
     cdef int64_t taken = 0
     cdef int64_t done = 0
     cdef int64_t length, aligned_length
+    # No frame begins at the end of the term: its length must not be read there.
+    reach = min(reach, left)
     while taken < max_messages and done < reach:
         # Acquire: pairs with the release of the length, which the publisher stores last.
         length = <int64_t>ac_get_i32_acquire(frame) - wire.DATA_HEADER_LENGTH

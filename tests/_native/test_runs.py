@@ -1,5 +1,6 @@
 """Runs of single-frame messages, written and read in one loop."""
 
+import mmap
 import struct
 
 import pytest
@@ -124,6 +125,21 @@ def test_reading_ends_with_the_term_the_limit_or_the_capacity_of_the_batch(
     assert columns.read(log, left, reach, messages) == taken
     assert columns.boundaries.get_i64(taken * 8) == taken * 32
     assert columns.is_guarded()
+
+
+def test_nothing_is_read_beyond_the_end_of_the_term(tmp_path):
+    page = mmap.PAGESIZE
+    with (tmp_path / "log").open("w+b") as file:
+        file.truncate(2 * page)
+        memory = mmap.mmap(file.fileno(), 2 * page)
+        # Reading the second page ends this process with SIGBUS.
+        file.truncate(page)
+    count = page // 64
+    log = AtomicBuffer(memoryview(memory)[:page])
+    assert write(log, [b"x" * 32] * count, page) == 0
+    columns = Columns(2 * count, 2 * page)
+
+    assert columns.read(log, page, 2 * page, 2 * count) == count
 
 
 @pytest.mark.parametrize(
