@@ -8,6 +8,7 @@ Source: aeron_driver_agent.c.
 
 from __future__ import annotations
 
+import errno
 import sys
 import threading
 from collections.abc import Callable
@@ -232,7 +233,13 @@ class _Output:
     def _write(self, line: str) -> None:
         # Looked up for each line: the program may replace `sys.stdout` at any time.
         file = self._file or sys.stdout
-        file.write(line)
+        if file is None or file.closed:
+            raise OSError(errno.EBADF, "it is closed")
+        try:
+            file.write(line)
+        except UnicodeEncodeError:
+            # A name of a channel, in an encoding without its letters.
+            file.write(line.encode("ascii", "backslashreplace").decode())
         # A killed process loses what it has not flushed.
         file.flush()
         if self._file is not None and self._max_length is not None and self._file.tell() >= self._max_length:

@@ -1,6 +1,8 @@
 """The event log of a driver."""
 
+import io
 import re
+import sys
 import threading
 import warnings
 
@@ -251,6 +253,35 @@ def test_without_a_file_events_go_to_standard_output(start_driver, capsys):
     driver.close()
 
     assert "DRIVER: CMD_IN_ADD_COUNTER: client_id=" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_closed_standard_output_is_reported_and_the_driver_continues(start_driver, monkeypatch, is_missing):
+    output = io.StringIO()
+    output.close()
+    lone = start_driver(event_log="all")
+    # Python has no stream for a descriptor that was closed when the process started.
+    monkeypatch.setattr(sys, "stdout", None if is_missing else output)
+
+    lone.add_subscription("aeron:ipc", 1)
+    lone.driver.close()
+
+    (record,) = lone.driver.errors()
+    lone.drivers.clear()
+    assert "event log on standard output has ended" in record.text
+
+
+def test_letters_beyond_the_encoding_of_standard_output_are_escaped(start_driver, monkeypatch):
+    written = io.BytesIO()
+    lone = start_driver(event_log="CMD_IN_ADD_SUBSCRIPTION,CMD_IN_ADD_COUNTER")
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", write_through=True))
+
+    lone.result(lone.client.add_counter_async(77, b"", "Zähler"))
+    lone.driver.close()
+    lone.drivers.clear()
+
+    assert b"Z\\xe4hler" in written.getvalue()
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
