@@ -94,6 +94,13 @@ class LogStorage:
             raise StorageError(
                 errno.EEXIST, f"cannot create {path}: it exists already; delete it if no driver uses it"
             ) from error
+        except (OSError, posix_ipc.Error) as error:
+            # `posix_ipc` has its own errors for a denied permission and a name that is too long.
+            code = error.errno if isinstance(error, OSError) else None
+            raise StorageError(
+                code or errno.EACCES,
+                f"cannot create {path}: {error}; free descriptors or memory, or set storage=file",
+            ) from error
         try:
             return map_new_file(
                 memory.fd, path, params.log_length, sparse=params.sparse, populate=not params.sparse

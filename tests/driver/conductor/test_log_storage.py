@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,20 @@ def test_a_log_without_space_is_refused_and_leaves_nothing_behind(driver, monkey
 
     assert caught.value.code is ErrorCode.STORAGE_SPACE
     assert objects() == []
+
+
+def test_a_log_without_a_descriptor_is_refused_and_the_driver_continues(driver):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        with pytest.raises(RegistrationError, match=r"cannot create .*free descriptors") as caught:
+            driver.add_publication(IPC, 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    assert caught.value.code is ErrorCode.GENERIC_ERROR
+    assert objects() == []
+    assert driver.add_publication(IPC, 1)
 
 
 def test_drivers_of_one_process_have_separate_logs(tmp_path):
