@@ -28,7 +28,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from aeron_core.errors import ConfigurationError
 
@@ -88,10 +88,10 @@ def _master(value: str) -> str:
     return value
 
 
-Identifier = Annotated[str, BeforeValidator(_identifier)]
-TriggerText = Annotated[str, BeforeValidator(_trigger)]
-IntervalText = Annotated[str, BeforeValidator(_interval)]
-MasterText = Annotated[str, BeforeValidator(_master)]
+Identifier = Annotated[str, AfterValidator(_identifier)]
+TriggerText = Annotated[str, AfterValidator(_trigger)]
+IntervalText = Annotated[str, AfterValidator(_interval)]
+MasterText = Annotated[str, AfterValidator(_master)]
 
 
 class _Part(BaseModel):
