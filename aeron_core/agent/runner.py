@@ -27,8 +27,8 @@ class AgentRunner:
     """Runs the duty cycles of one agent until it is closed.
 
     The thread holds the GIL only while the agent or the idle strategy takes it. Exceptions of the agent go to
-    `on_error`, on the agent's thread; the agent continues after a pause, but does not run if `on_start`
-    raised.
+    `on_error`, on the agent's thread unless it was never started; the agent continues after a pause, but does not run
+    if `on_start` raised.
     """
 
     def __init__(

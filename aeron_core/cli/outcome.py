@@ -31,9 +31,9 @@ _USAGE_ERRORS: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
 
 
 def is_writable(stream: TextIO | None) -> bool:
-    """Return whether a line can be written to `stream` without waiting for a reader; False for a closed descriptor.
+    """Return whether a line can be written to `stream` without waiting for a reader; False for a closed stream or None.
 
-    Python has no stream, None, for a descriptor that was closed when the process started.
+    None is the stream of a descriptor that was closed when the process started.
     """
     if stream is None:
         return False

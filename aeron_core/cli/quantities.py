@@ -1,4 +1,4 @@
-"""Sizes, durations and times on the command line; wrong text raises ConfigurationError with the option's name."""
+"""Sizes, durations and times on the command line, and times as text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def size_of(option: str, text: str) -> int:
 
 
 def duration_ns_of(option: str, text: str) -> int:
-    """Parse a duration such as `100ms`, `5s`, `15min`, `12h` or `7d`; return nanoseconds. A unit is required."""
+    """Parse a duration such as `100ms`, `5s`, `15min`, `12h` or `7d`; return nanoseconds.
+
+    Raises ConfigurationError, which names `option`, for other text and if the unit is missing.
+    """
     if text.isdecimal():
         raise ConfigurationError(f"{option}={text}: must have a unit, such as {text}s")
     try:
@@ -40,7 +43,10 @@ def duration_ns_of(option: str, text: str) -> int:
 
 
 def time_ns_of(option: str, text: str, now_ns: int) -> int:
-    """Parse a time such as `2026-11-21T19:30`, local if it has no zone, or an age such as `2h`; return epoch ns."""
+    """Parse a time such as `2026-11-21T19:30`, local if it has no zone, or an age such as `2h`; return epoch ns.
+
+    Raises ConfigurationError, which names `option`, for other text.
+    """
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

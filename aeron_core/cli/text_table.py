@@ -1,7 +1,7 @@
 """Tables and counted nouns as text: aligned columns, two spaces apart, with colours on a terminal.
 
-In a pipe a row is one line of any width, without borders, so that other programs can read it. rich draws only the
-tables that are too wide for a terminal: it takes longer to import than the tools take to run.
+In a pipe a row is one line of any width, without borders, so that other programs can read it. rich, which takes longer
+to import than the tools take to run, draws only what `print_table` shows on a terminal: cells may have to wrap.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ class DriverArguments:
 def run_driver(arguments: DriverArguments) -> int:
     """Run a driver until a signal or a client stops it; return 0, or the number of the signal.
 
-    Call on the main thread. Raises ConfigurationError for wrong settings, and the errors of the driver's start.
+    Call on the main thread. Raises ConfigurationError for wrong settings, StorageError if the address of the metrics
+    cannot be bound, and the errors of the driver's start.
     """
     registry = Registry.load()
     defines, paths, names = arguments.defines, arguments.files, registry.section_names()

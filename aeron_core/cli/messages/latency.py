@@ -1,7 +1,7 @@
 """Latencies in a log-linear histogram of fixed size: percentiles with three significant digits.
 
-The range of each power of two above 2048 ns is divided into 1024 buckets of equal width, so a bucket is narrower
-than a thousandth of its values. Recording changes one number and allocates nothing, however long a measurement runs.
+The range from each power of two, 2048 ns and higher, to the next is divided into 1024 buckets of equal width, so a
+bucket is narrower than a thousandth of its values. Memory does not grow, however long a measurement runs.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def pong(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Return every message to its sender.
 
-    Runs until an interrupt.
+    Runs until an interrupt, or with --once until the first ping has disconnected.
     """
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))

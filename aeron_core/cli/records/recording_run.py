@@ -1,6 +1,7 @@
 """Recording run: records streams until it is stopped, with each media driver that runs in a directory in turn.
 
-    recording -> waiting    the client is closed: its driver has shut down, or sent no heartbeat for too long
+    recording -> waiting    the client is closed: its driver has shut down, or an error closed it, such as a late
+                            heartbeat
     waiting -> recording    a driver runs in the directory
 
 Invariant: everything that one driver delivered is in the archive before a recording of the next driver starts.
@@ -61,8 +62,9 @@ class RecordingRun:
         """Record until the interrupt; return False if the timeout expired.
 
         With `releases`, streams that are still active are closed at once, so that no other recorder continues them.
-        Raises DriverTimeoutError if there is no driver at the start, ClosedError if `ends_with_driver` and the driver
-        shuts down, ConfigurationError or RegistrationError for a channel that it refuses, and as `Recorder`.
+        Raises DriverTimeoutError if there is no driver at the start or one does not answer, ClosedError if
+        `ends_with_driver` and the driver shuts down, ConfigurationError or RegistrationError for a channel that it
+        refuses, and as `Recorder`.
         """
         aeron = connect_to_driver(self.wanted.aeron_dir)
         self._last_received_s = time.monotonic()

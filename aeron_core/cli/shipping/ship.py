@@ -97,10 +97,11 @@ def ship(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Follow growing files and publish each line as a message.
 
-    Runs until a signal. Files are followed through rotation, by renaming or by copying and truncation. A line counts as
-    shipped when the driver's sender position has passed it: for a medium with acknowledgements, such as Lumberjack, the
-    peer has received it; for UDP it was sent; for IPC it was published. A restarted command continues after the last
-    shipped line. When the driver shuts down, the command continues with the next driver in the directory.
+    Runs until a signal, or with --once until the present content is shipped. Files are followed through rotation, by
+    renaming or by copying and truncation. A line counts as shipped when the driver's sender position has passed it: for
+    a medium with acknowledgements, such as Lumberjack, the peer has received it; for UDP it was sent; for IPC it was
+    published. A restarted command continues after the last shipped line. When the driver shuts down, the command
+    continues with the next driver in the directory.
     """
     positive("--timeout", timeout)
     positive("--drain", drain)

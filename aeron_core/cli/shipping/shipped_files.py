@@ -57,7 +57,10 @@ class ShippedFiles:
         self._lines = 0
 
     def document(self) -> dict[str, object]:
-        """Return the totals of all shippers added as a JSON document."""
+        """Return the totals as a JSON document.
+
+        Lines and bytes are those of all shippers added, files and unconfirmed messages those of the last one.
+        """
         return {
             "lines": self._lines_before,
             "bytes": self._bytes_before,
@@ -67,7 +70,7 @@ class ShippedFiles:
         }
 
     def sentence(self) -> str:
-        """Return the totals of all shippers added as a sentence."""
+        """Return the lines and bytes of all shippers added, and the files of the last one, as a sentence."""
         seconds = max(time.monotonic() - self._start_s, 1e-9)
         return (
             f"shipped {counted(self._lines_before, 'line')} of {counted(self._bytes_before, 'byte')} from "

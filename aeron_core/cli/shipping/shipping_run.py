@@ -47,7 +47,9 @@ class ShippingRun:
         """Ship through `aeron`, and after its driver has shut down through the next one in `directory`.
 
         Returns after a signal, or when all is shipped if files are not followed. Raises ClosedError if the driver shuts
-        down and `directory` is None, NotConnectedError if nothing is confirmed in time, and the errors of `Shipper`.
+        down and `directory` is None, NotConnectedError if nothing is confirmed in time, ConfigurationError or
+        RegistrationError for a channel that it refuses, DriverTimeoutError if it does not answer, and the errors of
+        `Shipper`.
         """
         while aeron is not None:
             try:
@@ -80,7 +82,7 @@ class ShippingRun:
             raise ClosedError(str(error)) from error
 
     def _next_driver(self, directory: Path) -> Aeron | None:
-        """Return a client of the next driver, or None if a signal arrived first."""
+        """Return a client of the next driver, or None if a signal arrived first; NotConnectedError after `timeout`."""
         while not self.interrupt.wait(_CHECK_INTERVAL_S):
             if (aeron := connect_to_next_driver(directory)) is not None:
                 print_stderr(f"a media driver runs in {directory} again")

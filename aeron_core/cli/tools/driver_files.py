@@ -30,9 +30,10 @@ class DriverFiles:
 
     @classmethod
     def open(cls, aeron_dir: Path) -> DriverFiles:
-        """Map the file; raise CncNotReadyError if there is none, or its driver has not finished its start.
+        """Map the file.
 
-        Raises CncIncompatibleError if it is damaged or has another version, StorageError if it cannot be mapped.
+        Raises CncNotReadyError if there is none, its driver has not finished its start, or this user may not open it;
+        CncIncompatibleError if it is damaged or has another version, StorageError if it cannot be mapped.
         """
         path = aeron_dir / CNC_FILE
         try:

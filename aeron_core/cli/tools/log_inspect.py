@@ -1,7 +1,7 @@
 """`aeron-core log-inspect`: shows a log buffer of a stream, frame by frame.
 
 Not here: validation. A log that is being written, or that a dead process left behind, is shown as it is; only lengths
-that lead out of the file are not followed.
+that lead out of the term are not followed.
 """
 
 from __future__ import annotations
