@@ -39,10 +39,11 @@ T = TypeVar("T")
 
 
 class Aeron:
-    """One client of one driver; any thread may use it. Commands raise ClosedError once it is closed.
+    """One client of one driver; any thread may use it.
 
-    Closing it closes everything that it added, except static counters in the driver. A client that is still open when
-    the program exits is closed then.
+    Commands raise ClosedError once it is closed, ClientError if the driver's command ring stays full for 10 ms, and
+    ConfigurationError if they are too long for the ring. Closing it closes everything that it added, except static
+    counters in the driver. A client that is still open when the program exits is closed then.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:
@@ -196,8 +197,8 @@ class Aeron:
     def next_session_id(self, stream_id: int) -> int:
         """Return a session id that no publication of the driver uses with the stream id, for `session-id=`.
 
-        Waits for the driver and raises as `add_publication`. If the driver is too old for this request, the id is a
-        random int32 instead.
+        The id is not reserved: another client may use it first. Waits for the driver and raises as `add_publication`.
+        If the driver is too old for this request, the id is a random int32 instead.
         """
         answer = self._operations.next_session_id(stream_id)
         return answer if isinstance(answer, int) else answer.result()

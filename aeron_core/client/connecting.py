@@ -39,9 +39,9 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     no thread is started: call `Aeron.do_work` often. `driver_invoker` is called while the client waits, to run a
     driver that has no thread of its own.
 
-    Raises DriverTimeoutError if no driver is alive within the driver timeout, CncIncompatibleError if its
-    `cnc.dat` is damaged or has an incompatible version, StorageError if it cannot be mapped, ConfigurationError for a
-    wrong setting, and ValueError for both `handlers` and `error_handler`.
+    Raises DriverTimeoutError if no driver is alive within the driver timeout, or this user may not open its `cnc.dat`;
+    CncIncompatibleError if that file is damaged or has an incompatible version, StorageError if it cannot be mapped,
+    ConfigurationError for a wrong setting, and ValueError for both `handlers` and `error_handler`.
     """
     fields: ClientFields | None = settings
     if fields is None:

@@ -44,7 +44,8 @@ class ResourceOwner(Protocol):
     ) -> Registration[int]:
         """Send a command that is answered with its correlation id; `what` names it in errors.
 
-        `fields` follow the client id and the correlation id. Raises ClientError if the driver's command ring is full.
+        `fields` follow the client id and the correlation id. Raises ClientError if the driver's command ring is full,
+        ConfigurationError if the command is too long for it.
         """
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class BroadcastTransmitter:
     """The only transmitter on `buffer`: a power of two of bytes for records, then a trailer with the positions.
 
-    Raises ConfigurationError for any other length of the buffer.
+    Raises ConfigurationError for any other length of the buffer, ProtocolError for a tail that no transmitter stores.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:

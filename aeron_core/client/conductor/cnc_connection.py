@@ -1,6 +1,7 @@
 """Connection to the cnc file of a driver, also while the driver is starting.
 
-    no file, or incomplete        wait
+    no file, or incomplete, or
+    this user may not open it     wait
     incompatible, or damaged,
     or it cannot be mapped        raise
     no heartbeat, or an old one   wait: a driver that died may be replaced by another, with a new file
@@ -32,8 +33,8 @@ def connect_cnc(
     """Return the cnc file of a live driver.
 
     Calls `pause` between two attempts, or sleeps 16 ms if it is None. Raises DriverTimeoutError if no driver is alive
-    within the driver timeout, CncIncompatibleError if the file is damaged or has an incompatible version, StorageError
-    if it cannot be mapped.
+    within the driver timeout, or this user may not open its file; CncIncompatibleError if the file is damaged or has an
+    incompatible version, StorageError if it cannot be mapped.
     """
     deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS
     while True:

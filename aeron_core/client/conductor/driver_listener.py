@@ -1,7 +1,7 @@
 """Handling of the driver's responses, which complete registrations, and add and remove images.
 
 Responses are broadcast: every client receives those to all clients, and possibly one that was sent before it
-connected. Responses to other clients are ignored.
+connected. Responses to other clients are ignored, except those about counters.
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ _NO_CORRELATION_ID: Final = -1
 class ClientOperations:
     """The owner of a client's resources. Any thread may use it.
 
-    Commands raise ClosedError once the client is closed, ClientError if the driver's command ring is full, and
-    TypeError or ValueError for a wrong argument; registrations complete when the driver answers.
+    Commands raise ClosedError once the client is closed, ClientError if the driver's command ring is full,
+    ConfigurationError if they are too long for it, and TypeError or ValueError for a wrong argument; registrations
+    complete when the driver answers.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:

@@ -43,9 +43,9 @@ class ExclusivePublication(PublicationBase):
     def offer_block(self, block: Buffer) -> int:
         """Append whole frames, headers included, that were built for this position; return the same as `offer`.
 
-        If the publisher limit allows an offer, raises ValueError unless each frame has the session and stream
-        id of the publication and the term id and offset of its position, the first is a data frame, and all
-        fit into the rest of the term.
+        If the publisher limit allows an offer, raises ValueError unless there is at least one frame, each has the
+        session and stream id of the publication and the term id and offset of its position, the first is a data
+        frame, and all fit into the rest of the term.
         """
         if self.is_closed:
             return OfferResult.CLOSED

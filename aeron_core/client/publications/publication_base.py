@@ -243,7 +243,7 @@ class PublicationBase(PublicationState):
         return self._results.of(result) if result >= 0 else refused(result)
 
     def _check_result(self, result: int, length: int) -> int:
-        """Return `result`; raise ValueError if it is ERROR, which means that the message is too long."""
+        """Return `result`; raise ValueError if it is ERROR, which means that `length` is out of range."""
         if result == wire.RESULT_ERROR:
             refuse_length(length, self._log.max_message_length, _TOO_LONG)
         return result
@@ -255,5 +255,5 @@ def refused(result: int) -> int:
 
 
 def refuse_length(length: int, maximum: int, hint: str) -> int:
-    """Raise ValueError for a message that is too long; `hint` follows the maximum."""
+    """Raise ValueError for a message that is longer than `maximum` or has a negative length; `hint` ends the text."""
     raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint}")

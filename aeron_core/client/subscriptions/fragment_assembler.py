@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class FragmentAssembler:
     """A handler for the polls of one subscription; each session is reassembled separately.
 
-    Buffer and header are valid during the call only. The header is that of the first fragment, with the
-    position after the last one. A message with missing fragments is dropped.
+    Buffer and header are valid during the call only. The header is that of the first fragment, with the flags and the
+    length of a message in one frame and the position after the last fragment. A message with missing fragments is
+    dropped.
     """
 
     def __init__(self, handler: FragmentHandler) -> None:

@@ -1,8 +1,9 @@
 """Image: one publication as one subscription receives it, a log with a read position.
 
 Not here: the round robin over images (subscription), reassembly (fragment_assembler), frames (`TermReader`).
-Invariant: the subscriber position, which lets the sender continue, never passes a fragment that was not
-delivered, unless the program sets it; if a handler raises, its fragment counts as delivered.
+Invariant: the subscriber position, which lets the sender continue, never passes a fragment that was neither delivered
+nor kept for a batch, unless the program sets it or the message has missing fragments; if a handler raises, its fragment
+counts as delivered.
 
     open -> closed     once, when the driver or the subscription removes the image; its last position stays
 """
@@ -187,7 +188,8 @@ class Image:
 
         The driver closes the image after its image liveness timeout, that of an IPC publication at once. The
         stream may come back after that timeout if its sender continues. Waits for the driver and raises the errors of
-        `Registration.result`: RegistrationError if `reason` has more than 1023 bytes, or for the image of a spy.
+        `Registration.result`: RegistrationError if `reason` has more than 1023 bytes, for an image that the driver has
+        removed, or for the image of a spy.
         """
         if self.subscription is not None:
             self.subscription.reject_image(self, reason)

@@ -129,10 +129,10 @@ class Subscription:
     def poll_batch(self, max_messages: int = 4096) -> MessageBatch:
         """Return up to `max_messages` whole messages of all images, as arrays that the caller owns.
 
-        Fragments are reassembled. A batch ends early before a message that does not fit into its buffer: 1
-        MiB, or more if a longer message came before. The GIL is released while messages are copied from the
-        images, and held for the second copy, into the arrays. Raises ProtocolError for an invalid frame if no
-        message comes before it.
+        Fragments are reassembled; those of an incomplete message are kept for the next batch. The messages of an image
+        end early before one that does not fit into the buffer: 1 MiB, or more if a longer message came before. The
+        GIL is released while messages are copied from the images, and held for the second copy, into the arrays.
+        Raises ProtocolError for an invalid frame if no message comes before it.
         """
         import numpy as np  # noqa: PLC0415 - lazy: a third of the import time of the package, and only this method needs it
 
