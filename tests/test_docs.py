@@ -355,7 +355,9 @@ def defined_names(tree):
 
 @cache
 def all_defined_names():
-    return {each for tree in sources("aeron_core", "plugins", "tests", "docs") for each in defined_names(tree)}
+    return {
+        each for tree in sources("aeron_core", "plugins", "tests", "docs") for each in defined_names(tree)
+    }
 
 
 # CamelCase, CONSTANT, _private, or with underscores: other code spans are commands, settings and labels.

@@ -361,7 +361,10 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
         (("--interval", "0s"), "durability interval=0 ns: must be positive"),
         (("--durability", "often"), "--durability"),
         (("--to", "s3://bucket/recordings?region=x"), "needs a spool"),
-        (("--spool", "s3://bucket/spool?region=x"), "spool s3://bucket/spool?region=x: must be a local folder"),
+        (
+            ("--spool", "s3://bucket/spool?region=x"),
+            "spool s3://bucket/spool?region=x: must be a local folder",
+        ),
         (("--retain-bytes", "0"), "retention max_bytes=0: must be positive"),
         (("--retain-age", "1w"), "--retain-age='1w': must"),
     ],

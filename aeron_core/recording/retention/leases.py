@@ -72,7 +72,9 @@ def read_leases(store: FileStore) -> list[Lease]:
     Files whose name cannot be a consumer's are not leases and are ignored. Raises CorruptRecordingError for a damaged
     file: its reader may need any data.
     """
-    consumers = (name.removesuffix(_SUFFIX) for name in store.names(names.CONSUMERS) if name.endswith(_SUFFIX))
+    consumers = (
+        name.removesuffix(_SUFFIX) for name in store.names(names.CONSUMERS) if name.endswith(_SUFFIX)
+    )
     found = (read_lease(store, name) for name in consumers if _NAME.fullmatch(name))
     return [lease for lease in found if lease is not None]
 

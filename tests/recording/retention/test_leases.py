@@ -63,6 +63,7 @@ def test_a_corrupt_lease_raises_with_its_file(written):
     (written.store.folder / "consumers" / "spark.json").write_text("{")
 
     with pytest.raises(
-        CorruptRecordingError, match=r"consumers/spark\.json: lease: Invalid JSON.*repair the file, or delete it"
+        CorruptRecordingError,
+        match=r"consumers/spark\.json: lease: Invalid JSON.*repair the file, or delete it",
     ):
         read_leases(written.store)

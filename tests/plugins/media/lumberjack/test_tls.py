@@ -239,7 +239,10 @@ def test_a_driver_uses_a_renewed_certificate(running, certificates, python_conte
             "key={locked} in .*give its passphrase with key-passphrase-file= or",
         ),
         ("cert={server[0]}|key={locked}|key-passphrase-file={ca}", "key={locked} in .*wrong passphrase"),
-        ("cert={server[0]}|key={locked}|key-passphrase-file={latin}", "latin1.*must be UTF-8, but byte 0 is not"),
+        (
+            "cert={server[0]}|key={locked}|key-passphrase-file={latin}",
+            "latin1.*must be UTF-8, but byte 0 is not",
+        ),
         (
             "cert={server[0]}|key={locked}|key-passphrase-env=NO_SUCH",
             "key-passphrase-env=NO_SUCH in .*no such",

@@ -176,7 +176,9 @@ def _first_line(key: str, name: str) -> str:
     try:
         text = _read(key, name).decode()
     except UnicodeDecodeError as error:
-        raise TlsFileError(key, f"{name}: must be UTF-8, but byte {error.start} is not: save it again as UTF-8") from None
+        raise TlsFileError(
+            key, f"{name}: must be UTF-8, but byte {error.start} is not: save it as UTF-8"
+        ) from None
     return (text.splitlines() or [""])[0]
 
 
