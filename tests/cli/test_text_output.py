@@ -83,7 +83,7 @@ def test_a_terminal_and_a_pipe_show_the_same_columns(monkeypatch):
     plain = list(table_lines(header, rows, right=("bytes",), styles={"bytes": "36"}))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("sys.stdout", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr("sys.stdout", type("Terminal", (), {"closed": False, "isatty": lambda self: True})())
 
     coloured = list(table_lines(header, rows, right=("bytes",), styles={"bytes": "36"}))
 

@@ -111,7 +111,7 @@ def test_a_message_longer_than_the_initial_scratch_buffer_is_received_completely
 def test_a_message_longer_than_an_eighth_of_the_buffer_is_rejected():
     transmitter = BroadcastTransmitter(make_buffer())
 
-    with pytest.raises(ConfigurationError, match="message of 129 bytes: must be at most 128"):
+    with pytest.raises(ConfigurationError, match="message of 129 bytes: must be from 0 to 128"):
         transmitter.transmit(1, bytes(129))
 
 

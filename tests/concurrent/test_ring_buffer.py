@@ -110,7 +110,7 @@ def test_a_message_longer_than_an_eighth_of_the_ring_is_rejected():
     ring = make_ring()
 
     assert ring.write(1, bytes(CAPACITY // 8))
-    with pytest.raises(ConfigurationError, match="message of 129 bytes: must be at most 128"):
+    with pytest.raises(ConfigurationError, match="message of 129 bytes: must be from 0 to 128"):
         ring.write(1, bytes(CAPACITY // 8 + 1))
     with pytest.raises(ConfigurationError):
         ring.try_claim(1, -1)

@@ -100,8 +100,8 @@ def ping(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
         raise ConfigurationError(
-            f"--size={size}: must be at least {_TIMESTAMP_LENGTH} bytes, the length of a timestamp, and at most what "
-            "one frame of mtu= can hold"
+            f"--size={size}: must be at least {counted(_TIMESTAMP_LENGTH, 'byte')}, the length of a timestamp, "
+            "and at most what one frame of mtu= can hold"
         )
     latencies = Latencies()
     with ExitStack() as stack:

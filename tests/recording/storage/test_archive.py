@@ -42,7 +42,7 @@ def test_an_archive_of_a_later_version_raises(tmp_path):
     Archive.create(tmp_path)
     (tmp_path / "archive.json").write_text('{"version": 2, "uuid": "x"}')
 
-    with pytest.raises(CorruptRecordingError, match=r"archive\.json: Input should be 1"):
+    with pytest.raises(CorruptRecordingError, match=r"archive\.json: version: Input should be 1"):
         Archive.open(tmp_path)
 
 
