@@ -9,7 +9,6 @@ Source: aeron_driver_name_resolver.c, aeron_name_resolver_cache.c.
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections import deque
 from collections.abc import Iterator
@@ -111,7 +110,7 @@ class Gossip:
             if not entry.is_self:
                 return  # passed on by a driver to which the address is unknown
             peer = source
-        elif ipaddress.ip_address(peer.packed).is_link_local:
+        elif peer.is_link_local:
             peer = peer._replace(scope_id=source.scope_id)
         if entry.name == self._params.name:
             self.has_namesake |= entry.is_self and not self._is_own_address(peer)
@@ -211,9 +210,7 @@ def name_length(name: str) -> int:
 
 
 def _is_acceptable(entry: ResolutionEntry, peer: GossipPeer) -> bool:
-    address = ipaddress.ip_address(peer.packed)
-    is_one_host = not (address.is_multicast or address == ipaddress.IPv4Address("255.255.255.255"))
-    return is_one_host and peer.port != 0 and 0 < name_length(entry.name) <= MAX_NAME_LENGTH
+    return peer.is_one_host and peer.port != 0 and 0 < name_length(entry.name) <= MAX_NAME_LENGTH
 
 
 def _encode(entries: list[ResolutionEntry]) -> bytes:

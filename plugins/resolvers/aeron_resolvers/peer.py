@@ -11,6 +11,9 @@ from aeron_core._native.address import SocketAddress
 _IP4_HEADER_LENGTH: Final = 20
 _IP6_HEADER_LENGTH: Final = 40
 _UDP_HEADER_LENGTH: Final = 8
+_IP4_LINK_LOCAL_PREFIX: Final = bytes((169, 254))
+_IP4_MAPPED_PREFIX: Final = bytes(10) + b"\xff\xff"
+_BROADCAST: Final = b"\xff\xff\xff\xff"
 
 
 class GossipPeer(NamedTuple):
@@ -34,6 +37,23 @@ class GossipPeer(NamedTuple):
     def is_wildcard(self) -> bool:
         """Whether the address is a wildcard: the driver listens on all interfaces."""
         return not any(self.packed)
+
+    @property
+    def is_link_local(self) -> bool:
+        """Whether the address is valid on one link only: in 169.254.0.0/16 or fe80::/10."""
+        if self.family == socket.AF_INET:
+            return self.packed.startswith(_IP4_LINK_LOCAL_PREFIX)
+        return self.packed[0] == 0xFE and self.packed[1] & 0xC0 == 0x80
+
+    @property
+    def is_one_host(self) -> bool:
+        """Whether the address is neither a multicast address nor 255.255.255.255, as IPv4 or mapped to IPv6."""
+        packed = (
+            self.packed.removeprefix(_IP4_MAPPED_PREFIX) if self.family == socket.AF_INET6 else self.packed
+        )
+        if len(packed) == wire.RES_IP4_ADDRESS_LENGTH:
+            return packed[0] & 0xF0 != 0xE0 and packed != _BROADCAST
+        return packed[0] != 0xFF
 
     @property
     def host(self) -> str:

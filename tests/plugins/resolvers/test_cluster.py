@@ -5,12 +5,12 @@ import pytest
 from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
-SIZE = 50
+SIZE = 32
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Fifty drivers bootstrapped as a tree: each but the first knows its parent."""
+    """Thirty-two drivers bootstrapped as a tree: each but the first knows its parent."""
     with Simulation(
         tmp_path_factory.mktemp("cluster"),
         link=SimulatedLink(latency_ns=1 * MS),
@@ -39,7 +39,7 @@ def fewest_names(simulation):
 
 
 def test_names_spread_twice_as_far_in_each_round(cluster):
-    # The longest path in the tree has ten steps.
+    # The longest path in the tree has nine steps.
     assert cluster.seconds_to_converge < 4 * 2 + 0.1
 
 
