@@ -66,11 +66,21 @@ class CountersReader:
 
     def __iter__(self) -> Iterator[CounterRecord]:
         """Yield the allocated counters in the order of their ids."""
-        for counter_id in self._allocated():
+        for counter_id in self.allocated_ids():
             record = self.record(counter_id)
-            # The counter may have been freed since `_allocated` read its state.
+            # The counter may have been freed since `allocated_ids` read its state.
             if record.state == wire.COUNTER_STATE_ALLOCATED:
                 yield record
+
+    def allocated_ids(self) -> Iterator[int]:
+        """Yield the ids of the allocated counters in ascending order; the driver may free one at any time."""
+        for counter_id in range(self.max_counter_id + 1):
+            state = self.state(counter_id)
+            if state == wire.COUNTER_STATE_ALLOCATED:
+                yield counter_id
+            # Ids are assigned in order: no record after an unused one is in use.
+            elif state == wire.COUNTER_STATE_UNUSED:
+                return
 
     def record(self, counter_id: int) -> CounterRecord:
         """Return all fields of a counter in any state; they are not read at one instant."""
@@ -89,7 +99,7 @@ class CountersReader:
 
     def find(self, type_id: int, registration_id: int) -> int:
         """Return the id of the first allocated counter with this type and registration id, or NULL_COUNTER_ID."""
-        for counter_id in self._allocated():
+        for counter_id in self.allocated_ids():
             if self.type_id(counter_id) == type_id and self.registration_id(counter_id) == registration_id:
                 return counter_id
         return NULL_COUNTER_ID
@@ -146,15 +156,6 @@ class CountersReader:
     def reference_id(self, counter_id: int) -> int:
         """Return the registration id of the image or publication that a subscriber position follows; 0 for others."""
         return self.values.get_i64(self._value_at(counter_id) + wire.COUNTER_REFERENCE_ID_OFFSET)
-
-    def _allocated(self) -> Iterator[int]:
-        for counter_id in range(self.max_counter_id + 1):
-            state = self.state(counter_id)
-            if state == wire.COUNTER_STATE_ALLOCATED:
-                yield counter_id
-            # Ids are assigned in order: no record after an unused one is in use.
-            elif state == wire.COUNTER_STATE_UNUSED:
-                return
 
     def _check(self, counter_id: int) -> None:
         if not 0 <= counter_id <= self.max_counter_id:

@@ -100,7 +100,9 @@ class SimulatedDriver:
 
     def find_counters(self, prefix: str) -> list[CounterRecord]:
         """Return the allocated counters whose label starts with `prefix`, by id."""
-        return [record for record in self.counters if record.label.startswith(prefix)]
+        counters = self.counters
+        ids = [each for each in counters.allocated_ids() if counters.label(each).startswith(prefix)]
+        return [counters.record(counter_id) for counter_id in ids]
 
     def find_counter(self, prefix: str) -> CounterRecord:
         """Return the one allocated counter whose label starts with `prefix`; raise ValueError if there is not one."""
