@@ -15,10 +15,13 @@ from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.protocol.frames import Setup
 from aeron_core.spi.media import DatagramOptions
-from aeron_core.testing.pair import US, Simulation
+from aeron_core.testing.pair import MS, US, Simulation
 from aeron_core.testing.probes import DatagramProbe
 
 STEP_NS = 100 * US
+# After 5 ms without work only timers are left: those of the reference are whole milliseconds.
+IDLE_STEP_NS = 1 * MS
+IDLE_ROUNDS = 50
 FOREVER_NS = 1 << 62
 END = wire.DATA_FLAG_END
 
@@ -52,6 +55,7 @@ class Replay:
         self.subscriptions: list[Subscription] = []
         self.start_ns = self.simulation.now_ns
         self._is_lost = is_lost
+        self._idle_rounds = 0
         self.sent: list[Datagram] = []
         self._logged = 0
         self._naks = [
@@ -92,7 +96,7 @@ class Replay:
 
     def run_until(self, time_ns: int) -> None:
         while self.now_ns < time_ns:
-            self.step()
+            self.step(time_ns - self.now_ns)
 
     def start_when(self, condition: Callable[[], object]) -> None:
         """Start the time of the capture when `condition` is true."""
@@ -100,8 +104,11 @@ class Replay:
             self.step()
         self.start_ns = self.simulation.now_ns
 
-    def step(self) -> None:
-        self.simulation.step()
+    def step(self, at_most_ns: int = STEP_NS) -> None:
+        """Run one round and advance the time, by at most `at_most_ns` if nothing happens."""
+        idle_step_ns = IDLE_STEP_NS if self._idle_rounds >= IDLE_ROUNDS else STEP_NS
+        self.simulation.idle_step_ns = min(idle_step_ns, max(at_most_ns, STEP_NS))
+        self._idle_rounds = 0 if self.simulation.step() else self._idle_rounds + 1
         for subscription in self.subscriptions:
             subscription.poll(self._take, 100)
         self._collect()
