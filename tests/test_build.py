@@ -84,6 +84,7 @@ def test_a_declared_class_is_compiled_with_its_c_methods(module, name, has_metho
     assert "__pyx_vtable__" in members if has_methods else "__dict__" not in members
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
@@ -135,6 +136,7 @@ for one, other in zip(shared, alone, strict=True):
 """
 
 
+@pytest.mark.system
 def test_modules_translated_with_shared_declarations_equal_those_that_cython_translates_alone(tmp_path):
     pytest.importorskip("Cython")
     # From all levels. Of other modules, the order of includes differs, and names may be imported that are not used.

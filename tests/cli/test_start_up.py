@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 #: Packages that take 50 ms of a processor and more to import.
 HEAVY = ("numpy", "prometheus_client", "pyarrow", "pydantic", "pyspark", "rich")
 PROGRAM = """

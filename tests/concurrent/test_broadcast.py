@@ -299,6 +299,7 @@ def test_a_receiver_in_another_thread_gets_whole_messages_in_order_or_reports_a_
     assert received == 5000 or lapped_count > 0
 
 
+@pytest.mark.system
 def test_a_receiver_in_another_process_gets_whole_messages_in_order_or_reports_a_loss(tmp_path):
     path = tmp_path / "broadcast"
     path.write_bytes(bytes(1024 + wire.BROADCAST_TRAILER_LENGTH))

@@ -494,6 +494,7 @@ def test_concurrent_threads_lose_and_mix_no_message():
     assert ring.size == 0
 
 
+@pytest.mark.system
 def test_concurrent_processes_lose_and_mix_no_message(tmp_path):
     path = tmp_path / "ring"
     path.write_bytes(bytes(1024 + wire.RING_TRAILER_LENGTH))

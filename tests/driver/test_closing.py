@@ -80,6 +80,7 @@ def test_a_closed_driver_holds_no_mapping_and_no_descriptor(memory_path, mode):
     assert open_descriptors() == before
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("closed_first", ["client", "driver"])

@@ -391,6 +391,7 @@ def test_a_starting_driver_and_foreign_files_are_not_swept(tmp_path, gone_pid):
     assert (strange / "publications" / "7.logbuffer").exists()
 
 
+@pytest.mark.system
 def test_an_embedded_driver_sweeps_before_it_starts(tmp_path, monkeypatch):
     default = tmp_path / "aeron"
     monkeypatch.setattr(media_driver, "default_aeron_dir", lambda: default)

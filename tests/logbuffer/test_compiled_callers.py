@@ -17,6 +17,8 @@ from aeron_core.logbuffer.appender import ConcurrentAppender
 from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.reader import TermReader
 
+pytestmark = pytest.mark.system
+
 WINDOW = 32768
 SETUP = """
 from Cython.Build import cythonize

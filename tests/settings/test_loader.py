@@ -468,6 +468,7 @@ def test_environment_of_the_process_is_the_default(monkeypatch):
     assert load_driver_settings().settings.max_resend == 7
 
 
+@pytest.mark.system
 def test_importing_settings_does_not_import_heavy_modules():
     heavy = ["asyncio", "pydantic_settings", "numpy"]
     code = f"import sys, aeron_core.settings; print([m for m in {heavy} if m in sys.modules])"

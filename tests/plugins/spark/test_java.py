@@ -21,6 +21,7 @@ def real(tmp_path):
     return home
 
 
+@pytest.mark.system
 def test_only_the_unknown_argument_is_removed(real, tmp_path):
     home = make_java_home(real, tmp_path / "cache")
 

@@ -2,6 +2,7 @@ import subprocess
 import sys
 import threading
 
+import pytest
 from aeron_media._native.spin_lock import SpinLock
 
 
@@ -35,6 +36,8 @@ def test_taking_a_lock_waits_for_its_holder():
 #: Completes only if waiting for a lock releases the GIL.
 CONTENTION = """
 import threading
+
+import pytest
 from aeron_media._native.spin_lock import SpinLock
 
 lock = SpinLock()
@@ -49,5 +52,6 @@ thread.join()
 """
 
 
+@pytest.mark.system
 def test_waiting_for_a_lock_releases_the_gil():
     subprocess.run([sys.executable, "-c", CONTENTION], check=True, timeout=60)
