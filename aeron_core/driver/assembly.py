@@ -28,7 +28,7 @@ from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
 from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
-from aeron_core.driver.receiver.awaited_images import AwaitedImages
+from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.receiver import Receiver
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.driver.socket_lengths import cut_lengths
@@ -104,7 +104,7 @@ class Assembly:
             from_sender=from_sender,
             from_receiver=from_receiver,
             logs=LogStorage(settings, system, errors),
-            awaited_images=AwaitedImages(settings.awaited_images_limit, settings.awaited_images_source_limit),
+            awaited_images=_image_places(settings),
             # All publications share one batch: only the sender uses it, for one publication at a time.
             send_batch=SendBatch(),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
@@ -248,6 +248,13 @@ def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> 
         settings.event_log_filename,
         settings.event_log_file_max_length,
         errors.record_exception,
+    )
+
+
+def _image_places(settings: DriverFields) -> AwaitedImages:
+    return AwaitedImages(
+        NetworkCounts(settings.awaited_images_limit, settings.awaited_images_source_limit),
+        NetworkCounts(settings.images_limit, settings.images_source_limit),
     )
 
 

@@ -75,6 +75,13 @@ class StreamSettings(SettingsFields):
     ] = setting(
         32, description="Maximum images of awaited_images_limit from one IPv4 address or IPv6 /64 network."
     )
+    images_limit: Annotated[int, Integer("AERON_CORE_IMAGES_LIMIT", 1, INT32_MAX)] = setting(
+        8192,
+        description="Maximum images of datagram channels, of all streams: data is forged as easily as a SETUP.",
+    )
+    images_source_limit: Annotated[int, Integer("AERON_CORE_IMAGES_SOURCE_LIMIT", 1, INT32_MAX)] = setting(
+        4096, description="Maximum images of images_limit from one IPv4 address or IPv6 /64 network."
+    )
     resource_free_limit: Annotated[
         int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX, is_long=True)
     ] = setting(1, description="Maximum log buffers freed in one duty cycle.")

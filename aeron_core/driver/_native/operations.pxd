@@ -66,9 +66,12 @@ cpdef enum:
     PLACE_REFUSED_TO_SOURCE = -3
     PLACE_REFUSED = -4
     SESSION_REFUSED_BY_LIMIT = -5    # another reason to refuse an image: the stream has too many
+    IMAGE_REFUSED_TO_SOURCE = -6     # the source has too many images, with data or without
+    IMAGE_REFUSED = -7               # all sources together have too many
 
 # States of a session without an image, see `dispatcher`. PENDING_SETUP and REFUSED carry their deadline:
-# state | deadline_ns << SESSION_STATE_BITS; INIT_IN_PROGRESS carries the place of its image.
+# state | deadline_ns << SESSION_STATE_BITS; INIT_IN_PROGRESS carries the place of its image, COOL_DOWN the time of the
+# last frame of the session.
 cpdef enum:
     SESSION_UNKNOWN = 0
     SESSION_PENDING_SETUP = 1
@@ -79,6 +82,7 @@ cpdef enum:
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds the memory that forged session ids use
+    MAX_COOL_DOWNS = 2048        # of them in COOL_DOWN, which rejoin=false never ends: the others may be of new sessions
     REFUSALS = 8                 # reported to the conductor per second and endpoint; others are ignored without a trace
     REFUSAL_INTERVAL_NS = 1_000_000_000
     STALE_SESSIONS_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core

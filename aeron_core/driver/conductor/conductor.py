@@ -140,6 +140,16 @@ class Conductor:
                 f"refused images: {settings.awaited_images_source_limit} images of one source wait for their first "
                 f"data; its SETUP frames may be forged; otherwise raise awaited_images_source_limit"
             )
+        elif reason == operations.IMAGE_REFUSED_TO_SOURCE:
+            text = (
+                f"refused images: one source has {settings.images_source_limit} images; its frames may be forged; "
+                f"otherwise raise images_source_limit"
+            )
+        elif reason == operations.IMAGE_REFUSED:
+            text = (
+                f"refused images: there are {settings.images_limit} images; their frames may be forged; otherwise "
+                f"raise images_limit"
+            )
         else:
             text = (
                 f"refused images: {settings.awaited_images_limit} images wait for their first data; their SETUP "

@@ -9,14 +9,27 @@ from aeron_core.driver._native.networks cimport network_of
 
 
 @cython.final
-cdef class AwaitedImages:
+cdef class NetworkCounts:
     cdef int32_t _limit
     cdef int32_t _source_limit
-    cdef int32_t _held              # places in use
-    cdef LongMap _held_by           # network key of a source -> its places in use
+    cdef int32_t _count             # of all networks
+    cdef LongMap _counts            # network key of a source -> its count, above 0
+
+    cdef bint is_source_full(self, int64_t network) noexcept nogil
+    cdef bint is_full(self) noexcept nogil
+    cdef int32_t add(self, int64_t network) except -1 nogil
+    @cython.locals(left=int64_t)
+    cdef int32_t remove(self, int64_t network) except -1 nogil
+
+
+@cython.final
+cdef class AwaitedImages:
+    cdef NetworkCounts _awaited     # images without data
+    cdef NetworkCounts _images      # all images
     cdef AtomicLong _refused_ns     # time of the last refusal, 0 for never; read by the conductor
 
-    @cython.locals(place=int64_t)
+    @cython.locals(place=int64_t, refusal=int64_t)
     cpdef int64_t take(self, SocketAddress source, int64_t now_ns) except? -1 nogil
-    @cython.locals(left=int64_t)
+    cdef int64_t _refusal(self, int64_t network) noexcept nogil
     cpdef int32_t release(self, int64_t place) except -1 nogil
+    cpdef int32_t leave(self, int64_t place) except -1 nogil

@@ -1,4 +1,4 @@
-"""Images that wait for their first data, counted in total and by the network of their source.
+"""Images, and those of them that wait for their first data, counted in total and by the network of their source.
 
 A SETUP is easily forged, and each accepted one costs a log buffer, counters, and an image in every subscribed client.
 A sender that exists sends data or a heartbeat as soon as it receives the first status message. Until then, an image
@@ -7,10 +7,13 @@ holds a *place*:
     SETUP ──take──► place ──first data or heartbeat, creation failed, log deleted──► released
       └──no place: ignored, the sender repeats its SETUP, or is asked for it again, after 100 ms
 
+Data is forged as easily as a SETUP, so images with data are limited too: each image is counted from `take` to `leave`,
+when its log is deleted or its creation failed.
+
 While SETUPs are refused for lack of places, the conductor ends images without data after FIRST_DATA_TIMEOUT_NS, so that
 forged ones do not hold their places for the whole liveness timeout of an image.
 
-Not here: the number of images with data (`stream_session_limit`).
+Not here: the number of images of one stream (`stream_session_limit`).
 Invariant: places are taken and released on the receiver; the conductor reads `is_contended` only.
 """
 
@@ -34,39 +37,76 @@ CONTENTION_NS = 3_000_000_000
 FIRST_DATA_TIMEOUT_NS = 1_000_000_000
 
 
-class AwaitedImages:
-    """The places of one driver; at most `source_limit` of the `limit` are held by one IPv4 host or IPv6 network."""
+class NetworkCounts:
+    """Counts by network; at most `source_limit` of the `limit` are of one IPv4 host or IPv6 network."""
 
     def __init__(self, limit: int, source_limit: int) -> None:
         self._limit = limit
         self._source_limit = source_limit
-        self._held = 0
-        self._held_by = LongMap()
+        self._count = 0
+        self._counts = LongMap()
+
+    def is_source_full(self, network: int) -> bool:
+        """Return whether a network has reached its limit."""
+        return self._counts.get(network, 0) >= self._source_limit
+
+    def is_full(self) -> bool:
+        """Return whether all networks together have reached the limit."""
+        return self._count >= self._limit
+
+    def add(self, network: int) -> int:
+        """Count one more for a network; return 0."""
+        self._counts.put(network, self._counts.get(network, 0) + 1)
+        self._count += 1
+        return 0
+
+    def remove(self, network: int) -> int:
+        """Undo one `add` with the same network; return 0."""
+        left = self._counts.get(network, 0) - 1
+        # Removed at 0, so that the map has no more entries than are counted.
+        if left > 0:
+            self._counts.put(network, left)
+        else:
+            self._counts.remove(network)
+        self._count -= 1
+        return 0
+
+
+class AwaitedImages:
+    """The places of one driver, of images without data and of all images; each has a limit and one per source."""
+
+    def __init__(self, awaited: NetworkCounts, images: NetworkCounts) -> None:
+        self._awaited = awaited
+        self._images = images
         self._refused_ns = AtomicLong()
 
     def take(self, source: SocketAddress, now_ns: int) -> int:
-        """Take a place for an image from `source`; return it, at least 0, or a negative `operations.PLACE_REFUSED…`."""
+        """Take a place for an image from `source`; return it, at least 0, or a negative `operations.…_REFUSED…`."""
         place = network_of(source)
-        if self._held_by.get(place, 0) >= self._source_limit:
+        refusal = self._refusal(place)
+        if refusal != 0:
             self._refused_ns.set_release(now_ns)
-            return operations.PLACE_REFUSED_TO_SOURCE
-        if self._held >= self._limit:
-            self._refused_ns.set_release(now_ns)
-            return operations.PLACE_REFUSED
-        self._held_by.put(place, self._held_by.get(place, 0) + 1)
-        self._held += 1
+            return refusal
+        self._awaited.add(place)
+        self._images.add(place)
         return place
 
+    def _refusal(self, network: int) -> int:
+        if self._awaited.is_source_full(network):
+            return operations.PLACE_REFUSED_TO_SOURCE
+        if self._awaited.is_full():
+            return operations.PLACE_REFUSED
+        if self._images.is_source_full(network):
+            return operations.IMAGE_REFUSED_TO_SOURCE
+        return operations.IMAGE_REFUSED if self._images.is_full() else 0
+
     def release(self, place: int) -> int:
-        """Release a place that `take` returned; return 0."""
-        left = self._held_by.get(place, 0) - 1
-        # Removed at 0, so that the map has no more entries than places are held.
-        if left > 0:
-            self._held_by.put(place, left)
-        else:
-            self._held_by.remove(place)
-        self._held -= 1
-        return 0
+        """Release a place that `take` returned, of an image that has data or was deleted; return 0."""
+        return self._awaited.remove(place)
+
+    def leave(self, place: int) -> int:
+        """Stop counting the image of a place, once nothing of it is left; return 0."""
+        return self._images.remove(place)
 
     def is_contended(self, now_ns: int) -> bool:
         """Return whether a SETUP was refused for lack of a place in the last CONTENTION_NS; for the conductor."""

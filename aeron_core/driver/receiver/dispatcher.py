@@ -3,7 +3,7 @@
     states of a session without an image:
         (unknown) ──data──► PENDING_SETUP ──SETUP──► INIT_IN_PROGRESS ──image added──► (image)
         (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS ──creation failed──► (unknown)
-        (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
+        (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin; silent, others need space──► (unknown)
         (unknown) ──data or SETUP, session not subscribed──► NO_INTEREST ──subscribed, or forgotten──► (unknown)
         (unknown), PENDING_SETUP ──SETUP, too many sessions──► REFUSED
         (unknown), PENDING_SETUP ──SETUP, no place (see `awaited_images`)──► (the same)
@@ -110,7 +110,7 @@ class Dispatcher(ReceiveDispatcher):
         # expires, not for each data frame.
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
-            return 0
+            return interest.extend_cool_down(session_id, state, now_ns)
         # Each new session id takes memory, and ids may be forged: sessions beyond the limit are ignored.
         if not interest.has_capacity(now_ns):
             return 0
@@ -181,7 +181,8 @@ class Dispatcher(ReceiveDispatcher):
             return self._refuse(endpoint, setup, source, place, now_ns)
         # If the ring is full, keep the state: the sender's next SETUP tries again.
         if not self._report(operations.CREATE_IMAGE, endpoint, setup, source, 0):
-            return self._awaited.release(place)
+            self._awaited.release(place)
+            return self._awaited.leave(place)
         return interest.set_in_progress(setup.session_id, place)
 
     def _refuse(
@@ -323,16 +324,15 @@ class Dispatcher(ReceiveDispatcher):
         # The sender may still be active: without a cool-down its next frame would create an image at once, and
         # subscribers would see the stream end and restart repeatedly.
         if not image.is_end_of_stream.get_acquire():
-            cython.cast(StreamInterest, found)._states.put(image.session_id, operations.SESSION_COOL_DOWN)
+            return cython.cast(StreamInterest, found).set_cool_down(
+                image.session_id, image.time_of_last_packet_ns.get_acquire()
+            )
         return 0
 
     def remove_cool_down(self, session_id: int, stream_id: int) -> int:
         """End the cool-down of a session, if there is one: it may get a new image. Return 0."""
         found = self._interests.get(stream_id)
-        if found != cython.NULL and (
-            cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
-            == operations.SESSION_COOL_DOWN
-        ):
+        if found != cython.NULL and cython.cast(StreamInterest, found).is_cooling_down(session_id):
             cython.cast(StreamInterest, found).forget(session_id)
         return 0
 

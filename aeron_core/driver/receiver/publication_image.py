@@ -61,6 +61,7 @@ class PublicationImage:
         self.awaits_data = AtomicLong()
         self._awaited = params.awaited
         self._place = operations.NO_PLACE
+        self._counted_place = operations.NO_PLACE
         self._is_rejected = AtomicLong()
         self._response_session = AtomicLong()
         self._counters = params.system_counters
@@ -102,6 +103,10 @@ class PublicationImage:
 
     def await_data(self, place: int) -> int:
         """Set the place of `AwaitedImages` to hold until the first frame arrives, or NO_PLACE; return 0."""
+        self._counted_place = place
+        return self._set_place(place)
+
+    def _set_place(self, place: int) -> int:
         self._place = place
         self.awaits_data.set_release(place != operations.NO_PLACE)
         return self.connections.extend(place == operations.NO_PLACE)
@@ -111,7 +116,15 @@ class PublicationImage:
         if self._place == operations.NO_PLACE:
             return 0
         self._awaited.release(self._place)
-        return self.await_data(operations.NO_PLACE)
+        return self._set_place(operations.NO_PLACE)
+
+    def leave_place(self) -> int:
+        """Release the place of this image, and stop counting the image: its log was deleted. Return 0."""
+        self.release_place()
+        if self._counted_place != operations.NO_PLACE:
+            self._awaited.leave(self._counted_place)
+            self._counted_place = operations.NO_PLACE
+        return 0
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
         """Add a subscriber at the position of the slowest one, at most the rebuild position; return that position."""

@@ -140,7 +140,7 @@ class Receiver(DataAgent):
             cython.cast(PublicationImage, image).subscribers.remove(cython.cast(SubscriberPosition, position))
             self._release()
         elif operation == operations.RELEASE_PLACE:
-            cython.cast(PublicationImage, image).release_place()
+            cython.cast(PublicationImage, image).leave_place()
             self._release()
         return 0
 

@@ -21,6 +21,7 @@ cdef class StreamInterest:
     cdef LongMap _states        # session id -> state of a session without an image
     cdef PointerMap _images     # session id -> PublicationImage, borrowed
     cdef int32_t _in_progress   # number of sessions in INIT_IN_PROGRESS
+    cdef int32_t _cool_downs    # number of sessions in COOL_DOWN
     cdef int64_t _stale_from_ns  # no state becomes stale before this time
 
     cdef bint wants(self, int32_t session_id) noexcept nogil
@@ -37,6 +38,12 @@ cdef class StreamInterest:
     cdef int32_t set_in_progress(self, int32_t session_id, int64_t place) except -1 nogil
     @cython.locals(state=int64_t)
     cdef bint is_in_progress(self, int32_t session_id) noexcept nogil
+    cdef int32_t set_cool_down(self, int32_t session_id, int64_t last_frame_ns) except -1 nogil
+    @cython.locals(slot=int32_t, found=int32_t)
+    cdef int32_t _forget_silent(self) except -1 nogil
+    cdef int32_t extend_cool_down(self, int32_t session_id, int64_t state, int64_t now_ns) except -1 nogil
+    @cython.locals(state=int64_t)
+    cdef bint is_cooling_down(self, int32_t session_id) noexcept nogil
     @cython.locals(place=int64_t)
     cdef int64_t hand_over(self, int32_t session_id) noexcept nogil
     @cython.locals(place=int64_t)

@@ -2,8 +2,8 @@
 
 Used by the receiver only. The states of sessions without an image are those of the table in `dispatcher`.
 Invariant: a new session is remembered only while there are fewer than MAX_TRACKED_SESSIONS without an image,
-so that forged session ids cannot exhaust memory; frames cause a scan of all of them at most once in
-STALE_SESSIONS_INTERVAL_NS.
+so that forged session ids cannot exhaust memory, at most MAX_COOL_DOWNS of them in COOL_DOWN; frames cause a scan of
+all of them at most once in STALE_SESSIONS_INTERVAL_NS.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class StreamInterest:
         self._states = LongMap()
         self._images = PointerMap()
         self._in_progress = 0
+        self._cool_downs = 0
         self._stale_from_ns = 0
 
     def wants(self, session_id: int) -> bool:
@@ -114,9 +115,51 @@ class StreamInterest:
         state = self._states.get(session_id, operations.SESSION_UNKNOWN)
         return (state & operations.SESSION_STATE_MASK) == operations.SESSION_INIT_IN_PROGRESS
 
+    def set_cool_down(self, session_id: int, last_frame_ns: int) -> int:
+        """Set the state of a session whose image was removed before its end; return 0.
+
+        Beyond MAX_COOL_DOWNS the session that was silent for longest is forgotten: one that ended, most likely.
+        """
+        if self._cool_downs >= operations.MAX_COOL_DOWNS:
+            self._forget_silent()
+        if not self.is_cooling_down(session_id):
+            self._cool_downs += 1
+        self._states.put(
+            session_id, operations.SESSION_COOL_DOWN | last_frame_ns << operations.SESSION_STATE_BITS
+        )
+        return 0
+
+    def _forget_silent(self) -> int:
+        found: int = -1
+        for slot in range(self._states.capacity):
+            # The state is in the lower bits, so that the order of states of one kind is that of their times.
+            if (
+                self._states.is_used(slot)
+                and (self._states.value_at(slot) & operations.SESSION_STATE_MASK)
+                == operations.SESSION_COOL_DOWN
+                and (found < 0 or self._states.value_at(slot) < self._states.value_at(found))
+            ):
+                found = slot
+        return 0 if found < 0 else self.forget(self._states.key_at(found))
+
+    def extend_cool_down(self, session_id: int, state: int, now_ns: int) -> int:
+        """Record a frame of a session if it is in COOL_DOWN; return 0."""
+        if (state & operations.SESSION_STATE_MASK) == operations.SESSION_COOL_DOWN:
+            self._states.put(
+                session_id, operations.SESSION_COOL_DOWN | now_ns << operations.SESSION_STATE_BITS
+            )
+        return 0
+
+    def is_cooling_down(self, session_id: int) -> bool:
+        """Return whether a session is in COOL_DOWN."""
+        state = self._states.get(session_id, operations.SESSION_UNKNOWN)
+        return (state & operations.SESSION_STATE_MASK) == operations.SESSION_COOL_DOWN
+
     def hand_over(self, session_id: int) -> int:
         """Forget the state of a session that has an image now; return the place of the image, or NO_PLACE."""
         place: int = operations.NO_PLACE
+        if self.is_cooling_down(session_id):
+            self._cool_downs -= 1
         if self.is_in_progress(session_id):
             self._in_progress -= 1
             place = self._states.get(session_id, 0) >> operations.SESSION_STATE_BITS
@@ -128,6 +171,7 @@ class StreamInterest:
         place = self.hand_over(session_id)
         if place != operations.NO_PLACE:
             self._awaited.release(place)
+            self._awaited.leave(place)
         return 0
 
     def is_at_limit(self, session_limit: int) -> bool:

@@ -8,7 +8,7 @@ from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor.subscriptions.image_registrar import IMAGES_PER_CYCLE
-from aeron_core.driver.receiver.awaited_images import AwaitedImages
+from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.protocol.frames.setup import Setup
@@ -25,7 +25,7 @@ def setup(session_id, mtu=1408):
 
 
 class Forgers:
-    """Hosts that send SETUP frames of ever new sessions, and nothing else."""
+    """Hosts that send SETUP frames of ever new sessions."""
 
     def __init__(self, pair, count=1):
         self._peers = [
@@ -36,10 +36,22 @@ class Forgers:
         ]
         self._next = 0
 
+    def send_heartbeats(self):
+        """Send a heartbeat of each session so far."""
+        for number in range(self._next):
+            self._peer_of(number).send(data_frame(frame_length=0, session_id=100_000 + number))
+
     def send(self, count):
         for _ in range(count):
-            self._peers[self._next % len(self._peers)].send(setup(100_000 + self._next))
+            self._peer_of(self._next).send(setup(100_000 + self._next))
             self._next += 1
+
+    def repeat(self, sessions):
+        """Send the SETUP frames of some sessions again."""
+        self._peers[0].send(*map(setup, sessions))
+
+    def _peer_of(self, number):
+        return self._peers[number % len(self._peers)]
 
 
 def images(pair):
@@ -119,6 +131,68 @@ def test_a_host_gets_an_image_within_seconds_while_many_addresses_forge_sessions
     publication = pair.add_publication(CHANNEL, 1001)
 
     pair.run_until(lambda: (forgers.send(1), publication.is_connected)[1], within_ns=60 * S)
+
+
+@pytest.mark.parametrize(
+    ("sources", "most", "text"),
+    [
+        (
+            1,
+            8,
+            "(11) refused images: one source has 8 images; its frames may be forged; otherwise raise "
+            "images_source_limit",
+        ),
+        (
+            100,
+            20,
+            "(11) refused images: there are 20 images; their frames may be forged; otherwise raise images_limit",
+        ),
+    ],
+)
+def test_forged_sessions_with_heartbeats_get_images_up_to_a_limit_of_their_source_and_of_all(
+    start_pair, sources, most, text
+):
+    pair = start_pair(images_limit=20, images_source_limit=8)
+    pair.add_subscription(CHANNEL, 1001)
+    forgers = Forgers(pair, sources)
+    counts = []
+
+    for _ in range(30):
+        forgers.send(2)
+        pair.run_for(50 * MS)
+        forgers.send_heartbeats()
+        pair.run_for(50 * MS)
+        counts.append(images(pair))
+
+    assert max(counts) == counts[-1] == most
+    assert errors(pair) == [text]
+    # All images end, and leave their places.
+    pair.run_for(60 * S)
+    assert images(pair) == 0
+    forgers.send(2 * most)
+    pair.run_for(1 * S)
+    assert images(pair) == most
+
+
+def test_a_stream_without_rejoin_accepts_new_sessions_after_many_have_stopped(start_pair):
+    pair = start_pair(
+        awaited_images_limit=600, awaited_images_source_limit=600, image_liveness_timeout_ns=1 * S
+    )
+    subscription = pair.add_subscription(CHANNEL + "|rejoin=false", 1001)
+    forgers = Forgers(pair)
+    for _ in range(7):
+        forgers.send(600)
+        pair.run_for(5 * S)
+    assert images(pair) == 0
+
+    publication = pair.add_publication(CHANNEL, 1001)
+
+    pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+    # The last ones are still away, the first ones were forgotten.
+    for first, count in ((100_000 + 4000, 0), (100_000, 10)):
+        forgers.repeat(range(first, first + 10))
+        pair.run_for(100 * MS)
+        assert images(pair) == 1 + count
 
 
 def test_more_streams_than_places_of_one_host_are_all_received(pair):
@@ -247,7 +321,7 @@ def test_a_burst_of_sessions_is_created_in_several_duty_cycles(start_pair):
     ],
 )
 def test_a_source_is_an_ipv4_host_or_an_ipv6_network(first, second, is_one_source):
-    awaited = AwaitedImages(10, 1)
+    awaited = AwaitedImages(NetworkCounts(10, 1), NetworkCounts(10, 10))
     assert awaited.take(SocketAddress.of(first, 40000), 1) >= 0
 
     place = awaited.take(SocketAddress.of(second, 40001), 1)

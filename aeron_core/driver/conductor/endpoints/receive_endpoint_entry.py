@@ -12,7 +12,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
-from aeron_core.driver.receiver.awaited_images import AwaitedImages
+from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
@@ -58,7 +58,9 @@ class ReceiveEndpointEntry(EndpointEntry):
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
         # The source of a connection is known, and its medium limits connections: its images need no places.
         self.awaited = (
-            context.awaited_images if transport.has_datagrams else AwaitedImages(_NO_LIMIT, _NO_LIMIT)
+            context.awaited_images
+            if transport.has_datagrams
+            else AwaitedImages(NetworkCounts(_NO_LIMIT, _NO_LIMIT), NetworkCounts(_NO_LIMIT, _NO_LIMIT))
         )
         # Created here, but used by the receiver alone: the conductor only sends it commands.
         self.dispatcher = Dispatcher(

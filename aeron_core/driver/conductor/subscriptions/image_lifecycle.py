@@ -227,7 +227,7 @@ class ImageLifecycle(StreamLifecycle):
         self._state_change_ns = self.context.clock.nano_time()
 
     def close(self) -> None:
-        """Free the counters, queue the log for deletion, and release a place that the image still holds.
+        """Free the counters, queue the log for deletion, and release the place of the image.
 
         The receiver must have released the image.
         """
@@ -243,5 +243,4 @@ class ImageLifecycle(StreamLifecycle):
         # mapping.
         self._storage.release()
         # Last: the place is released only when the log and the counters of the image are.
-        if self.image.awaits_data.get_acquire():
-            self.context.receiver.remove(operations.RELEASE_PLACE, self.image)
+        self.context.receiver.remove(operations.RELEASE_PLACE, self.image)
