@@ -35,7 +35,7 @@ from aeron_media.connections.relay.wire_listener import WireListener
 #: Maximum number of connections that are in their handshake, wait to be handed over, or are closing; others wait in
 #: the kernel's backlog. Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
-#: Handshakes of one source at a time; further connections are closed. Invented: a quarter, so that one host that never
+#: Handshakes of one source at a time, with connections that wait for their peer; further connections are closed. Invented: a quarter, so that one host that never
 #: completes its handshakes cannot keep others out. Honest handshakes take milliseconds.
 MAX_HANDSHAKES_PER_SOURCE: Final = 64
 #: Time in one turn of the thread for connections with a backlog; those with new bytes come first. Invented: a few turns
@@ -294,21 +294,26 @@ class RelayThread:
         if connection.agent.socket is not None and connection.agent.socket.fileno() in self._by_descriptor:
             self._watches.set(connection.agent.socket, connection.agent_events())
 
-    def _leave_handshake(self, connection: RelayedConnection) -> None:
-        if connection in self._in_handshake:
-            self._in_handshake.discard(connection)
-            if self._listener is not None:
-                self._sources.remove(connection.peer)
+    def _forget_source(self, connection: RelayedConnection) -> None:
+        """Stop counting a connection for its source; called while it is in one of the two sets."""
+        is_counted = connection in self._in_handshake or connection in self._waiting_for_peer
+        if is_counted and self._listener is not None:
+            self._sources.remove(connection.peer)
 
     def _on_handshake_complete(self, connection: RelayedConnection) -> None:
-        self._leave_handshake(connection)
+        self._forget_source(connection)
+        self._in_handshake.discard(connection)
         assert connection.agent.socket is not None
         self._by_descriptor[connection.agent.socket.fileno()] = connection
         if connection.agent.other_end is not None:
             self._control.announce(connection)
 
     def _on_waiting_for_peer(self, connection: RelayedConnection) -> None:
-        self._leave_handshake(connection)
+        # Counted for its source from its handshake on, or again: until the deadline it takes one of MAX_HANDSHAKES, and
+        # its peer may never answer.
+        if connection not in self._in_handshake and self._listener is not None:
+            self._sources.add(connection.peer)
+        self._in_handshake.discard(connection)
         self._waiting_for_peer.add(connection)
         # An abort from now on must not prevent the peer from reading the reason.
         self._control.remove(connection)
@@ -323,7 +328,8 @@ class RelayThread:
                 self._by_descriptor.pop(sock.fileno(), None)
         self._control.remove(connection)
         self._connections.discard(connection)
-        self._leave_handshake(connection)
+        self._forget_source(connection)
+        self._in_handshake.discard(connection)
         self._waiting_for_peer.discard(connection)
         self._unfinished.pop(connection, None)
         self._timed.discard(connection)

@@ -16,6 +16,7 @@ cpdef enum:
     LINGER_LENGTH = 16777216         # maximum of bytes discarded in PHASE_LINGERING
     IMAGE_TIMEOUT_NS = 10000000000   # wait for the images of a connection
     SEARCH_INTERVAL_NS = 100000000   # after a search for a connection to evict that found none
+    EVICTION_INTERVAL_NS = 20000000  # between two evictions: all 256 connections take one eviction timeout, as defaults
     QUIET_NS = 250000000             # silence after which part of a version 1 window is acknowledged
 
 # Writer side

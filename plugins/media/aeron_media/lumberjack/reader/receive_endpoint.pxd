@@ -39,7 +39,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _max_connections
     cdef SourceCounts _sources
     cdef int64_t _eviction_timeout_ns
-    cdef int64_t _next_search_ns        # after a search for an idle connection in vain
+    cdef int64_t _next_search_ns        # after a search for an idle connection
     cdef PointerList _unused
     cdef PointerList _active
     cdef PointerMap _sessions           # session id -> ReaderConnection

@@ -236,6 +236,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if best < 0:
             self._next_search_ns = now_ns + bounds.SEARCH_INTERVAL_NS
             return False
+        # A flood of new connections must not evict all idle ones at once: each may get an event meanwhile.
+        self._next_search_ns = now_ns + bounds.EVICTION_INTERVAL_NS
         self._end_idle(cython.cast(ReaderConnection, self._active.at(best)), now_ns)
         return True
 

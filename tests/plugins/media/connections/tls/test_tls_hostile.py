@@ -97,6 +97,24 @@ def test_one_source_does_not_take_all_handshakes(endpoints, certificates, monkey
         each.close()
 
 
+def test_one_source_does_not_take_all_handshakes_by_ignoring_refusals(endpoints, certificates, monkeypatch):
+    monkeypatch.setattr(relay_thread, "MAX_HANDSHAKES_PER_SOURCE", 2)
+    monkeypatch.setattr(relay_thread, "MAX_HANDSHAKES", 4)
+    network, listener = endpoints.listen(**identity(certificates.server))
+    refused = [connect(listener) for _ in range(2)]
+    for each in refused:
+        # It gets an alert, and stays open.
+        each.sendall(b"2W\0\0\0\1")
+        assert fault(network).reason.startswith("the peer does not speak TLS")
+
+    with connect(listener) as further:
+        assert further.recv(1) == b""
+
+    assert fault(network).reason.startswith("more than 2 handshakes of one source at a time")
+    for each in refused:
+        each.close()
+
+
 def test_a_source_whose_handshakes_have_ended_may_connect_again(
     endpoints, certificates, python_context, monkeypatch
 ):

@@ -125,6 +125,18 @@ def test_a_connection_that_has_sent_events_is_evicted_last(few):
     assert [is_refused(writer) for writer in writers] == [True, False, False]
 
 
+def test_a_flood_of_connections_does_not_evict_all_idle_ones_at_once(few):
+    for number in range(4):
+        dial(few, f"10.0.0.{number}", window(1) + events(1))
+    few.run(6 * S)
+
+    flood = [few.dial(f"10.0.1.{number}") for number in range(4)]
+    few.run(10 * MS)
+
+    assert few.counted("evicted") == 1
+    assert [is_refused(writer) for writer in flood].count(True) == 3
+
+
 def test_no_connection_is_evicted_within_the_timeout(few):
     writers = [dial(few, f"10.0.0.{number}") for number in range(4)]
     few.run(3 * S)
