@@ -279,11 +279,10 @@ class Aeron:
     def close(self) -> None:
         """Close everything that was added and remove it from the driver, except static counters.
 
-        Waits until the conductor's thread has ended, unless called on it. Closing twice does nothing.
+        Waits until the conductor's thread has ended, unless called on it or in a handler. Closing twice does nothing.
         """
         self._conductor.close()
-        if self._thread is not None:
-            self._thread.join()
+        self._end_thread()
 
     def leave(self) -> None:
         """Close without informing the driver, as if the process was killed.
@@ -292,8 +291,7 @@ class Aeron:
         and its subscriptions keep applying flow control: a successor finds the messages that arrived in between.
         """
         self._conductor.leave()
-        if self._thread is not None:
-            self._thread.join()
+        self._end_thread()
 
     def __enter__(self) -> Aeron:
         return self
@@ -304,6 +302,15 @@ class Aeron:
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "open"
         return f"Aeron({str(self.aeron_dir)!r}, client_id={self.client_id}, {state})"
+
+    def _end_thread(self) -> None:
+        if self._thread is None:
+            return
+        # A handler runs under the lock, which the thread needs once more to end: to wait for it would be a deadlock.
+        if self._conductor.is_in_handler():
+            self._thread.wake()
+        else:
+            self._thread.join()
 
     def _woken(self, registration: Registration[T]) -> Registration[T]:
         """Wake the conductor's thread, so that it polls for the answer at once; return `registration`."""

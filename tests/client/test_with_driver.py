@@ -119,3 +119,16 @@ def test_a_driver_shows_its_directory_and_state(tmp_path):
 
     with MediaDriver({"aeron_dir": tmp_path / "driver"}, invoker=True) as driver:
         assert repr(driver) == f"MediaDriver('{tmp_path}/driver', run by do_work)"
+
+
+@pytest.mark.parametrize("end", ["close", "leave"])
+def test_a_handler_may_close_the_client_on_the_thread_that_closes_it(driver, end):
+    aeron = connect(driver.aeron_dir)
+    aeron.add_close_handler(getattr(aeron, end))
+    closing = threading.Thread(target=aeron.close, daemon=True)
+
+    closing.start()
+    closing.join(TIMEOUT_S)
+
+    assert not closing.is_alive()
+    assert aeron.is_closed

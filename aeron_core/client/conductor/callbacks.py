@@ -52,10 +52,13 @@ class Callbacks:
 
     def error(self, error: Exception) -> None:
         """Pass an error that no call can raise to the error handler; log an exception of that handler."""
+        was_running, self.is_running = self.is_running, True
         try:
             self.handlers.on_error(error)
         except Exception as another:  # an error of the program must not stop the client
             log_error(another)
+        finally:
+            self.is_running = was_running
 
     def available_image(self, subscription: Subscription, image: Image) -> None:
         """Call the subscription's handler of new images, if it has one."""

@@ -160,12 +160,14 @@ class ClientConductor:
 
     def check_may_wait(self) -> None:
         """Raise ClientError within a handler: the response cannot be processed before the handler returns."""
+        if self.is_in_handler():
+            raise ClientError("a handler must not wait for the driver: use the _async methods in handlers")
+
+    def is_in_handler(self) -> bool:
+        """Return whether a handler calls this, also the error handler; waits while one runs on another thread."""
         # Handlers run under the lock, so a thread that gets it while a handler runs is the thread of the handler.
         with self.lock:
-            if self.callbacks.is_running:
-                raise ClientError(
-                    "a handler must not wait for the driver: use the _async methods in handlers"
-                )
+            return self.callbacks.is_running
 
     def close(self) -> None:
         """Close all resources and the client in the driver; closing twice does nothing."""
