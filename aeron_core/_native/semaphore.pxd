@@ -11,6 +11,7 @@ cdef class NamedSemaphore:
     cdef sem_t *_semaphore
     cdef readonly str name
     cdef object _owner
+    cdef object _lock   # file of the semaphore, locked while this process lives
 
     cdef bint wait(self, int64_t timeout_ns) noexcept nogil
     cdef void post(self) noexcept nogil

@@ -1,6 +1,8 @@
 """See `semaphore.pyx`."""
 
-from typing import final
+from typing import BinaryIO, final
+
+def lock_semaphore(name: str) -> BinaryIO | None: ...
 
 @final
 class NamedSemaphore:

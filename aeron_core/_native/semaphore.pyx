@@ -8,6 +8,9 @@ from libc.errno cimport EPERM, errno
 from libc.stdint cimport int64_t
 from libc.string cimport strerror
 
+import fcntl
+import os
+
 import posix_ipc
 
 cdef extern from "<semaphore.h>" nogil:
@@ -19,6 +22,27 @@ cdef extern from "<semaphore.h>" nogil:
 
 cdef extern from "semaphore_wait.h" nogil:
     bint ac_semaphore_wait(sem_t *semaphore, int64_t timeout_ns)
+
+
+def lock_semaphore(str name):
+    """Return the file of semaphore `name`, locked until it is closed; None if it is locked, or not where glibc puts it.
+
+    The kernel ends the lock with its process: a semaphore without one is left from a process that was killed.
+    """
+    try:
+        file = open(f"/dev/shm/sem.{name[1:]}", "rb", opener=open_without_links)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def open_without_links(path, flags):
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 @cython.final
@@ -46,6 +70,7 @@ cdef class NamedSemaphore:
                     "use another name",
                 ) from error
             self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREX, mode=0o600)
+            self._lock = lock_semaphore(name)
         cdef sem_t *opened = sem_open(name.encode(), 0)
         if opened == SEM_FAILED:
             code = errno
@@ -79,3 +104,6 @@ cdef class NamedSemaphore:
             self._owner.unlink()
             self._owner.close()
             self._owner = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None

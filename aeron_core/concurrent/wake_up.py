@@ -6,11 +6,19 @@ Only agents with the idle strategy `signal` have one; the others wake up by them
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from aeron_core._native.semaphore import NamedSemaphore
+import posix_ipc
 
+from aeron_core._native.semaphore import NamedSemaphore, lock_semaphore
+
+_PREFIX: Final = "aeron-core-"
+_ALL: Final = f"{_PREFIX}*"
+#: Age of a semaphore that is not swept: its driver may not have locked it yet. Invented.
+_MIN_AGE_S: Final = 10.0
 #: Where the C library keeps a semaphore, by its name without the slash. Source: sem_open of glibc.
 _SEMAPHORE_FILE: Final = "/dev/shm/sem.{}"
 CONDUCTOR: Final = "conductor"
@@ -21,7 +29,7 @@ def semaphore_name(aeron_dir: Path | str, agent: str) -> str:
     """Return the name shared by driver and clients of one directory, "/…", below 64 characters."""
     # Driver and client may name the directory differently, for example through a symbolic link.
     directory = os.path.realpath(aeron_dir)
-    return f"/aeron-core-{_fnv1a(os.fsencode(directory)):016x}-{agent}"
+    return f"/{_PREFIX}{_fnv1a(os.fsencode(directory)):016x}-{agent}"
 
 
 def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
@@ -37,6 +45,28 @@ def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
         return NamedSemaphore(name)
     except OSError:
         return None
+
+
+def sweep_semaphores(pattern: str = _ALL, min_age_s: float = _MIN_AGE_S) -> list[str]:
+    """Remove semaphores of killed drivers of this user, at least `min_age_s` old; return their names.
+
+    `pattern` is that of their names without the slash.
+    """
+    swept = []
+    for path in Path("/dev/shm").glob(f"sem.{pattern}"):
+        # Another driver may sweep at the same time.
+        with suppress(OSError, posix_ipc.Error):
+            status = path.lstat()
+            if status.st_uid != os.geteuid() or time.time() < status.st_ctime + min_age_s:
+                continue
+            name = "/" + path.name.removeprefix("sem.")
+            lock = lock_semaphore(name)
+            if lock is None:
+                continue
+            with lock:
+                posix_ipc.unlink_semaphore(name)
+                swept.append(name)
+    return swept
 
 
 def _fnv1a(text: bytes) -> int:

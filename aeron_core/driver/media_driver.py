@@ -16,7 +16,7 @@ from aeron_core.agent.idle_strategies import SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
 from aeron_core.concurrent.flag import Flag
-from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name
+from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name, sweep_semaphores
 from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.conductor.log_storage import sweep_shared_memory
 from aeron_core.driver.conductor.names.lookups import LookupThreads
@@ -82,6 +82,7 @@ class MediaDriver:
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self._settings)
+        sweep_semaphores()
         try:
             self._assembly: Assembly | None = self._assemble(
                 resolver, clock or Clock(), open_datagrams, connections, start_lookup or LookupThreads()

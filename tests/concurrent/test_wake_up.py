@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 from aeron_core._native.semaphore import NamedSemaphore
-from aeron_core.concurrent.wake_up import find_semaphore, semaphore_name
+from aeron_core.concurrent.wake_up import find_semaphore, semaphore_name, sweep_semaphores
 
 
 def test_the_name_depends_on_the_resolved_directory(tmp_path):
@@ -42,3 +44,27 @@ def test_a_semaphore_that_another_user_has_prepared_is_not_used(tmp_path, monkey
 
 def test_an_agent_without_a_semaphore_is_not_found(tmp_path):
     assert find_semaphore(tmp_path, "conductor") is None
+
+
+def test_semaphores_of_killed_drivers_are_swept_and_those_in_use_are_kept(tmp_path):
+    (tmp_path / "running").mkdir()
+    killed = semaphore_name(tmp_path / "killed", "conductor")
+    made = NamedSemaphore(semaphore_name(tmp_path / "running", "conductor"), create=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import os, signal\nfrom aeron_core._native.semaphore import NamedSemaphore\n"
+            f"made = NamedSemaphore({killed!r}, create=True)\nos.kill(os.getpid(), signal.SIGKILL)",
+        ],
+        check=False,
+    )
+    try:
+        # It may belong to a driver that starts.
+        assert sweep_semaphores(killed[1:]) == []
+
+        assert sweep_semaphores(killed[1:], min_age_s=0) == [killed]
+        assert sweep_semaphores(made.name[1:], min_age_s=0) == []
+        assert find_semaphore(tmp_path / "running", "conductor") is not None
+    finally:
+        made.unlink()

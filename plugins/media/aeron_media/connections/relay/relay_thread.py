@@ -35,8 +35,9 @@ from aeron_media.connections.relay.wire_listener import WireListener
 #: Maximum number of connections that are in their handshake, wait to be handed over, or are closing; others wait in
 #: the kernel's backlog. Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
-#: Handshakes of one source at a time, with connections that wait for their peer; further connections are closed. Invented: a quarter, so that one host that never
-#: completes its handshakes cannot keep others out. Honest handshakes take milliseconds.
+#: Handshakes of one source at a time, with connections that wait for their peer; further connections are closed.
+#: Invented: a quarter, so that one host that never completes its handshakes cannot keep others out. Honest handshakes
+#: take milliseconds.
 MAX_HANDSHAKES_PER_SOURCE: Final = 64
 #: Time in one turn of the thread for connections with a backlog; those with new bytes come first. Invented: a few turns
 #: of connections.
