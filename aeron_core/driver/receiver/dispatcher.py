@@ -149,7 +149,7 @@ class Dispatcher(ReceiveDispatcher):
         image = cython.cast(StreamInterest, found)._images.get(setup.session_id)
         if image != cython.NULL:
             # The image exists: this SETUP is repeated, but may have arrived on another path.
-            return cython.cast(PublicationImage, image).connections.track(endpoint, source, now_ns)
+            return cython.cast(PublicationImage, image).connections.on_setup(endpoint, source, now_ns)
         state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
         # PENDING_SETUP waits for exactly this frame. The other states stand until they expire or the conductor ends
         # them.

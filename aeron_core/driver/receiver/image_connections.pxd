@@ -22,6 +22,8 @@ cdef class ImageConnection:
     cdef int64_t _end_position                      # position of that end
     cdef int64_t _timeout_ns                        # CONNECTION_TIMEOUT_NS, as a C integer
     cdef int64_t _alive_until_ns                    # extended by each datagram
+    cdef int64_t _rebind_ns                         # REBIND_NS, as a C integer
+    cdef int64_t _time_of_control_ns                # of the last datagram from `_control`
 
     cdef bint is_alive(self, int64_t now_ns) noexcept nogil
     cdef int32_t send(self, int32_t frame_type, PyObject *frame) except -1 nogil
@@ -40,6 +42,10 @@ cdef class ImageConnections:
     cdef bint _is_answered(self, PyObject *connection, int64_t now_ns) noexcept nogil
     @cython.locals(i=int32_t)
     cdef int32_t track(
+        self, ReceiveChannelEndpoint endpoint, SocketAddress source, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(i=int32_t)
+    cdef int32_t on_setup(
         self, ReceiveChannelEndpoint endpoint, SocketAddress source, int64_t now_ns
     ) except -1 nogil
     @cython.locals(i=int32_t, is_end=bint)

@@ -5,7 +5,10 @@ The same stream may arrive over several paths. Status messages, NAKs and measure
 so that a sender behind any of them can repair a gap. A connection is known once a datagram arrived on it, and alive
 until no datagram arrived for five seconds. Unlike in the reference, the only known connection gets answers for another
 liveness timeout of the image once it sent data: there is no other sender to ask. Not for longer, because its address
-may be forged.
+may be forged. Also unlike in the reference, a connection follows its sender to another address, such as that of a NAT
+whose mapping has changed: it sends its answers to the source of a SETUP if nothing arrived from its old address for
+REBIND_NS. A sender that gets no answers repeats its SETUP, and an active one sends more often than that, so that a
+forged SETUP cannot redirect its answers.
 Invariant: only the receiver uses the private attributes; the conductor keeps each connection alive until the receiver
 has confirmed its removal.
 Source: aeron_publication_image.c (aeron_publication_image_track_connection and its callers).
@@ -35,14 +38,20 @@ if TYPE_CHECKING:
 CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
 
 
+#: Silence of the address of a connection after which a SETUP from another one replaces it. Invented: ten intervals of
+#: heartbeats, and far below the timeout of the sender's publication.
+REBIND_NS: Final = 1_000_000_000
+
+
 class ImageConnection:
     """One path on which a stream arrives; created by the conductor, used by the receiver."""
 
-    # All four are 0 or False in a new object of the compiled class.
+    # All five are 0 or False in a new object of the compiled class.
     _is_known: bool
     _is_end_of_stream: bool
     _end_position: int
     _alive_until_ns: int
+    _time_of_control_ns: int
 
     def __init__(
         self, endpoint: ReceiveChannelEndpoint, control: SocketAddress | None = None, now_ns: int = 0
@@ -51,10 +60,12 @@ class ImageConnection:
         self.endpoint = endpoint
         self._control = SocketAddress()
         self._timeout_ns = CONNECTION_TIMEOUT_NS
+        self._rebind_ns = REBIND_NS
         if control is not None:
             self._control.assign(control)
             self._is_known = True
             self._alive_until_ns = now_ns + self._timeout_ns
+            self._time_of_control_ns = now_ns
 
     def is_alive(self, now_ns: int) -> bool:
         """Return whether the connection is known, and its last datagram, or else its creation, is under 5 s ago."""
@@ -120,7 +131,7 @@ class ImageConnections:
         for i in range(self._all.size):
             item = self._all.at(i)
             if cython.cast(ImageConnection, item).endpoint is endpoint:
-                # The first source address is kept: later datagrams cannot redirect the answers.
+                # The source address is kept: later datagrams cannot redirect the answers, see `on_setup`.
                 if not cython.cast(ImageConnection, item)._is_known:
                     cython.cast(ImageConnection, item)._control.assign(source)
                     cython.cast(ImageConnection, item)._is_known = True
@@ -128,8 +139,27 @@ class ImageConnections:
                 cython.cast(ImageConnection, item)._alive_until_ns = (
                     now_ns + cython.cast(ImageConnection, item)._timeout_ns
                 )
+                if cython.cast(ImageConnection, item)._control.equals(source):
+                    cython.cast(ImageConnection, item)._time_of_control_ns = now_ns
                 break
         return 0
+
+    def on_setup(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
+        """Track a SETUP, and send the answers to its source if the known address of the connection is silent.
+
+        Returns 0.
+        """
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if (
+                cython.cast(ImageConnection, item).endpoint is endpoint
+                and cython.cast(ImageConnection, item)._is_known
+                and now_ns
+                > cython.cast(ImageConnection, item)._time_of_control_ns
+                + cython.cast(ImageConnection, item)._rebind_ns
+            ):
+                cython.cast(ImageConnection, item)._control.assign(source)
+        return self.track(endpoint, source, now_ns)
 
     def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
         """Record that the stream ends at `position` on `endpoint`; return whether all known connections have ended."""
