@@ -14,7 +14,7 @@ from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, selecte
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.retention.leases import needed_from, read_leases
-from aeron_core.recording.retention.purge import purge_before, purge_recording
+from aeron_core.recording.retention.purge import finish_purges, purge_before, purge_recording
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
@@ -53,6 +53,7 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
             "between recordings"
         )
     archive = Archive.open(place)
+    finish_purges(archive.store)
     now_ns = time.time_ns()
     limits = {
         recording.recording_id: _limit(recording, before, before_time, now_ns)

@@ -70,6 +70,12 @@ def whole_frames(
             )
         yield at, data[:scanned]
         rest = data[scanned:]
+        # The rest of a frame that was cut short is in the next piece, or after `end`. A recording ends with a whole
+        # frame, and a frame is not longer than the mtu: otherwise its length is wrong, and would hide what follows.
+        if rest and (len(rest) >= recording.descriptor.mtu_length or at + len(data) >= recording.position):
+            raise CorruptRecordingError(
+                f"recording {recording.recording_id} position {at + scanned}: {scanner.fault_text()}; {DAMAGED}"
+            )
 
 
 class _Assembly:

@@ -2,7 +2,9 @@
 
 Not here: the choice of segments to delete (leases, retention).
 Invariant: the catalogue is changed first, and files are deleted after that: a crash in between leaves
-unreferenced files, which the next purge of the recording, or the next recorder of the archive, deletes.
+unreferenced files, which the next purge of the recording, or the next recorder of the archive, deletes. The folder of a
+recording that is deleted is renamed first; a remote store has no such operation, so that a list of its files, a file
+with the same prefix, precedes their deletion.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from aeron_core.recording.storage.catalogue import (
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
-#: Prefix of the folder of a recording that is being deleted.
+#: Prefix of the folder of a recording that is being deleted, or of the list of its files.
 _PURGED: Final = ".purged-"
 
 
@@ -66,18 +68,39 @@ def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
         )
         folder = store.local_path(str(recording_id))
         if folder is None:
+            store.write(f"{_PURGED}{recording_id}", "\n".join(store.names(str(recording_id))).encode())
             store.delete(f"{recording_id}/{names.DESCRIPTOR}")
         else:
             folder.rename(folder.with_name(f"{_PURGED}{recording_id}"))
-    store.delete_folder(str(recording_id) if folder is None else f"{_PURGED}{recording_id}")
+    _delete_purged(store, f"{_PURGED}{recording_id}")
     return length
+
+
+def finish_purges(store: FileStore) -> None:
+    """Delete what interrupted purges of whole recordings left."""
+    for name in store.names():
+        if name.startswith(_PURGED):
+            _delete_purged(store, name)
+
+
+def _delete_purged(store: FileStore, name: str) -> None:
+    if store.local_path(name) is not None:
+        store.delete_folder(name)
+        return
+    folder = name.removeprefix(_PURGED)
+    # By name: an uploader may have begun to upload later segments of the recording again.
+    listed = store.read(name).decode().split("\n")
+    for each in [names.DESCRIPTOR, *listed]:
+        store.delete(f"{folder}/{each}")
+    if not store.names(folder):
+        store.delete_folder(folder)
+    store.delete(name)
 
 
 def delete_orphans(store: FileStore) -> None:
     """Delete files that interrupted purges left; for the recorder of the archive, when it starts."""
+    finish_purges(store)
     for name in store.names():
-        if name.startswith(_PURGED):
-            store.delete_folder(name)
         recording_id = names.parse_recording_folder(name)
         if recording_id is not None and store.size(f"{name}/{names.DESCRIPTOR}") >= 0:
             purge_before(store, recording_id, 0)

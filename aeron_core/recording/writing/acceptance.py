@@ -6,7 +6,9 @@ name before it is replaced, so that the checksums of what was recorded are kept.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
@@ -24,9 +26,10 @@ from aeron_core.recording.storage.recording import Recording
 def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterator[str]:
     """Give each piece without invalid frames a right checksum, and yield what was changed; iterate to the end.
 
-    A recording without a recorder then ends before the first invalid frame of its last file. Left as they
-    are: pieces with invalid frames in earlier files, missing files, and the last file of a recording that is
-    being recorded. `now_ns`: since the epoch. Raises RecordingError if the disk fails.
+    A recording without a recorder then ends before the first invalid frame of its last file, at the end of a message.
+    Left as they are: pieces with invalid frames in earlier files, missing files, and the last file of a recording
+    that is being recorded. `now_ns`: since the epoch. Raises RecordingError if the disk fails, StorageError if a file
+    cannot be opened; that file and those after it are then unchanged.
     """
     is_live = recording.is_live and (
         state_of(recording, now_ns) is RecordingState.LIVE or has_recorder(store)
@@ -47,6 +50,19 @@ def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterat
         yield f"recording {recording.recording_id} ends at position {max(reached, begin)}, not at {end}"
 
 
+@dataclass(frozen=True, slots=True)
+class _AcceptedEntry:
+    """One entry of the new index."""
+
+    end: int
+    time_ns: int
+    crc32: int
+    is_border: bool
+
+    def to_bytes(self) -> bytes:
+        return entry_bytes(self.end, self.time_ns, self.crc32, is_border=self.is_border)
+
+
 class _AcceptedSegment:
     """One segment, and its new index."""
 
@@ -65,7 +81,7 @@ class _AcceptedSegment:
         self._stop = min(
             base + recording.descriptor.segment_length, base + self._data.capacity, recording.position
         )
-        self._index = b""
+        self._entries: list[_AcceptedEntry] = []
 
     def accept(self, now_ns: int) -> None:
         """Replace the index if anything is wrong with it."""
@@ -78,27 +94,32 @@ class _AcceptedSegment:
                 break
         else:
             self._cover_rest(time_ns)
+        if self._ends_at_fault and (self.done or self.end < self._recording.position):
+            self._end_at_message()
         if self.done:
             recording_id = self._recording.recording_id
             name = f"{recording_id}/{names.index_file(recording_id, self._base)}"
             if self._store.size(name) >= 0:
                 self._store.write(f"{name}.{now_ns}", self._store.read(name))
-            self._store.write(name, self._index)
+            self._store.write(name, b"".join(entry.to_bytes() for entry in self._entries))
 
     def _accept_piece(self, end: int, time_ns: int, crc32: int, flags: int) -> bool:
         """Add the entry of a piece, with the right checksum if possible; return False after the last to add."""
         offset, length = self.end - self._base, end - self.end
         found = check_sum(self._data, offset, length)
+        is_border = bool(flags & MESSAGE_BORDER)
         if found != crc32:
             self._scanner.scan(self._data, offset, length, self.end)
             if self._scanner.fault == faults.NO_FAULT:
+                # The flags of its last frame may be what has changed.
+                is_border = self._scanner.border_length == length
                 self._note(end)
             elif self._ends_at_fault:
                 self._add(self.end + self._scanner.border_length, time_ns, MESSAGE_BORDER)
                 return False
             else:
                 found = crc32
-        self._index += entry_bytes(end, time_ns, found, is_border=bool(flags & MESSAGE_BORDER))
+        self._entries.append(_AcceptedEntry(end, time_ns, found, is_border))
         self.end = end
         return True
 
@@ -115,9 +136,28 @@ class _AcceptedSegment:
     def _add(self, end: int, time_ns: int, flags: int) -> None:
         if end > self.end:
             crc32 = check_sum(self._data, self.end - self._base, end - self.end)
-            self._index += entry_bytes(end, time_ns, crc32, is_border=bool(flags))
+            self._entries.append(_AcceptedEntry(end, time_ns, crc32, bool(flags)))
             self._note(end)
             self.end = end
+
+    def _end_at_message(self) -> None:
+        """Drop what follows the last whole message: a reader would wait for its rest. Messages never span files."""
+        dropped = []
+        while self._entries and not self._entries[-1].is_border:
+            dropped.append(self._entries.pop())
+        if not dropped:
+            return
+        begin = self._entries[-1].end if self._entries else self._recording.first_position(self._base)
+        self._scanner.scan(self._data, begin - self._base, self.end - begin, begin)
+        self.end = begin
+        border = begin + self._scanner.border_length
+        if border > begin:
+            self._add(border, dropped[-1].time_ns, MESSAGE_BORDER)
+        else:
+            recording_id = self._recording.recording_id
+            self.done.append(
+                f"recording {recording_id} positions {begin} to {dropped[0].end}: no whole message"
+            )
 
     def _note(self, end: int) -> None:
         recording_id = self._recording.recording_id
@@ -130,5 +170,8 @@ def _data_of(store: FileStore, name: str) -> AtomicBuffer:
         return AtomicBuffer(store.read(name))
     try:
         return open_mapped_file(path, read_only=True)
-    except StorageError:  # an empty file
+    except StorageError as error:
+        # An empty file; one that cannot be opened now contains what it contained.
+        if error.errno != errno.ENODATA:
+            raise
         return AtomicBuffer.allocate(0)

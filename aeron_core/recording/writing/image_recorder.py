@@ -46,13 +46,13 @@ class ImageRecorder:
         self,
         image: Image,
         writer: RecordingWriter,
-        counter: Registration[Counter],
         report: Callable[[AeronError], object],
     ) -> None:
         self.image = image
         self.writer = writer
         self.is_stopped = False
-        self._counter = counter
+        #: The registration of the counter with the recording's position; None if it could not be added.
+        self.counter: Registration[Counter] | None = None
         self._report = report
         self._waiting_length = min(_WAITING_LENGTH, image.term_length // _WAITING_PART_OF_TERM)
         self._has_failed = False
@@ -104,7 +104,9 @@ class ImageRecorder:
         self.writer.stop(now_ns, is_end_of_stream=is_end_of_stream)
         self._advance()
         self.is_stopped = True
-        if not self._counter.cancel() and (counter := self._shown()) is not None:
+        if self.counter is None:
+            return
+        if not self.counter.cancel() and (counter := self._shown()) is not None:
             counter.close()
 
     def _copy(self, now_ns: int) -> int:
@@ -135,9 +137,9 @@ class ImageRecorder:
 
     def _shown(self) -> Counter | None:
         """Return the counter, None until the driver answers, or if it has no free counter."""
-        if self._counter.state is not RegistrationState.REGISTERED:
+        if self.counter is None or self.counter.state is not RegistrationState.REGISTERED:
             return None
-        counter = self._counter.poll()
+        counter = self.counter.poll()
         return None if counter is None or counter.is_closed else counter
 
     def _has_ended(self) -> bool:

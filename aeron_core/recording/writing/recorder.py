@@ -15,7 +15,7 @@ from typing import Final
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.errors import AeronError, ConfigurationError, RecordingError
+from aeron_core.errors import AeronError, ClosedError, ConfigurationError, RecordingError
 from aeron_core.recording.retention.purge import delete_orphans
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
 from aeron_core.recording.storage.archive import Archive
@@ -231,13 +231,23 @@ class Recorder:
                 self._reported.add(stable_text(error))
                 self._on_error(error)
             return
-        counter = self._aeron.add_counter_async(
-            RECORDING_POSITION_TYPE_ID, recording_key(writer.descriptor), recording_label(writer.descriptor)
-        )
-        stream = ImageRecorder(image, writer, counter, self._on_error)
+        stream = ImageRecorder(image, writer, self._on_error)
         self._streams[key] = stream
+        self._add_counter(stream)
         if self._params.on_recording is not None:
             self._params.on_recording(stream)
+
+    def _add_counter(self, stream: ImageRecorder) -> None:
+        descriptor = stream.writer.descriptor
+        try:
+            stream.counter = self._aeron.add_counter_async(
+                RECORDING_POSITION_TYPE_ID, recording_key(descriptor), recording_label(descriptor)
+            )
+        except ClosedError:
+            raise
+        except AeronError as error:
+            # Only tools read it: the recording matters more.
+            self._on_error(error)
 
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
         """Return a writer for the recording that the image continues, or for a new one."""

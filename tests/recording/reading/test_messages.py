@@ -113,3 +113,29 @@ def test_damaged_payload_raises_before_its_message_unless_the_reader_does_not_ve
         read.extend(messages(recording, 0, recording.position))
     found = [message.payload for message in messages(recording, 0, recording.position, verify=False)]
     assert found == [b"one", b"x" + b"t" * 31 + b"w" * 32 + b"o", b"three"]
+
+
+def test_a_wrong_frame_length_is_reported_without_verification(written):
+    for _ in range(2):
+        written.fill_term()
+    written.stop()
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(1056)
+        # Within the term, but far beyond the mtu.
+        file.write((60_000).to_bytes(4, "little"))
+    recording = written.archive.recording(0)
+    found = []
+
+    with pytest.raises(CorruptRecordingError, match="position 1056: "):
+        found.extend(messages(recording, 0, 60_000, verify=False))
+
+
+def test_a_wrong_length_of_the_last_frame_is_reported_without_verification(written):
+    written.append(b"one", b"two")
+    written.stop()
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(64)
+        file.write((99).to_bytes(4, "little"))
+
+    with pytest.raises(CorruptRecordingError, match="position 64: "):
+        list(messages(written.archive.recording(0), 0, 128, verify=False))

@@ -1,13 +1,16 @@
 """Acceptance of damage that the user has decided on."""
 
+import errno
 import os
 
 import pytest
 
+from aeron_core.errors import StorageError
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.writing import acceptance
 from aeron_core.recording.writing.acceptance import accept_damage
-from aeron_core.testing.recordings import TERM_LENGTH
+from aeron_core.testing.recordings import TERM_LENGTH, frame_at
 
 SEGMENT = 2 * TERM_LENGTH
 
@@ -112,3 +115,64 @@ def test_the_last_file_of_a_recording_with_a_recorder_is_left_alone(written):
     (fault,) = faults(written)
     assert f"position {SEGMENT}" in fault
     assert written.archive.recording(0).is_live
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EACCES])
+def test_a_file_that_cannot_be_opened_is_left_alone(ended, monkeypatch, code):
+    tear(ended, 100, b"x", f"0-{2 * SEGMENT}.rec")
+    before = {path.name: path.read_bytes() for path in ended.folder.iterdir()}
+
+    def fail(path, **options):
+        if path.name == f"0-{2 * SEGMENT}.rec":
+            raise StorageError(code, "cannot map the file", path)
+        return open_file(path, **options)
+
+    open_file = acceptance.open_mapped_file
+    monkeypatch.setattr(acceptance, "open_mapped_file", fail)
+    with pytest.raises(StorageError):
+        accept(ended)
+
+    assert {path.name: path.read_bytes() for path in ended.folder.iterdir()} == before
+
+
+BEGIN, MIDDLE, END, WHOLE = 0x80, 0, 0x40, 0xC0
+
+
+def append_fragments(written, *blocks):
+    """Append frames of 96 bytes with these flags; each block gets an entry in the index."""
+    for flags in blocks:
+        at = written.writer.written_position
+        written.append_block(
+            b"".join(frame_at(at + 96 * number, b"x" * 64, flags=each) for number, each in enumerate(flags))
+        )
+
+
+@pytest.mark.parametrize(
+    ("blocks", "damaged", "end"),
+    [
+        ([[WHOLE], [BEGIN], [MIDDLE, END]], 2, 1),
+        ([[WHOLE, BEGIN], [MIDDLE, END]], 2, 1),
+        ([[WHOLE], [BEGIN, END, BEGIN], [MIDDLE], [END]], 4, 3),
+        ([[BEGIN], [MIDDLE, END]], 2, 0),
+    ],
+)
+def test_a_recording_ends_at_the_end_of_a_message(written, blocks, damaged, end):
+    append_fragments(written, *blocks)
+    written.stop()
+    tear(written, damaged * 96, b"\xff\xff\xff\xff")
+
+    accept(written)
+
+    assert written.archive.recording(0).position == 96 * end
+    assert all("bytes after the end are not whole frames" in fault for fault in faults(written))
+    assert len(list(messages(written.archive.recording(0), 0, 96 * end))) == (2 if end == 3 else end)
+
+
+def test_a_last_frame_that_ends_no_message_any_more_is_dropped(written):
+    append_fragments(written, [WHOLE], [BEGIN], [END])
+    written.stop()
+    tear(written, 2 * 96 + 5, bytes([MIDDLE]))
+
+    accept(written)
+
+    assert (written.archive.recording(0).position, faults(written)) == (96, [])

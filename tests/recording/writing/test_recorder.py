@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from aeron_core.errors import ArchiveInUseError, ConfigurationError, ProtocolError, RecordingError
+from aeron_core.errors import (
+    ArchiveInUseError,
+    ClientError,
+    ConfigurationError,
+    ProtocolError,
+    RecordingError,
+)
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
@@ -526,3 +532,18 @@ def test_a_stream_with_a_gap_continues_as_another_recording(pair):
 
     assert (pair.recorded(0), pair.recorded(1)[-1]) == ([b"a"], b"b")
     assert pair.archive.recording(0).descriptor.stop_position == 64
+
+
+def test_a_stream_is_recorded_without_its_counter_if_that_cannot_be_added(pair, monkeypatch):
+    def fail(*arguments):
+        raise ClientError("the driver's command ring is full")
+
+    monkeypatch.setattr(pair.subscriber, "add_counter_async", fail)
+    publication = pair.connected_publication()
+
+    pair.offer(publication, *messages(10))
+
+    pair.run_until_recorded(publication)
+    assert [str(error) for error in pair.errors] == ["the driver's command ring is full"]
+    pair.stop_recorder()
+    assert pair.recorded() == messages(10)
