@@ -169,6 +169,10 @@ class Output:
         return True
 
     def _send_queue(self) -> bool:
+        # The connection is about to be closed. The queue may contain the head of a message whose body is lost: the peer
+        # would take later bytes for that body.
+        if self.is_broken:
+            return False
         while self._queue.size > 0:
             sent = self._connection.send(self._queue.buffer, self._queue.start, self._queue.size)
             if sent <= 0:

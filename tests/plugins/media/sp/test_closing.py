@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pairing import message, received_by
+from pairing import STREAM, message, received_by
 
 from aeron_core.testing.pair import MS, S
 
@@ -61,3 +61,31 @@ def test_messages_of_a_monogamous_socket_without_a_peer_are_reported_after_linge
     pair.publication.close()
     pair.run(3 * S)
     assert any("no peer has confirmed within linger=" in error for error in pair.errors())
+
+
+def test_no_message_passes_for_the_rest_of_a_revoked_one(pairing):
+    pair = pairing(keys="|term-length=2m", subscribes=False)
+    other = pair.publish(STREAM + 1)
+    peer = pair.join()
+    body = b"a" * 150_000
+    peer.capacity = 50_000
+    pair.offer(body)
+    received = received_by(peer)
+    assert 8 < len(received) < len(message(body))
+    peer.capacity = 0
+    while other.offer(b"b" * 1000) < 0:
+        pair.step()
+
+    pair.publication.revoke()
+    # Accept a little in each step, so that the message is still incomplete when its publication is removed.
+    peer.capacity = 8
+
+    def read():
+        nonlocal received
+        received += received_by(peer)
+
+    pair.idle_step_ns = 1 * MS
+    pair.run_for(7 * S, read)
+
+    assert message(body).startswith(received)
+    assert peer.is_closed_by_peer
