@@ -12,6 +12,7 @@ cdef enum:
 cdef class MemoryBudget:
     cdef readonly int64_t limit        # bytes that may be in use at a time
     cdef readonly int64_t used         # bytes in use; spare blocks do not count
+    cdef readonly int64_t failures     # allocations within the limit for which the process had no memory
     cdef int64_t _spares[SPARE_COUNT]  # addresses of spare blocks, 0 for none
 
     cdef void *allocate(self, int64_t length) noexcept nogil

@@ -57,6 +57,7 @@ cdef class MemoryBudget:
         if memory == NULL:
             memory = malloc(length)
         if memory == NULL:
+            ac_get_and_add_i64(<uint8_t *>&self.failures, 1)
             ac_get_and_add_i64(<uint8_t *>&self.used, -length)
         return memory
 

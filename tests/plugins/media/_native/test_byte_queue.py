@@ -163,3 +163,15 @@ def test_a_queue_allocates_no_more_than_it_needs_if_the_budget_is_small():
     queue.release()
     assert queue.reserve(18_000)
     assert queue.capacity == 18_000
+
+
+def test_allocations_that_the_process_refuses_are_counted():
+    budget = MemoryBudget(1 << 62)
+    queue = ByteQueue(budget, 1 << 60)
+
+    # More than the address space.
+    assert queue.reserve(1 << 58) == 0
+
+    assert budget.used == 0
+    assert budget.failures > 0
+    assert ByteQueue(MemoryBudget(10), 100).reserve(50) == 0

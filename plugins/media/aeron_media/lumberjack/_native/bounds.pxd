@@ -27,6 +27,7 @@ cpdef enum:
     TRAILER_LENGTH = 64
     PEER_GRACE_NS = 5000000000       # a lost reader still counts as a peer for this long
     MEMORY_PAUSE_NS = 10000000       # delay before a window that lacked memory is encoded again
+    ALONE_ATTEMPTS = 3               # of an event that lacks memory although no other connection holds any
     IDLE_MEMORY_NS = 1000000000      # memory is kept this long for the next window
     # Time without an acknowledged event after which a reader is reported as stalled.
     # Source: deadlock.go of libbeat, logstashDeadlockTimeout.

@@ -25,10 +25,14 @@ cdef class WindowBuilder:
     cdef ReaderHost _host
     cdef WindowLedger _ledger
     cdef int64_t _window
+    cdef int64_t _alone_end             # see the constructor
+    cdef int64_t _attempts_left
+    cdef int64_t _failures
     cdef int64_t _window_limit          # maximum events of the next window; reduced while memory is scarce
 
     @cython.locals(begin=int64_t, limit=int64_t, position=int64_t, step=int64_t, count=int64_t)
     cdef int64_t build(self, LogBuffer log, int64_t now_ns) except -1 nogil
     @cython.locals(is_too_long=bint)
     cdef int32_t _shrink(self, int64_t count, int64_t end, int64_t now_ns) except -1 nogil
+    cdef bint _is_hopeless(self, int64_t end) noexcept nogil
     cdef int32_t release_memory(self) except -1 nogil

@@ -39,6 +39,11 @@ class WindowBuilder:
         self.end = 0
         self.holds_memory = False
         self.next_ns = 0
+        # Of a single event that lacks memory: its end, the attempts before it is skipped, and the failures of the
+        # budget after the last one.
+        self._alone_end = -1
+        self._attempts_left = bounds.ALONE_ATTEMPTS
+        self._failures = self._budget.failures
 
     def build(self, log: LogBuffer, now_ns: int) -> int:
         """Encode the next window and set `end` to its end position; return the number of its events.
@@ -73,8 +78,9 @@ class WindowBuilder:
     def _shrink(self, count: int, end: int, now_ns: int) -> int:
         """Shorten the next window after one of `count` events up to `end` ran out of memory; return 0.
 
-        A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
-        would not help. While earlier windows wait for the socket, it is kept.
+        A single event is skipped if it exceeds the whole budget, or if no other connection holds memory in
+        ALONE_ATTEMPTS successive attempts: waiting would not help. While earlier windows wait for the socket, or if
+        the process has no memory, it is kept: both last a moment.
         """
         self._window_limit = max(count >> 1, 1)
         self.next_ns = now_ns + bounds.MEMORY_PAUSE_NS
@@ -88,11 +94,21 @@ class WindowBuilder:
         if self._encoder.ready == 0:
             self._encoder.reset()
             is_too_long = end - self._ledger.next_begin() > self._budget.limit
-            if count == 1 and (is_too_long or self._budget.used == 0):
+            if count == 1 and (is_too_long or self._is_hopeless(end)):
                 self._ledger.take(end, sentinels.DONE)
                 self._counters.passed_over.increment_release()
                 self.next_ns = now_ns
         return 0
+
+    def _is_hopeless(self, end: int) -> bool:
+        if self._failures != self._budget.failures or self._budget.used != 0 or end != self._alone_end:
+            # Another thread may have held memory during this attempt, and have released it since.
+            self._attempts_left = bounds.ALONE_ATTEMPTS
+        self._failures = self._budget.failures
+        self._alone_end = end
+        if self._budget.used == 0:
+            self._attempts_left -= 1
+        return self._attempts_left <= 0
 
     def release_memory(self) -> int:
         """Drop the windows of the encoder and free their memory; return 0."""

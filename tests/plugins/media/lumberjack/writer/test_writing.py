@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import resource
 import struct
+from pathlib import Path
 
 import pytest
 from plain_codec import ack
@@ -362,6 +364,30 @@ def test_an_event_larger_than_the_budget_is_skipped_and_reported(tmp_path, keys)
         assert writing.counted("passed-over") == 1
         writing.run(2 * S)
         assert "max-memory=" in writing.errors()[0]
+
+
+@pytest.mark.parametrize("keys", ["", "|compression=0", "|wrap=true"])
+def test_an_event_is_kept_while_the_process_has_no_memory(tmp_path, keys):
+    with Writing(tmp_path, f"|term-length=64m{keys}") as writing:
+        writing.accept()
+        sent = [A, b'{"a":"' + b"a" * 6_000_000 + b'"}', B]
+        writing.offer(A)
+        came = acknowledged(writing)
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        # Longer than a block that the C library takes from its heap: it needs more address space.
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 20), before[1]))
+        try:
+            for event in sent[1:]:
+                assert writing.publication.offer(event) > 0
+            writing.run(1 * S)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+
+        came += acknowledged(writing)
+
+        assert writing.counted("passed-over") == 0
+        assert len(came) == len(sent)
 
 
 def test_an_event_larger_than_the_budget_does_not_wait_for_other_streams(tmp_path):
