@@ -118,7 +118,7 @@ __all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - all 
 
 
 def get_include() -> str:
-    """Return the `include_path` for Cython when a plugin cimports this package.
+    """Return the folder that contains this package: the `include_path` for a plugin that cimports it.
 
     The C headers are in the folder `aeron_core/_native` below it.
     """

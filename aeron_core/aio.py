@@ -6,8 +6,8 @@
     async for message in aio.messages(subscription): ...
 
 The operating system does not signal the arrival of messages, so these functions poll: at once while there is
-work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hundred polls per second. The limits of the
-sleeps are invented. Not here: the poll, the offer and the conductor themselves (client).
+work, then after sleeps that grow from 50 µs to 10 ms by default, which are at least a hundred polls per second. The
+limits of the sleeps are invented. Not here: the poll, the offer and the conductor themselves (client).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ T = TypeVar("T")
 
 _MIN_SLEEP_S: Final = 0.00005
 _MAX_SLEEP_S: Final = 0.01
-#: Messages after which other tasks of the loop run, even if more messages are available. Invented.
+#: Polls after which other tasks of the loop run, even if more messages are available. Invented.
 _MESSAGE_LIMIT: Final = 64
-#: Maximum fragments of one poll, which ends earlier when a message is complete. Invented.
+#: Maximum fragments of one poll. Invented.
 _FRAGMENT_LIMIT: Final = 64
 
 
@@ -57,21 +57,21 @@ class Backoff:
     _sleep_s: float = field(default=0.0, init=False)
 
     def reset(self) -> None:
-        """Let the next `idle` only yield to other tasks; call it after work."""
+        """Let the next `idle` sleep for 0 s, which only lets other tasks run; call it after work."""
         self._sleep_s = 0.0
 
     async def idle(self) -> None:
-        """Sleep, at first for 0 s; the next sleeps are 50 µs, then twice the last, up to `max_sleep_s`."""
+        """Sleep: for 0 s first and after `reset`, then for 50 µs, then twice as long each time, up to `max_sleep_s`."""
         await asyncio.sleep(self._sleep_s)
         self._sleep_s = min(max(2 * self._sleep_s, _MIN_SLEEP_S), self.max_sleep_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A whole message, copied."""
+    """A whole message; `data` is a copy of its payload."""
 
     data: bytes
-    position: int  # in the stream, after the message
+    position: int  # of the stream after the message, in bytes
     session_id: int
     stream_id: int
     reserved_value: int
@@ -104,13 +104,13 @@ async def messages(
 
     A message is consumed when it is yielded: after a `break` the following messages are left to the next poll.
     Fragments that were read of an incomplete message are lost with the iterator: after a `break` only those of other
-    images, after a cancelled wait those of any image.
+    images, after a cancelled wait those of any image. Raises ProtocolError for an invalid frame.
     """
     arrived: list[Message] = []
 
     def take(buffer: memoryview, header: Header) -> Action:
         if arrived:
-            # BREAK ends the poll of one image: leave the messages of the others where they are.
+            # BREAK ended the poll of one image only: leave the messages of other images for the next poll.
             return Action.ABORT
         arrived.append(
             Message(
@@ -142,8 +142,8 @@ async def async_offer(
     """Offer until the message is accepted, and return the stream position after it in bytes.
 
     Waits at most `timeout` seconds, None for no limit; then raises NotConnectedError or SendTimeoutError. Raises
-    ClosedError, MaxPositionExceededError, or NotConnectedError for a `peer` that is not connected, at once, and
-    ValueError as `Publication.offer` does.
+    without further waiting: ClosedError, MaxPositionExceededError, NotConnectedError for a `peer` that is not
+    connected, and the errors of `Publication.offer`.
     """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
@@ -164,12 +164,13 @@ async def peer_events(
     *,
     max_sleep_s: float = _MAX_SLEEP_S,
 ) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
-    """Yield an event for each peer that connects, disconnects or is refused, as for `Aeron.watch_peers`.
+    """Yield the events that `Aeron.watch_peers` reports: peers that connect, disconnect or are refused.
 
     Peers that are already connected are yielded first. Ends when the resource or the client is closed; the first
     step raises ClosedError if the client is closed already.
     """
-    # The conductor's thread appends and the loop removes: both operations of a deque are atomic.
+    # The thread that runs the client's conductor appends, and the event loop removes: a deque allows both without a
+    # lock.
     events: deque[PeerAdded | PeerRemoved | PeerRefusal] = deque()
     watch = aeron.watch_peers(
         resource,
@@ -179,7 +180,7 @@ async def peer_events(
     )
     backoff = Backoff(max_sleep_s)
     try:
-        # Yield the events that were caused by the close before the iteration ends.
+        # Before the iteration ends, yield the events that the close has caused.
         while events or not (watch.is_closed or aeron.is_closed):
             while events:
                 backoff.reset()
@@ -242,7 +243,8 @@ async def add_subscription(
 ) -> Subscription:
     """Add a subscription and wait for the driver; raises the same errors as `Aeron.add_subscription`.
 
-    The handlers are called for each image added or removed, on the thread of the client's conductor.
+    The handlers are called for each image added or removed, on the thread that runs the client's conductor or closes
+    the subscription; None: the handlers in the client's `ClientHandlers`.
     """
     return await result(
         aeron.add_subscription_async(
@@ -255,7 +257,7 @@ async def add_subscription(
 
 
 async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str = "") -> Counter:
-    """Add a counter with the lifetime of the client and wait for the driver.
+    """Add a counter that is freed with the client at the latest, and wait for the driver.
 
     Raises the same errors as `Aeron.add_counter`, such as ValueError for a key of more than 112 bytes, or a label of
     more than 380 bytes of UTF-8.

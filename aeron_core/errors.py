@@ -1,15 +1,15 @@
 """Exceptions: one tree for the core and its plugins, so that `except AeronError` catches all of them.
 
     AeronError
-    ├── ConfigurationError(ValueError)     a setting, a file or an environment variable is wrong
+    ├── ConfigurationError(ValueError)     a setting, argument, file or environment variable is wrong
     │   ├── ChannelUriError                a channel URI is wrong
     │   └── TlsFileError                   a certificate or key named by a channel URI is unusable (aeron_media)
     ├── PluginError                        a plugin is missing, broken, or clashes with another
-    ├── ProtocolError(ValueError)          a decoder rejected bytes from a peer
+    ├── ProtocolError(ValueError)          bytes of a message or a shared file were rejected
     ├── SessionError                       a TLS or WebSocket session cannot continue (aeron_media)
     ├── CncError                           cnc.dat, the file that driver and clients share, cannot be used
     │   ├── CncNotReadyError               no driver is running yet, or it is still starting: retry
-    │   └── CncIncompatibleError           another version, or damaged: a retry does not help
+    │   └── CncIncompatibleError           another version or damaged: a retry does not help
     ├── DriverError                        the media driver could not start or cannot continue
     │   ├── ActiveDriverError              another driver is running in the directory
     │   └── StorageError(OSError)          a file could not be created or mapped: /dev/shm is too small, ...
@@ -19,16 +19,16 @@
     │   ├── CorruptRecordingError(ValueError)  a file of the archive is damaged or missing
     │   ├── DataLossError                  the requested positions were purged or never recorded
     │   └── ArchiveInUseError              another recorder is writing to the archive
-    ├── PipelineError                      a Spark query of a pipeline failed (pyspark_aeron)
+    ├── PipelineError                      a Spark pipeline could not start, or a query failed (pyspark_aeron)
     └── ClientError                        a client operation failed
-        ├── DriverTimeoutError(TimeoutError)   no driver is running, or it stopped responding
-        ├── ClientTimeoutError(TimeoutError)   the driver timed this client out
-        ├── NotConnectedError(TimeoutError)    a publication or subscription was not connected in time
+        ├── DriverTimeoutError(TimeoutError)   no driver is running, or it did not respond in time
+        ├── ClientTimeoutError(TimeoutError)   the driver timed this client out, or may have done so
+        ├── NotConnectedError(TimeoutError)    no peer was connected in time, or that of a message is not connected
         ├── SendTimeoutError(TimeoutError)     a message was not accepted in time: back pressure
         ├── MaxPositionExceededError       a stream has no positions left: add a new publication
         ├── RegistrationError              the driver refused a command; has its error code
         ├── NoClaimError                   a claim was used that failed or is already complete
-        └── ClosedError                    used after close
+        └── ClosedError                    a client, publication, subscription or counter is closed
 
 Hot calls such as `offer` return documented negative results instead of raising.
 """
@@ -71,15 +71,15 @@ class ErrorCode(IntEnum):
 
 
 class AeronError(Exception):
-    """Base of all exceptions that aeron-core raises deliberately."""
+    """Base of the exceptions of aeron-core; wrong arguments may raise TypeError or ValueError instead."""
 
 
 class ConfigurationError(AeronError, ValueError):
-    """A setting, a file or an environment variable is wrong; the message names the allowed values."""
+    """A setting, argument, file or environment variable is wrong; the message states what is allowed."""
 
 
 class ChannelUriError(ConfigurationError):
-    """A channel URI is wrong; `code` is the error code sent to the client."""
+    """A channel URI is wrong; `code` is the error code that a driver sends to the client that used it."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.INVALID_CHANNEL) -> None:
         super().__init__(message)
@@ -87,11 +87,11 @@ class ChannelUriError(ConfigurationError):
 
 
 class PluginError(AeronError):
-    """A plugin is missing, broken, or clashes with another; the message names it or what it provides."""
+    """A plugin is missing, broken, or clashes with another; the message names the plugin or what is missing."""
 
 
 class ProtocolError(AeronError, ValueError):
-    """Bytes of a message or a shared file were rejected; `code` is sent if they were a client's command.
+    """Bytes of a message or a shared file were rejected; a driver sends `code` if they were a client's command.
 
     Never raised past a driver's duty cycle.
     """
@@ -110,7 +110,7 @@ class CncNotReadyError(CncError):
 
 
 class CncIncompatibleError(CncError):
-    """The file has another version or is damaged: a retry does not help."""
+    """`cnc.dat` has another version or is damaged: a retry does not help."""
 
 
 class DriverError(AeronError):
@@ -134,7 +134,7 @@ class RecordingNotFoundError(RecordingError):
 
 
 class CorruptRecordingError(RecordingError, ValueError):
-    """A file of an archive is damaged or missing; the message has the file or the position."""
+    """A file of an archive is damaged or missing; the message names the file, or the recording and the position."""
 
 
 class DataLossError(RecordingError):
@@ -146,7 +146,7 @@ class ArchiveInUseError(RecordingError):
 
 
 class PipelineError(AeronError):
-    """A query of a Spark pipeline failed; its commits stay, and the next run continues after them."""
+    """A Spark pipeline could not start, or a query failed: its commits stay, and the next run continues after them."""
 
 
 class ClientError(AeronError):
@@ -154,19 +154,19 @@ class ClientError(AeronError):
 
 
 class DriverTimeoutError(ClientError, TimeoutError):
-    """No driver is running, or it stopped responding."""
+    """No driver is running, or it did not respond in time."""
 
 
 class ClientTimeoutError(ClientError, TimeoutError):
-    """The driver timed this client out, or the client's own conductor was not run for too long."""
+    """The driver timed this client out, or may have, because the client's conductor did not run for too long."""
 
 
 class NotConnectedError(ClientError, TimeoutError):
-    """A publication or subscription was not connected in time, or the peer of a message is not connected."""
+    """No peer was connected in time, or the peer to which a message is addressed is not connected."""
 
 
 class SendTimeoutError(ClientError, TimeoutError):
-    """A message was not accepted in time: subscribers did not read fast enough, or its peer's queue stayed full."""
+    """A message was not accepted in time: subscribers do not read fast enough, or the queue of its peer is full."""
 
 
 class MaxPositionExceededError(ClientError):
@@ -186,4 +186,4 @@ class NoClaimError(ClientError):
 
 
 class ClosedError(ClientError):
-    """A client, publication, subscription or counter was used after it was closed."""
+    """A client, publication, subscription or counter is closed, or was closed while it was in use."""

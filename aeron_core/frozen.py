@@ -1,7 +1,7 @@
 """Frozen dataclasses that take little time to define.
 
-`dataclass(frozen=True)` compiles five or six functions from text for each class. A driver and a client define a
-hundred such classes, which took a third of the time of their start. Here only `__init__` is compiled, when the first
+`dataclass(frozen=True)` compiles five or six functions from text for each class. A driver and a client define about
+a hundred such classes, which took a third of the time of their start. Here only `__init__` is compiled, when the first
 instance is created; all classes share the other methods. The functions of `dataclasses` (`fields`, `replace`, `asdict`)
 work as usual.
 
@@ -31,7 +31,7 @@ _CREATED = _Created()
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(*, kw_only: bool = False, slots: bool = False, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
-    """Return a decorator that makes a class a frozen dataclass; the arguments are those of `dataclass`.
+    """Return a decorator that makes a class a frozen dataclass; the arguments mean the same as for `dataclass`.
 
     A field with `init=False` is not supported: the first instance raises TypeError.
     """
@@ -58,7 +58,7 @@ _WITH_SLOTS = ("__getstate__", "__setstate__")
 
 
 class _Methods:
-    """The methods that all classes share."""
+    """Methods that `frozen` copies into classes, as their options require."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     _compared_values: ClassVar[Callable[[object], object]]
@@ -105,7 +105,7 @@ def _first_init(cls: type) -> Callable[..., None]:
 
 
 def _compiled_init(cls: Any) -> Callable[..., None]:
-    """Return the `__init__` that `dataclass` would compile; raise TypeError for a field with `init=False`."""
+    """Return an `__init__` like that of `dataclass`; raise TypeError for a field with `init=False`."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_CREATED": _CREATED}
     parameters: list[str] = []
     keywords: list[str] = []
@@ -144,6 +144,6 @@ def _default_of(each: Field[Any], names: dict[str, Any]) -> str:
 
 
 def _getter_of_compared(cls: Any) -> Callable[[object], object]:
-    """Return a function of an instance: the value, or tuple of values, that equality and hash compare."""
+    """Return a function that takes an instance and returns the value, or tuple of values, for equality and hash."""
     names = [each.name for each in fields(cls) if each.compare]
     return attrgetter(*names) if names else lambda _: ()

@@ -42,8 +42,8 @@ _inherited: list[object] = []
 class PublishingHandler(logging.Handler):
     """Publishes each record as a JSON event, or with `raw` as the text of its formatter.
 
-    Without a driver or a subscriber, records wait in the queue; `dropped` counts the records that are lost,
-    and an event reports them as soon as possible.
+    Without a driver or a subscriber, records stay in the queue; `dropped` counts the records that are lost, and an
+    event reports them once the link works again.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments of `dictConfig`
@@ -63,15 +63,16 @@ class PublishingHandler(logging.Handler):
     ) -> None:
         """Publish to `channel` through the driver of `aeron_dir` or an `embedded` one.
 
-        Errors of an embedded driver, such as readers that refuse connections, are printed to stderr, as
-        `logging` prints its own. `capacity`: maximum number of queued records. `when_full`: "drop-newest",
-        "drop-oldest", or "block" for `block_timeout` seconds. `close_timeout`: seconds that `flush`, `close`
-        and program exit wait for queued records. `fields`: added to each event. Raises ConfigurationError for
-        a wrong `capacity`, `when_full` or `fields`. A channel that cannot be opened is reported to stderr and retried.
+        Errors of an embedded driver, such as readers that refuse connections, and of a channel that cannot be
+        opened, which is retried, are printed to stderr if `logging.raiseExceptions` is set. `capacity`: maximum
+        number of queued records, at least 1. `when_full`: "drop-newest", "drop-oldest", or "block", for up to
+        `block_timeout` seconds. `close_timeout`: seconds that `flush`, `close` and program exit wait for queued
+        records. `fields`: added to each event. Raises ConfigurationError for a wrong `capacity`, `when_full` or
+        `fields`, and ValueError or TypeError, as `logging` does, for a wrong `level`.
         """
         super().__init__(level)
         if capacity < 1:
-            raise ConfigurationError(f"capacity={capacity}: must be at least 1 record")
+            raise ConfigurationError(f"capacity={capacity}: must be at least 1 record, by default 10000")
         try:
             self._when_full = WhenFull(when_full)
             self._events = RecordEvents(socket.gethostname(), fields or {})
@@ -96,11 +97,11 @@ class PublishingHandler(logging.Handler):
 
     @property
     def dropped(self) -> int:
-        """Number of records dropped so far: queue full or closed, or record too long for a message."""
+        """Number of records dropped because the queue was full or closed, or the record was too long for a message."""
         return self._queue.dropped
 
     def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:
-        """Reject records of the handler's own thread, which would recurse without end."""
+        """Filter as `logging` does, but reject records of the handler's own thread, which would cause further ones."""
         if threading.current_thread() is self._thread:
             return False
         return super().filter(record)
@@ -108,8 +109,8 @@ class PublishingHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Queue the event for a record; any thread may call it.
 
-        With "block", waits up to `block_timeout` while the queue is full. Never raises: as in `logging`, a record that
-        cannot be formatted is passed to `handleError`.
+        With "block", waits up to `block_timeout` seconds while the queue is full. Raises nothing: as in `logging`, a
+        record that cannot be formatted is passed to `handleError`.
         """
         try:
             self._queue.put(self._event_of(record))
@@ -121,7 +122,7 @@ class PublishingHandler(logging.Handler):
             self.handleError(record)
 
     def flush(self) -> None:
-        """Wait at most `close_timeout` seconds until all records are published and, with some media, confirmed."""
+        """Wait at most `close_timeout` seconds until all records are published and their position is confirmed."""
         deadline_s = time.monotonic() + self._close_timeout
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline_s:
             if self._publisher.is_drained:
@@ -129,9 +130,9 @@ class PublishingHandler(logging.Handler):
             time.sleep(_PAUSE_S)
 
     def close(self) -> None:
-        """Refuse further records, wait at most `close_timeout` seconds for queued ones, then stop the thread.
+        """Refuse further records, and let the thread publish those in the queue for at most `close_timeout` seconds.
 
-        Closing twice has no effect.
+        Waits for the end of the thread, at most 1 s longer. Closing twice has no effect.
         """
         self._queue.close()
         thread = self._thread
@@ -140,7 +141,7 @@ class PublishingHandler(logging.Handler):
         super().close()
 
     def start_in_child(self) -> None:
-        """Start with an empty queue in a forked process: the parent publishes what was queued."""
+        """Start with an empty queue in a forked process: the parent process publishes the queued records."""
         _inherited.append(self._publisher)
         self._driver_errors = None
         self._thread = None

@@ -70,10 +70,10 @@ class InstalledPlugin:
 
 
 class Registry:
-    """The pluggy manager and the merged tables. One per driver; any thread may read it.
+    """The pluggy manager and the merged tables; once it is loaded, any thread may use it.
 
-    Methods raise PluginError for a name that no plugin provides, and for a plugin that is broken; an AeronError that a
-    plugin's factory raises, such as ChannelUriError, is passed on.
+    Methods raise PluginError for a name that no plugin provides, for a plugin that is broken, and for two that clash;
+    an AeronError that a plugin's factory raises, such as ChannelUriError, is passed on.
     """
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Registry:
                 self._merge(hook, implementation, installed)
 
     def _check_hooks(self, plugin: object, installed: InstalledPlugin) -> None:
-        """Raise PluginError if a hook implementation names no existing hook, naming the most similar or all."""
+        """Raise PluginError if `plugin` implements a hook that does not exist, with the most similar hook or all."""
         for name in dir(plugin):
             options = self._manager.parse_hookimpl_opts(plugin, name)
             if options is None or options.get("optionalhook"):
@@ -161,11 +161,11 @@ class Registry:
 
     @property
     def hook(self) -> Any:
-        """The pluggy hooks, to call events."""
+        """The hooks of pluggy, through which the hooks for events are called."""
         return self._manager.hook
 
     def add_commands(self, app: typer.Typer) -> None:
-        """Call each plugin to add its commands to `aeron-core`; raise PluginError for the first that fails."""
+        """Let each plugin add its commands to `app`; raise PluginError for the first that fails."""
         for one in self._manager.hook.aeron_cli.get_hookimpls():
             try:
                 one.function(*[app] * len(one.argnames))
@@ -181,7 +181,7 @@ class Registry:
         return list(self._installed.values())
 
     def names(self, hook: str) -> list[str]:
-        """Return the names in the table of `hook`, one of TABLES, sorted."""
+        """Return the sorted names in the table of `hook`, a key of TABLES."""
         return sorted(self._tables[hook])
 
     def check(self, hook: str, text: str) -> None:
@@ -198,7 +198,7 @@ class Registry:
         return found
 
     def _import(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
-        """Return an entry of a table, imported if the table has it as text."""
+        """Return an entry of a table and its plugin; import the entry if the table has it as text."""
         entry, installed = self._find(hook, name)
         if isinstance(entry, str):
             entry = _import_entry(entry, f"{TABLES[hook]} {name!r}", installed)
@@ -220,19 +220,19 @@ class Registry:
         return made
 
     def media(self, name: str) -> MediaTransport:
-        """Return the medium with the name used in `aeron:<name>` of a channel URI; it is created once."""
+        """Return the medium with the name used in `aeron:<name>` of a channel URI, created at the first call."""
         if name not in self._media:
             self._media[name] = self._make("aeron_media_transports", name)
         return self._media[name]
 
     def flow_control(self, name: str, params: FlowControlParams, report: Report) -> FlowControl:
-        """Return a new strategy; one in plain Python is wrapped, and its exceptions go to `report`."""
+        """Return a new strategy; one in plain Python is wrapped, and `report` gets its first exception."""
         return adapt_flow_control(self._make("aeron_flow_controls", name, params), report)
 
     def congestion_control(
         self, name: str, params: CongestionControlParams, report: Report
     ) -> CongestionControl:
-        """Return a new strategy; one in plain Python is wrapped, and its exceptions go to `report`."""
+        """Return a new strategy; one in plain Python is wrapped, and `report` gets its first exception."""
         return adapt_congestion_control(self._make("aeron_congestion_controls", name, params), report)
 
     def name_resolver(self, name: str, params: NameResolverParams) -> NameResolver:
@@ -245,7 +245,10 @@ class Registry:
         return self.names("aeron_settings")
 
     def section_model(self, name: str) -> type[SettingsModel]:
-        """Return the model of a plugin's section of settings; PluginError also if it is not a SettingsModel class."""
+        """Return the model of a plugin's section of settings.
+
+        Raises PluginError also if it is not a class derived from SettingsModel.
+        """
         from aeron_core.settings.model import SettingsModel  # noqa: PLC0415 - imports pydantic: only if a section is used
 
         model, installed = self._import("aeron_settings", name)
@@ -305,8 +308,8 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
     built_for = getattr(module, "AERON_CORE_SPI_VERSION", wire.SPI_VERSION)
     if built_for != wire.SPI_VERSION:
         raise PluginError(
-            f"{installed} was built for SPI version {built_for}, this is {wire.SPI_VERSION}: rebuild it "
-            "against this aeron-core, or install a version that was"
+            f"{installed} was built for SPI version {built_for}, this aeron-core has {wire.SPI_VERSION}: rebuild it "
+            "against this aeron-core, or install a version that was built against it"
         )
 
 

@@ -1,4 +1,4 @@
-"""Version of this package, also as shown in shared memory."""
+"""Version and commit of this package, and their forms in shared memory."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def test_a_plugin_built_for_another_spi_version_is_rejected(registry):
     plugin = Stranger()
     plugin.AERON_CORE_SPI_VERSION = 0
 
-    with pytest.raises(PluginError, match="built for SPI version 0, this is 1: rebuild it"):
+    with pytest.raises(PluginError, match="built for SPI version 0, this aeron-core has 1: rebuild it"):
         registry.register(plugin)
 
 

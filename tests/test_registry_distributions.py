@@ -111,7 +111,7 @@ def test_the_module_of_an_entry_is_checked_before_its_factory_is_called(distribu
     strategy("AERON_CORE_SPI_VERSION = 0\ndef LazyFlowControl(params): raise AssertionError")
     distribution("theirs", LAZY)
 
-    with pytest.raises(PluginError, match="built for SPI version 0, this is 1: rebuild it"):
+    with pytest.raises(PluginError, match="built for SPI version 0, this aeron-core has 1: rebuild it"):
         Registry.load().flow_control("theirs", PARAMS, pytest.fail)
 
 
