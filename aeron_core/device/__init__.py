@@ -1,4 +1,4 @@
-"""Devices of the PAIR protocol, which forward messages between two channels in both directions."""
+"""Devices of the PAIR protocol, which forward messages between two channels, or return those of one channel."""
 
 from aeron_core.device.device import Device as Device
 from aeron_core.device.device import DeviceSide as DeviceSide

@@ -1,9 +1,9 @@
-"""Device that joins two PAIR channels: forwards messages between their peers and keeps the hop count.
+"""Device that joins two PAIR channels: forwards messages between their peers, with their hop counts.
 
     peer ◄──► [first channel] ◄── Device ──► [second channel] ◄──► peer
 
-Each message is sent with one hop more than it was received with, and a receiver discards a message with more hops
-than its limit (`ttl=`), so no message stays in a loop. When one side applies back pressure, reading stops in that
+With PAIR version 1, each message is sent with one hop more than it was received with, and a receiver discards a
+message with more hops than its limit (`ttl=`), so no message stays in a loop. Back pressure stops reading in its
 direction only. With one channel, messages are returned to the peers that sent them.
 
 Not here: a thread. The caller runs `do_work`. Invariant: messages of one peer are sent in the order received.
@@ -67,7 +67,7 @@ class DeviceSide:
         return [peer.session_id for peer in self.peers.connected()]
 
     def close(self) -> None:
-        """Close the channel; the driver still sends everything that was offered."""
+        """Close the subscription and the publication."""
         self.subscription.close()
         self.publication.close()
 
@@ -86,8 +86,8 @@ class Ties:
     def choose(self, side: int, session: int, here: Collection[int], there: Sequence[int]) -> int | None:
         """Return the session id of the peer that receives the messages of `session`; None if `there` is empty.
 
-        `here` and `there`: session ids of the connected peers on the side of `session`, number `side`, and on
-        the other.
+        `session` is that of a peer on `side`, 0 or 1. `here`: session ids of the connected peers on that side;
+        `there`: of those on the other side.
         """
         ties, back = self._of_side[side], self._of_side[1 - side]
         tied = ties.get(session)
@@ -130,7 +130,10 @@ class _Direction:
         )
 
     def do_work(self, *, reads: bool = True) -> int:
-        """Forward messages and return how many; without `reads`, only messages that were read before."""
+        """Forward messages and return how many; without `reads`, only those that were read before.
+
+        Raises ProtocolError for an invalid frame in the log of an image.
+        """
         before = self.traffic.messages
         for forwarder in list(self._each()):
             if (reads and forwarder.has_messages()) or forwarder.left():
@@ -166,7 +169,7 @@ class _Direction:
             return
         key = forwarder.image.correlation_id
         session = self._chosen.get(key)
-        # A side without poly=true has one peer at a time, which may change: choose it again for each batch.
+        # A side without poly=true has one peer at a time, which may change between two calls: choose it each time.
         if session is None or not self._target.is_polyamorous:
             session = self._choose(forwarder.image.session_id)
             if session is None:
@@ -196,8 +199,8 @@ class Device:
     def join(cls, aeron: Aeron, first: str, second: str, stream_id: int = 1001) -> Device:
         """Return a device of two channels, or of one if both are equal.
 
-        Any `stream_id` works, because it is not sent to peers. Waits for the driver; raises the same errors as
-        `Aeron.add_subscription`.
+        PAIR channels do not send the `stream_id` to peers: any int32 works. Waits for the driver; raises the same
+        errors as `Aeron.add_subscription`.
         """
         side = DeviceSide.open(aeron, first, stream_id)
         try:
@@ -222,7 +225,7 @@ class Device:
         return any(side.subscription.is_closed for side in self._sides)
 
     def do_work(self) -> int:
-        """Forward received messages and return how many; raises ProtocolError if the log of an image is damaged."""
+        """Forward received messages and return how many; raises ProtocolError for an invalid frame in a log."""
         return sum(direction.do_work() for direction in self._directions)
 
     def settle(self) -> bool:
@@ -234,7 +237,10 @@ class Device:
         )
 
     def close(self) -> None:
-        """Close the channels; messages that were read and not forwarded are lost, unless `settle` returned true."""
+        """Close the channels.
+
+        Messages that were read and not forwarded are lost: call `settle` before, until it returns true.
+        """
         for side in self._sides:
             side.close()
 

@@ -2,7 +2,7 @@
 
 Not here: the choice of image and publication. Invariant: order is kept, and no message is skipped except
 those that are too long for the publication, which are counted; under back pressure messages stay in the batch
-and the image is not read, so that its sender waits.
+and the image is not read, so that flow control stops its sender.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aeron_core.logbuffer.batch_buffer import BatchBuffer
 if TYPE_CHECKING:
     from aeron_core.client.channel_peers import ChannelPeers
 
-# Invented numbers: a batch fits the second-level cache of current processors.
+# Invented numbers: a batch of this size fits the second-level cache of current processors.
 _BATCH_MESSAGES: Final = 1024
 _BATCH_LENGTH: Final = 1 << 17
 
@@ -39,7 +39,10 @@ class Forwarder:
         self._next = 0
 
     def has_messages(self) -> bool:
-        """Return whether a message is pending; if none was left, poll the image first, for at most 1024 messages."""
+        """Return whether a message is pending; if none is left, poll the image for at most 1024 messages.
+
+        Raises ProtocolError for an invalid frame in the log of the image.
+        """
         if self._next < self._batch.count:
             return True
         self._batch.clear()
@@ -63,7 +66,7 @@ class Forwarder:
         return result  # noqa: RET504 - returning a Python object needs the GIL
 
     def left(self) -> int:
-        """Return how many messages were read and not forwarded."""
+        """Return how many messages were read and are not forwarded yet."""
         return self._batch.count - self._next
 
     def _forward(self, is_addressed: bool, session_id: int) -> int:
