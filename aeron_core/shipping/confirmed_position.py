@@ -1,4 +1,4 @@
-"""Confirmed position of a publication: how far its messages have arrived."""
+"""Confirmed position of a publication: the position up to which its messages need not be sent again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REGISTRATION_ID_LENGTH: Final = 8
 
 
 def confirmed_position(aeron: Aeron, publication: ExclusivePublication) -> Callable[[], int]:
-    """Return a function that returns the confirmed position of a publication.
+    """Return a function that returns the confirmed position of a publication, in bytes.
 
     This is the driver's sender position: the acknowledged position for a medium with acknowledgements, else the sent
     position. Without a sender, as for IPC, it is the publication's own position.
@@ -28,8 +28,8 @@ def confirmed_position(aeron: Aeron, publication: ExclusivePublication) -> Calla
 class _SenderPosition:
     """The sender position of a publication, read from its counter while the counter belongs to the publication.
 
-    When a driver times a client out, for example one that was suspended, it reuses the client's counters before the
-    client notices.
+    When a driver times a client out, for example one that was suspended, it may reuse the client's counters before the
+    client detects the timeout.
     """
 
     def __init__(self, counters: CountersReader, counter_id: int, key: bytes) -> None:

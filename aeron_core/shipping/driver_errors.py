@@ -1,4 +1,4 @@
-"""Errors of an embedded driver, whose private error log no other program reads."""
+"""Errors of a driver, read from its error log, for the program that embeds the driver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DriverErrors:
         self._next_check_s = time.monotonic()
 
     def poll(self) -> None:
-        """Report new errors, checked at most once per second; cheap enough for every duty cycle.
+        """Report new errors; read the log at most once per second, so that every duty cycle may call this.
 
         Raises ProtocolError if the error log is damaged.
         """

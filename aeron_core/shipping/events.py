@@ -19,7 +19,7 @@ _BLANK: Final = b" \t\r\n"
 
 
 def timestamp_of(time_ns: int) -> str:
-    """Return a time since the epoch as ISO 8601 in UTC, truncated to milliseconds."""
+    """Return a time in ns since the epoch as ISO 8601 in UTC, truncated to milliseconds."""
     ms = time_ns // _NS_PER_MS
     return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{ms % 1000:03}Z"
 
@@ -30,7 +30,7 @@ def raw_event(line: Line, _path: str, _time_ns: int) -> bytes:
 
 
 def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
-    """Return the bytes of the line.
+    """Return the bytes of the line, without its line end.
 
     Raises ConfigurationError unless it begins with `{` and ends with `}`, apart from JSON white space.
     """
@@ -52,7 +52,7 @@ class JsonEvents:
         self._path = ("", "")
 
     def __call__(self, line: Line, path: str, time_ns: int) -> bytes:
-        """Return the message for a line read at `time_ns`, since the epoch, in UTF-8; invalid bytes become U+FFFD."""
+        """Return the message for a line read at `time_ns`, since the epoch, as UTF-8; invalid bytes become U+FFFD."""
         if self._time[0] != time_ns // _NS_PER_MS:
             self._time = (time_ns // _NS_PER_MS, timestamp_of(time_ns))
         if self._path[0] != path:

@@ -1,7 +1,8 @@
 """The set of files to follow: files that match patterns, also after they are renamed.
 
-Renaming a followed file changes nothing. A copy of a file that was truncated afterwards (log rotation by copytruncate)
-is continued at the confirmed offset of the file.
+A followed file that no pattern matches any longer, because it was renamed or deleted, is followed until it has not
+grown for 30 s. A copy of a file that was truncated afterwards (log rotation by copytruncate) is continued at the
+confirmed offset of the file, if it is found within 60 s and at least 32 bytes before the offset are the same.
 
 Invariant: no file is followed twice.
 """
@@ -19,8 +20,8 @@ from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, b
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 _NS_PER_S: Final = 1_000_000_000
-#: A deleted file is read until it has not grown for this long. An invented number: programs reopen their log within
-#: seconds of a rotation.
+#: A file that no scan finds any longer is read until it has not grown for this long. An invented number: programs
+#: reopen their log within seconds of a rotation.
 CLOSE_TIMEOUT_NS: Final = 30 * _NS_PER_S
 #: How long to search for a copy of a truncated file. An invented number: truncation follows the copy at once.
 _COPY_TIMEOUT_NS: Final = 60 * _NS_PER_S
@@ -42,8 +43,9 @@ class FileWatcher:
     ) -> None:
         """Follow files that match glob `patterns`, which may have `**`.
 
-        `from_end`: begin files that the first scan finds, and the registry does not have, after their last
-        line. `max_line_length`: bytes. `on_error` gets an error of a file once, until the file can be opened again.
+        `from_end`: begin files that the first scan finds, unless the registry has them or their originals, after
+        their last line. `max_line_length`: bytes. `on_error` gets an error of a file once, until the file can be opened
+        again.
         """
         self.files: dict[FileKey, FollowedFile] = {}
         self._patterns = patterns
@@ -56,7 +58,7 @@ class FileWatcher:
         self._is_first = True
 
     def scan(self, now_ns: int) -> int:
-        """Scan for files, open new ones, and return how many are new or renamed; errors are passed to `on_error`."""
+        """Scan for files, open new ones, and return how many are new or renamed; `on_error` gets errors of new ones."""
         found = dict(self._found())
         self._rewritten = [item for item in self._rewritten if now_ns - item[0] < _COPY_TIMEOUT_NS]
         if self._is_first:
@@ -118,7 +120,7 @@ class FileWatcher:
         return ((key, path) for _, path, key in sorted(found, key=lambda item: item[:2]))
 
     def _moved(self, found: dict[FileKey, str]) -> Iterator[tuple[FileKey, str]]:
-        """Yield files that were renamed to names outside of the patterns while no shipper ran."""
+        """Yield key and path of files that were renamed within their folder while no shipper ran."""
         for key, entry in self._registry.entries.items():
             if key in found or not _is_wanted(entry.path, self._patterns):
                 continue
@@ -155,7 +157,7 @@ class FileWatcher:
         return 1
 
     def _progress_of(self, key: FileKey, path: str, found: dict[FileKey, str]) -> Progress | None:
-        """Return the progress from which to follow a file; None if that cannot be decided yet. Raises OSError."""
+        """Return the progress from which to follow a file, None if that is not decided yet; raise OSError."""
         entry = self._registry.entries.get(key)
         if entry is not None:
             progress = entry.progress_of(path) or Progress(path)
@@ -177,7 +179,7 @@ class FileWatcher:
         return Progress(path)
 
     def _copied(self, path: str, found: dict[FileKey, str]) -> Progress | None:
-        """Return the progress of a file that was copied and then truncated or deleted while no shipper ran."""
+        """Return the progress for a copy of a file that was truncated or deleted while no shipper ran; else None."""
         for key, entry in self._registry.entries.items():
             if entry.tail_length < _COPY_TAIL_LENGTH or (progress := entry.progress_of(path)) is None:
                 continue
@@ -199,7 +201,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _is_wanted(path: str, patterns: Sequence[str]) -> bool:
-    """Return whether a path matches one of the patterns."""
+    """Return whether a path is or matches one of the patterns, in which `*` also matches `/` here."""
     return any(
         fnmatch(path, os.path.abspath(pattern)) or path == os.path.abspath(pattern) for pattern in patterns
     )

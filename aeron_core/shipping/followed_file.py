@@ -49,7 +49,7 @@ class FollowedFile:
     """A file that is read from a given progress on; stays open until `close`."""
 
     def __init__(self, path: str, progress: Progress, max_line_length: int) -> None:
-        """Open the file; raises OSError."""
+        """Open the file to read it from `progress` on, and cut lines at `max_line_length` bytes; raise OSError."""
         self.path = path
         self.progress = progress
         self.missing_since_ns: int | None = None  # time of the first scan that did not find it
@@ -72,7 +72,7 @@ class FollowedFile:
         return max(size - self._read_offset, 0) + self._splitter.held
 
     def read(self, max_length: int) -> list[Line] | None:
-        """Return the lines that the next bytes, at most `max_length`, complete; None if there are no bytes.
+        """Return the lines that the next bytes, at most `max_length`, complete; None if there are no more bytes.
 
         If the file was rewritten, return the incomplete line of its old content, if there is one, and set a new
         `progress`: the next call reads from the beginning. Raises OSError.
@@ -122,7 +122,7 @@ def bytes_before(path: str, offset: int, tail_length: int) -> bytes:
 
 
 def end_of_last_line(path: str) -> Progress:
-    """Return the progress after the last complete line of a file; raises OSError.
+    """Return the progress after the last complete line of a file, 0 if there is none; raise OSError.
 
     If the last 64 KiB of a longer file have no line end, it is the progress after the last byte.
     """

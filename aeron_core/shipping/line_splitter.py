@@ -1,4 +1,4 @@
-"""Line splitter: cuts the bytes of a file into lines, each with its end offset and the bytes before that.
+"""Line splitter: cuts the bytes of a file into lines, each with its end offset and the bytes before that offset.
 
 Invariant: the returned lines with their line ends, followed by the held bytes, are exactly the bytes that were fed.
 """
@@ -43,7 +43,7 @@ class LineSplitter:
         return len(self._held)
 
     def feed(self, data: bytes) -> list[Line]:
-        """Return the lines that the next bytes of the file complete, and pieces of a line that is too long."""
+        """Return the lines that the next bytes of the file complete, and the pieces of a line that is too long."""
         search_begin = len(self._held)
         self._held += data
         lines: list[Line] = []

@@ -49,7 +49,7 @@ class Entry:
         return cls(key.device, key.inode, progress.path, progress.offset, len(progress.tail), digest, now_ns)
 
     def progress_of(self, path: str) -> Progress | None:
-        """Return the progress of the file at `path` if the bytes before its offset have the digest, else None.
+        """Return the progress of the file at `path` if the bytes before this offset have this digest, else None.
 
         Raises OSError.
         """
@@ -117,7 +117,7 @@ def _read(path: Path) -> dict[FileKey, Entry]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != _VERSION:
             raise ConfigurationError(
-                f"{path}: has version {document['version']}: must be {_VERSION}; use the release that wrote it, or "
+                f"{path}: version={document['version']!r}: must be {_VERSION}; use the release that wrote it, or "
                 "delete it to ship all files from their beginning"
             )
         entries = [Entry(**row) for row in document["files"]]

@@ -20,13 +20,16 @@ class RecordEvents:
     """Event maker for log records; `fields` are added to each event and replace its own fields of the same name."""
 
     def __init__(self, host: str, fields: Mapping[str, object]) -> None:
-        """Raise ValueError or TypeError if `fields` cannot be encoded as JSON."""
+        """Set the host name and the fields of all events; raise ValueError or TypeError if `fields` are not JSON."""
         json.dumps(fields, allow_nan=False)
         self._host = host
         self._fields = dict(fields)
 
     def __call__(self, record: logging.LogRecord) -> bytes:
-        """Return the event of a record as JSON in UTF-8; raises as `getMessage` if its arguments do not fit."""
+        """Return the event of a record as JSON in UTF-8.
+
+        Raises the errors of `LogRecord.getMessage`, for arguments that do not fit the message.
+        """
         event: dict[str, object] = {
             "@timestamp": timestamp_of(round(record.created * _US_PER_S) * _NS_PER_US),
             "message": record.getMessage(),

@@ -2,9 +2,9 @@
 
     unlinked -> linked      the link was opened
     linked -> unlinked      the publication was closed (the driver stopped, or timed the client out),
-                            or has reached its maximum position
+                            or has reached its maximum position, or `close` was called
 
-Invariant: a message of the queue is removed only when it is published or counted as dropped.
+Invariant: a message that was taken from the queue is kept until it is published or counted as dropped.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class RecordPublisher:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no message is waiting, in the queue or for another attempt."""
+        """Whether no message is in the queue or kept for another attempt."""
         return self._message is None and not len(self._queue)
 
     @property
     def is_drained(self) -> bool:
-        """Whether no message is waiting and, if the link is open, the confirmed position has reached the last one."""
+        """Whether it is idle and, if the publication is open, its confirmed position has reached its position."""
         if not self.is_idle:
             return False
         if self._link is None or self._link.publication.is_closed:
@@ -73,9 +73,9 @@ class RecordPublisher:
         return self._link.confirmed_position() >= self._link.publication.position
 
     def do_work(self, now_ns: int) -> int:
-        """Publish up to 256 messages, until there is back pressure or no link; return the work count.
+        """Publish up to 256 messages, until one is not accepted or there is no link; return the work count.
 
-        A message that is too long is counted as dropped, and in the result.
+        A message that is too long counts as work; it is dropped, and counted as such unless it is a report.
         """
         count = 0
         while count < _LIMIT and self._has_message() and self._is_linked(now_ns) and self._publish(now_ns):

@@ -1,6 +1,6 @@
 """Queue of messages from the threads that log to the thread that publishes.
 
-Invariant: at most `capacity` messages; each is either passed to the publisher or counted as dropped.
+Invariant: at most `capacity` messages; each is queued, taken by the publisher, or counted as dropped.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class RecordQueue:
         return len(self._messages)
 
     def put(self, message: bytes) -> None:
-        """Add a message; drop it if the queue is closed, and this or the oldest one if it stays full.
+        """Add a message; if the queue is closed, drop it; if the queue is full, do as its `WhenFull` states.
 
-        Any thread may call it. After a `put` timed out, none waits before a message is taken.
+        Any thread may call it. After a `put` has timed out, none waits before a message is taken.
         """
         with self._condition:
             if self._is_closed or not self._ensure_space():
@@ -71,7 +71,7 @@ class RecordQueue:
             return count
 
     def wait(self) -> None:
-        """Wait for a message or `close`."""
+        """Wait until a message is queued or the queue is closed."""
         with self._condition:
             self._condition.wait_for(lambda: self._messages or self._is_closed)
 

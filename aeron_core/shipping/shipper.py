@@ -3,8 +3,8 @@
     read ──────── offered ──────── confirmed ──────── saved
          pending          in flight           dirty
 
-Invariant: offered data is never further ahead of saved offsets than the window, or one message if that is
-longer: the maximum that is shipped twice when the process is killed. Saved offsets were confirmed.
+Invariant: offered data is ahead of saved offsets by at most about the window, or by one message if that is longer:
+so much is shipped twice when the process is killed. Saved offsets were confirmed, or are where reading began.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Shipper:
     ) -> None:
         """Lock the state folder and read the saved offsets.
 
-        `confirmed_position` returns that of the publication. Raises as `OffsetRegistry`.
+        `confirmed_position` returns that of the publication, in bytes. Raises the errors of `OffsetRegistry`.
         """
         self.lines = 0
         self.bytes = 0
@@ -118,7 +118,7 @@ class Shipper:
 
     @property
     def is_done(self) -> bool:
-        """Whether all data is confirmed; while following files, as of the last read."""
+        """Whether all data that could be read is confirmed, as of the last read of the files."""
         return self._is_read_to_end and not self._pending and not self._in_flight
 
     @property
@@ -140,8 +140,8 @@ class Shipper:
     def do_work(self, now_ns: int) -> int:
         """Run one duty cycle without waiting; return the work count.
 
-        Raises ClosedError, ClientError at the end of the stream's positions, ConfigurationError for a line that the
-        channel cannot send, and OSError if the offsets cannot be saved.
+        Raises ClosedError if the publication is closed, ClientError at the end of the stream's positions,
+        ConfigurationError for a line that the channel cannot send, and OSError if the offsets cannot be saved.
         """
         work = self._take_confirmations(now_ns)
         if self._next_scan_ns is None or (self._params.follows and now_ns >= self._next_scan_ns):
@@ -156,13 +156,13 @@ class Shipper:
     def settle(self, now_ns: int) -> bool:
         """Process confirmations only; return whether all offered lines are confirmed.
 
-        Raises ClosedError, and OSError if the offsets cannot be saved.
+        Raises ClosedError if the publication is closed, and OSError if the offsets cannot be saved.
         """
         self._take_confirmations(now_ns)
         return not self._in_flight
 
     def close(self) -> None:
-        """Save confirmed offsets and close all files; raises OSError if the offsets cannot be saved."""
+        """Save confirmed offsets, close files and unlock the folder; raises OSError if the offsets cannot be saved."""
         try:
             if self._is_dirty:
                 self._save(self._saved_ns)
@@ -227,7 +227,7 @@ class Shipper:
         return count
 
     def _end_of(self, file: FollowedFile, now_ns: int) -> list[Line]:
-        """Return the remaining bytes of a file that is complete; stop following it once they are confirmed."""
+        """Return the incomplete line of a file that does not grow; stop following the file once all is confirmed."""
         if not self._params.follows:
             return file.finish()
         if not self._watcher.is_over(file, now_ns):
@@ -254,7 +254,7 @@ class Shipper:
         return offered
 
     def _offer_line(self, pending: _Pending, line: Line) -> bool:
-        """Offer a line, in halves if it exceeds a message; return whether it was accepted."""
+        """Offer a line, in halves if it exceeds a message; return whether it was accepted. Raises as `do_work`."""
         event = self._event(line, pending.path, self._params.epoch_ns())
         if len(event) > self._publication.max_message_length:
             pending.lines.popleft()
@@ -272,8 +272,8 @@ class Shipper:
             raise ClosedError(f"{self._publication!r} was closed: {_REOPEN}")
         if result == wire.RESULT_MAX_POSITION_EXCEEDED:
             raise ClientError(
-                f"{self._publication!r}: the stream has reached its maximum position; restart the shipper to "
-                "continue on a new stream"
+                f"{self._publication!r}: the stream has reached its maximum position "
+                f"{self._publication.max_possible_position}; restart the shipper to continue on a new stream"
             )
         return False
 

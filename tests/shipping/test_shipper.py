@@ -308,7 +308,7 @@ def test_a_registry_of_another_version_is_refused(shipping):
     shipping.path("state").mkdir()
     (shipping.path("state") / "registry.json").write_text('{"version": 2}')
 
-    with pytest.raises(ConfigurationError, match="has version 2: must be 1"):
+    with pytest.raises(ConfigurationError, match="version=2: must be 1"):
         shipping.start()
 
 
