@@ -1,4 +1,4 @@
-"""Faults of a channel URI that can be seen without a driver."""
+"""Faults of a channel URI that can be found without a driver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANY_HOST: Final = "127.0.0.1"
 
 
 def is_wrong_channel(channel: str, *, is_publication: bool) -> bool:
-    """Return whether a channel is wrong in itself: its syntax, a parameter, an address, the name of a strategy.
+    """Return whether a channel is wrong in itself: its syntax, medium, a parameter, an address, the name of a strategy.
 
     False does not mean that it is right: a driver also compares channels with each other, and resolves names.
     """

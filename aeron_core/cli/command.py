@@ -1,4 +1,4 @@
-"""Class of every command: converts values without pydantic, and names values in its help instead of types."""
+"""Class of the commands of this distribution: they convert values without pydantic, and their help shows no types."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class CoreCommand(TyperCommand):
     """A command of `aeron-core`."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, which convert their values without pydantic."""
+        """Return the parameters; those of the types of `conversion` convert their values without pydantic."""
         return replace_conversions(super().get_params(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the options and arguments of the usage line, as in `[OPTIONS] CHANNEL [STREAM_ID]...`."""
+        """Return the parts of the usage line, as in `[OPTIONS] CHANNEL [STREAM_ID]...`."""
         arguments = [usage_of(param) for param in self.params if param.param_type_name == "argument"]
         return [self.options_metavar or "", *arguments]
 

@@ -34,8 +34,9 @@ _CHECK_INTERVAL_S: Final = 0.02
 def connect_to_driver(aeron_dir: Path | None) -> Aeron:
     """Return a client of the driver; raise DriverTimeoutError if no driver runs within 3 s.
 
-    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version, as `connect` does.
-    The wait is not implemented as a short driver timeout, because that setting also limits heartbeat gaps later on.
+    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version, StorageError if it cannot be mapped,
+    and ConfigurationError for wrong settings of the client. The wait is not implemented as a short driver timeout,
+    because that setting also limits heartbeat gaps later on.
     """
     directory = directory_of(aeron_dir)
     deadline_s = time.monotonic() + _DRIVER_WAIT_S
@@ -49,7 +50,8 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
 def connect_to_next_driver(directory: Path) -> Aeron | None:
     """Return a client of the driver that runs in `directory` now, None if none does; do not wait for one.
 
-    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version.
+    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version, StorageError if it cannot be mapped,
+    and ConfigurationError for wrong settings of the client.
     """
     timeout_ms = load_client_settings().settings.driver_timeout_ms
     try:
@@ -85,7 +87,8 @@ def checked_channels(
 
 
 def _report_error(error: Exception) -> None:
-    # Only a warning: the command continues, or fails with an error of its own. A bug shows its traceback.
+    # Only a warning: the command continues, or fails with an error of its own. An error without an exit code is a bug
+    # and is logged with its traceback.
     if exit_code_of(error) is None:
         log_error(error)
     else:

@@ -96,12 +96,13 @@ def _integer_of(text: str, info: ParameterInfo) -> int:
 
 
 def integer_between(text: str, low: int, high: int) -> int:
-    """Parse a whole number; raise ValueError if `text` is not one, or not one from `low` to `high`."""
+    """Return the integer that `text` contains; raise ValueError unless it is one from `low` to `high`."""
     # Longer text counts as out of range, although leading zeros may lengthen it: Python refuses more than 4300 digits.
     number = int(text) if len(text) <= len(str(_INT64_MAX)) + 1 and _is_integer(text) else None
     if number is None or not low <= number <= high:
-        allowed = f"below 2^63 and of at least {low}" if high == _INT64_MAX else f"from {low} to {high}"
-        raise ValueError(f"must be a whole number{' below 2^63' if low == -_INT64_MAX else f' {allowed}'}")
+        least = "-2^63 + 1" if low == -_INT64_MAX else low
+        most = "2^63 - 1" if high == _INT64_MAX else high
+        raise ValueError(f"must be a whole number from {least} to {most}")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Groups of commands that import a command only when it is named.
+"""Groups of commands, which import a command of the index only when it is named.
 
 Not here: which commands there are (index) and what a command does with its arguments (command).
 """
@@ -27,12 +27,12 @@ ENTRY_POINTS = "aeron_core"
 
 
 class LazyGroup(TyperGroup):
-    """A group with the commands of the index."""
+    """A group with the commands of `entries`, a part of the index."""
 
     entries: Mapping[str, IndexEntry] = {}
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options, which convert their values without pydantic."""
+        """Return the options; those of the types of `conversion` convert their values without pydantic."""
         return replace_conversions(super().get_params(ctx))
 
     def helps(self) -> Iterator[tuple[str, str]]:
@@ -86,7 +86,7 @@ class LazyGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write names and one-line helps from the index."""
+        """Write the names and the one-line helps of all commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.helps()))
 
@@ -103,7 +103,7 @@ class LazyGroup(TyperGroup):
 class ProgramGroup(LazyGroup):
     """The whole program: commands of the index, then those of plugins.
 
-    A command that the index does not have is looked for in all plugins, which imports them.
+    For a command that the index does not have, all plugins are imported.
     """
 
     def helps(self) -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
     ),
     "backlog": IndexEntry(
-        "Show the unprocessed bytes of each sender and subscriber.", "tools.backlog:backlog"
+        "Show the unprocessed bytes of each sender, receiver and subscriber.", "tools.backlog:backlog"
     ),
     "errors": IndexEntry("Show the distinct errors of a driver, alive or dead.", "tools.error_log:errors"),
     "loss": IndexEntry("Show the loss report of a driver, alive or dead, as CSV.", "tools.loss:loss"),

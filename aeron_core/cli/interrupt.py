@@ -12,10 +12,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupt:
-    """True after SIGINT or SIGTERM arrived in the `with` block; a second signal has its previous effect.
+    """True once SIGINT or SIGTERM has arrived in the `with` block; a second signal has its previous effect.
 
     A flag instead of KeyboardInterrupt, which is lost if it is raised where exceptions are ignored, such as in a
-    finalizer. It must be entered on the main thread.
+    finalizer. Enter it on the main thread, the only one that may set signal handlers.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Entry point of the command line: runs one command and returns its exit code.
 
 Not here: the commands (index, groups) and the exit codes (outcome).
-Invariant: a mistake of the user is reported in one line on stderr, never as a traceback.
+Invariant: a mistake of the user is reported on stderr, in one line or by a help text, never as a traceback.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
 def _exit_at_once(code: int) -> NoReturn:
     """Exit without freeing the modules and objects of the interpreter, which takes 0.2 s and has no effect.
 
-    What has an effect is done first, in the interpreter's own order: threads end, exit handlers run, output is flushed.
+    Before, in the order of the interpreter: wait for threads, run exit handlers, flush the output.
     """
     # Joins the threads that are not daemons, and those of executors; has no public name.
     threading._shutdown()  # type: ignore[attr-defined]
@@ -60,7 +60,7 @@ def _exit_at_once(code: int) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; raise only exceptions that are bugs."""
+    """Run one command line and return its exit code; an exception that is raised is a bug."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run(arguments)
@@ -74,7 +74,8 @@ def _show_warning(  # noqa: PLR0913 - as `warnings.showwarning`
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    # A UserWarning of this package or of a plugin is for users; others are for developers and keep their location.
+    # This package and its plugins warn users with UserWarning; other categories are for developers, who need the
+    # location.
     if category is UserWarning and file is None:
         print_stderr(f"warning: {message}")
     else:
@@ -93,12 +94,12 @@ def _run(arguments: Sequence[str]) -> int:
         if code is None:
             raise
         print_stderr(f"error: {message_of(error)}")
-        # As aeronmd: 2 is the exit code of a driver that SIGINT has stopped, which supervisors may take for success.
+        # A driver exits with 1, like aeronmd: 2 is its exit code after SIGINT, which supervisors may take for success.
         return EXIT_FAILURE if arguments[:1] == [_DRIVER] else code
 
 
 def _is_plain_driver(arguments: Sequence[str]) -> bool:
-    """Return whether this is the driver, with no option but -Dname=value."""
+    """Return whether this is the command `driver` with no argument but -Dname=value."""
     return arguments[:1] == [_DRIVER] and all(text.startswith("-D") and "=" in text for text in arguments[1:])
 
 

@@ -43,9 +43,9 @@ def duration_ns_of(option: str, text: str) -> int:
 
 
 def time_ns_of(option: str, text: str, now_ns: int) -> int:
-    """Parse a time such as `2026-11-21T19:30`, local if it has no zone, or an age such as `2h`; return epoch ns.
+    """Return the ns since the epoch of a time such as `2026-11-21T19:30`, or of an age such as `2h` before `now_ns`.
 
-    Raises ConfigurationError, which names `option`, for other text.
+    A time without a zone is local. Raises ConfigurationError, which names `option`, for other text.
     """
     try:
         moment = datetime.fromisoformat(text)

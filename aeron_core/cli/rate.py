@@ -33,7 +33,7 @@ class RateDisplay:
             self._task = self._progress.add_task("", total=total, rate="")
 
     def add(self, messages: int, length: int) -> None:
-        """Count messages with `length` bytes in total; cheap enough for every message."""
+        """Count messages with `length` bytes in total; update the display at most every 0.1 s."""
         self.messages += messages
         self.bytes += length
         now_s = time.monotonic()

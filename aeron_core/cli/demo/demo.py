@@ -1,4 +1,4 @@
-"""`aeron-core demo`: sends a real log through a driver that drops datagrams, and compares both ends."""
+"""`aeron-core demo`: sends a log through a driver that drops datagrams, and compares both ends."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """HTTP endpoint that serves the counters of a driver to Prometheus, on one thread.
 
 It runs inside the driver's process, so any host that reaches it could otherwise use up the descriptors and the CPU of
-the driver. Hence no server of the standard library, which has a thread per connection and no limits.
+the driver. Hence not the server of prometheus_client, which has a thread per connection and no limits.
 Not here: one connection (metrics_connection), the counters as metrics (metrics).
 Invariant: at most `MAX_CONNECTIONS` connections are open, each for at most `REQUEST_LIMIT_S`.
 """
@@ -90,7 +90,7 @@ class MetricsServer:
     ) -> None:
         self.close()
 
-    # -- on the thread of the server --
+    # The methods below run on the thread of the server.
 
     def _run(self) -> None:
         while not self._is_closing:
@@ -143,7 +143,7 @@ class MetricsServer:
         self._selector.register(sock, selectors.EVENT_READ, connection)
 
     def _watch(self, connection: MetricsConnection, events: int | None) -> None:
-        """Wait for `events` of a connection, for none of them while it waits for its answer; None drops it."""
+        """Register a connection for `events`, for none if they are 0; drop the connection if they are None."""
         if events is None:
             self._drop(connection)
             return

@@ -44,8 +44,8 @@ class DriverArguments:
 def run_driver(arguments: DriverArguments) -> int:
     """Run a driver until a signal or a client stops it; return 0, or the number of the signal.
 
-    Call on the main thread. Raises ConfigurationError for wrong settings, StorageError if the address of the metrics
-    cannot be bound, and the errors of the driver's start.
+    Call on the main thread. Raises PluginError for a broken plugin, ConfigurationError for wrong settings, StorageError
+    if the address of the metrics cannot be bound, and the errors of the driver's start.
     """
     registry = Registry.load()
     defines, paths, names = arguments.defines, arguments.files, registry.section_names()
@@ -161,9 +161,9 @@ def _metrics_address(text: str) -> HostPort:
 
 @contextmanager
 def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
-    """Listen before the driver starts, so that an address in use fails first.
+    """Listen before the driver starts, so that an address in use fails first; raise StorageError for it.
 
-    Yield a function that starts to serve the counters of a driver.
+    Yield a function that sets the driver whose counters are served.
     """
     if metrics is None:
         yield lambda _: None

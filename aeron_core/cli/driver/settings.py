@@ -53,7 +53,7 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
 
 
 def _as_any_model(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:
-    # Only the type differs: LoadedSettings is invariant.
+    # A copy only for the type checker: LoadedSettings is invariant in the type of its settings.
     return LoadedSettings(loaded.settings, loaded.sources, loaded.warnings, loaded.printed)
 
 

@@ -96,7 +96,7 @@ def device(  # noqa: PLR0913 - the options of the command
 
 
 class _Errors:
-    """Prints the error log of an embedded driver, which no other tool can find."""
+    """Prints the errors of an embedded driver, whose directory the user does not know."""
 
     def __init__(self) -> None:
         self._cnc: CncFile | None = None
@@ -108,13 +108,13 @@ class _Errors:
         self._cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
 
     def report_if_due(self) -> None:
-        """Print new errors if the interval has passed."""
+        """Print new errors if 0.5 s have passed; raise ProtocolError if the error log is damaged."""
         if time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + _ERRORS_INTERVAL_S
             self.report()
 
     def report(self) -> None:
-        """Print new errors, each one once."""
+        """Print the errors that were not printed yet; raise ProtocolError if the error log is damaged."""
         for record in read_errors(self._cnc.error_log) if self._cnc is not None else ():
             if record.text not in self._reported:
                 self._reported.add(record.text)

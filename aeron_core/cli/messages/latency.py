@@ -74,13 +74,13 @@ class Latencies:
 
 
 def _index_of(value_ns: int) -> int:
-    """Return the bucket of a value: the value itself below 2048, else by its 11 highest bits."""
+    """Return the bucket of a value: the value itself below 2048, else by its 11 highest bits and their shift."""
     shift = max(value_ns.bit_length() - _EXACT_BITS, 0)
     return shift * _BUCKETS + (value_ns >> shift)
 
 
 def _highest_of(index: int) -> int:
-    """Return the highest value of a bucket."""
+    """Return the highest value of a bucket in ns."""
     shift = max(index // _BUCKETS - 1, 0)
     return ((index - shift * _BUCKETS + 1) << shift) - 1
 

@@ -1,4 +1,4 @@
-"""`aeron-core ping`: measures round trips to a `pong`, ours or the reference's."""
+"""`aeron-core ping`: measures round trips to `aeron-core pong` or to the Pong of Aeron."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class _Pinger:
         self._received_ns = 0
 
     def round_trip_ns(self) -> int:
-        """Return the time of one round trip; raise NotConnectedError if the timeout expires first."""
+        """Return the time of one round trip in ns.
+
+        Raises NotConnectedError if the timeout expires first, and the errors of `Offerer.offer`.
+        """
         sent_ns = time.monotonic_ns()
         self._message[:_TIMESTAMP_LENGTH] = sent_ns.to_bytes(_TIMESTAMP_LENGTH, "little")
         self._received_ns = 0

@@ -1,4 +1,4 @@
-"""`aeron-core pong`: returns the messages of a `ping`, ours or the reference's."""
+"""`aeron-core pong`: returns the messages of `aeron-core ping` or of the Ping of Aeron."""
 
 from __future__ import annotations
 

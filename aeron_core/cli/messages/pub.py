@@ -123,7 +123,8 @@ def paced(messages: Iterable[bytes], rate: float | None) -> Iterator[bytes]:
     """Yield `rate` messages per second, or without pauses if `rate` is None.
 
     Each message has a due time on a fixed schedule. A message that is late is not delayed, so that sleeps that take
-    longer than asked for, by 50 µs and more, do not lower the rate. After 0.1 s of lateness the schedule starts again.
+    longer than requested, by 50 µs and more, do not lower the rate. When a message is more than 0.1 s late, the
+    schedule starts again from now.
     """
     if rate is None:
         yield from messages

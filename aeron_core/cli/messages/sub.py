@@ -22,7 +22,7 @@ from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError
 
 _BATCH: Final = 4096
-# Invented: an idle subscriber polls a thousand times per second, and adds at most this to the latency.
+# Invented: an idle subscriber polls a thousand times per second, which adds about 1 ms to the latency at most.
 _PAUSE_S: Final = 0.001
 
 
@@ -78,7 +78,8 @@ class _Receiver:
     def receive(self, count: int | None, timeout: float | None) -> bool:
         """Write messages until --count or the interrupt; return False if --timeout expired.
 
-        `timeout`: seconds, None for no limit. Raises ClosedError if the client loses its driver.
+        `timeout`: seconds, None for no limit. Raises ClosedError if the client loses its driver, ProtocolError for an
+        invalid frame, and OSError if the output cannot be written.
         """
         last_received_s = time.monotonic()
         while not self.interrupt and (count is None or self.display.messages < count):

@@ -88,8 +88,8 @@ def range_of(
 ) -> tuple[int, int]:
     """Return the begin and end position of a range, each given as a position or a time; by default, all data.
 
-    Raises ConfigurationError for a malformed time, if both are given for one of them, or if the end is before the
-    begin; and RecordingError if the recording cannot be read.
+    Raises ConfigurationError for a malformed time, if position and time are given for the same side, or if the end is
+    before the begin; and RecordingError if the recording cannot be read.
     """
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:

@@ -105,7 +105,7 @@ def _print_recordings(documents: list[dict[str, object]]) -> None:
 
 
 def _print_consumers(archive: Archive, leases: list[Lease], now_ns: int) -> None:
-    """Print the position of each consumer, and the time of its last renewal."""
+    """Print the positions of each consumer, and the validity and last renewal of its lease."""
     header = ("consumer", "renewed", "valid", "id", "position", "bytes behind")
     rows = []
     there = {recording.recording_id: recording for recording in archive.recordings()}

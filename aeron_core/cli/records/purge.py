@@ -78,7 +78,10 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
 
 
 def _limit(recording: Recording, before: int | None, before_time: str | None, now_ns: int) -> int | None:
-    """Return the position before which to delete, None for all."""
+    """Return the position before which to delete, None for all.
+
+    Raises ConfigurationError for a malformed time, RecordingError if the recording cannot be read.
+    """
     if before_time is not None:
         return recording.position_at(time_ns_of("--before-time", before_time, now_ns))
     return before

@@ -39,13 +39,13 @@ class RecordedStreams:
         self._begins.setdefault(recording_id, stream.writer.recorded_position)
 
     def note_end(self) -> None:
-        """Store whether any stream is active; call before its recorder stops."""
+        """Store whether any stream is active; call before the recorder stops."""
         self._was_active = any(
             not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
         )
 
     def was_active(self) -> bool:
-        """Return whether a stream was still active when its recorder stopped."""
+        """Return whether a stream was active at the last `note_end`."""
         return self._was_active
 
     def show(self) -> None:

@@ -64,7 +64,7 @@ class RecordingRun:
         With `releases`, streams that are still active are closed at once, so that no other recorder continues them.
         Raises DriverTimeoutError if there is no driver at the start or one does not answer, ClosedError if
         `ends_with_driver` and the driver shuts down, ConfigurationError or RegistrationError for a channel that it
-        refuses, and as `Recorder`.
+        refuses, and the errors of `connect_to_driver` and `Recorder`.
         """
         aeron = connect_to_driver(self.wanted.aeron_dir)
         self._last_received_s = time.monotonic()

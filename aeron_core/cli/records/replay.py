@@ -134,7 +134,8 @@ class _Player:
                 )
             elif result == wire.RESULT_MAX_POSITION_EXCEEDED:
                 raise ClientError(
-                    f"the stream has reached its maximum position {self.replay.position}: end before it with --end"
+                    f"the stream has no positions left after {self.replay.position}: end there with "
+                    f"--end={self.replay.position}"
                 )
             elif result != wire.RESULT_ADMIN_ACTION:
                 time.sleep(_PAUSE_S)

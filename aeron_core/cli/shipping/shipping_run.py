@@ -30,7 +30,7 @@ _CHECK_INTERVAL_S: Final = 0.2
 
 @dataclass
 class ShippingRun:
-    """One run of the command; `timeout` and `drain` are seconds."""
+    """One run of the command; `timeout` and `drain` are seconds, no `timeout` is no limit."""
 
     params: ShipperParams
     shown: ShippedFiles
@@ -82,7 +82,7 @@ class ShippingRun:
             raise ClosedError(str(error)) from error
 
     def _next_driver(self, directory: Path) -> Aeron | None:
-        """Return a client of the next driver, or None if a signal arrived first; NotConnectedError after `timeout`."""
+        """Return a client of the next driver, None after a signal; raise NotConnectedError after `timeout` seconds."""
         while not self.interrupt.wait(_CHECK_INTERVAL_S):
             if (aeron := connect_to_next_driver(directory)) is not None:
                 print_stderr(f"a media driver runs in {directory} again")
@@ -104,7 +104,7 @@ class ShippingRun:
                 self.interrupt.wait(_PAUSE_S)
 
     def _settle(self, shipper: Shipper) -> None:
-        """Wait until messages in flight are confirmed, for at most `drain` seconds."""
+        """Wait until messages in flight are confirmed, for at most `drain` seconds; raises as `Shipper.settle`."""
         deadline_s = time.monotonic() + self.drain
         while not shipper.settle(time.monotonic_ns()) and time.monotonic() < deadline_s:
             time.sleep(_PAUSE_S)

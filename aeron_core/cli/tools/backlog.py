@@ -22,7 +22,7 @@ def backlog(  # noqa: PLR0913 - the options of the command
     interval: Interval = 1.0,
     json: Json = False,
 ) -> None:
-    """Show the unprocessed bytes of each sender and subscriber.
+    """Show the unprocessed bytes of each sender, receiver and subscriber.
 
     The window of a publisher is what it may offer before back pressure; that of a sender is what flow control
     allows it to send. Updates continuously on a terminal.

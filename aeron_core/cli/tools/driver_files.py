@@ -1,4 +1,4 @@
-"""Files of any driver, ours or the reference's, alive or dead, mapped read-only."""
+"""Files of any driver, of aeron-core or of Aeron, alive or dead, mapped read-only."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DriverFiles:
 
     @property
     def heartbeat_age_ms(self) -> int | None:
-        """Age of the driver's last heartbeat; None if it has shut down or never ran."""
+        """Age of the driver's last heartbeat in ms; None if it has shut down or never ran."""
         heartbeat_ms = ManyToOneRingBuffer(self.cnc.to_driver).consumer_heartbeat_ms
         return int(time.time() * 1000) - heartbeat_ms if heartbeat_ms > 0 else None
 
@@ -70,7 +70,7 @@ class DriverFiles:
 
 
 def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
-    """Map the loss report; raise StorageError, with a remedy, if there is none or it cannot be mapped."""
+    """Map the loss report of a driver; raise StorageError if there is none or it cannot be mapped."""
     try:
         return open_mapped_file(aeron_dir / LOSS_REPORT_FILE, read_only=True)
     except StorageError as error:

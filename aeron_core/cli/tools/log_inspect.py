@@ -1,7 +1,7 @@
 """`aeron-core log-inspect`: shows a log buffer of a stream, frame by frame.
 
-Not here: validation. A log that is being written, or that a dead process left behind, is shown as it is; only lengths
-that lead out of the term are not followed.
+Not here: validation of frames. A log that is being written, or that a dead process left behind, is shown as it is;
+only lengths that lead out of the term are not followed.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
     """Yield the frames of term buffer `index`, 0 to 2, up to the first gap; with `skip_gaps`, also those after gaps.
 
-    `dump`: maximum length of each payload to return.
+    `dump`: maximum bytes of each payload to return.
     After a gap, bytes count as a frame only if they contain their own term offset: others may be old payload.
     """
     begin = index * log.term_length
@@ -196,7 +196,7 @@ def _metadata(log: LogBuffer) -> dict[str, object]:
 
 
 def _tail(log: LogBuffer, index: int) -> Tail | None:
-    """Return the tail of a term, None for an image: its driver writes no tails."""
+    """Return the tail of a term, None for an image: only publishers update tails."""
     if log.metadata().log_type == wire.LOG_TYPE_IMAGE:
         return None
     raw_tail = log.raw_tail_acquire(index)

@@ -37,7 +37,10 @@ class Subscriber:
 
 @dataclass(slots=True)
 class SentStream:
-    """Send side of a stream; `subscribers` read the publisher's own log: those of IPC, and spies."""
+    """Send side of a stream in one driver; a position is None if the driver has no counter for it.
+
+    `subscribers` read the publisher's own log: those of IPC, and spies.
+    """
 
     registration_id: int
     channel: str
@@ -124,7 +127,7 @@ def _owned(records: Iterable[CounterRecord]) -> Iterator[tuple[CounterRecord, Co
 
 
 def _read_by(stream: StreamSession, reference_id: int) -> list[Subscriber]:
-    """Return the subscribers of the log that a subscriber's counter refers to."""
+    """Return the subscribers of the log with the registration id `reference_id`; add an image if it is unknown."""
     if reference_id in stream.publications:
         return stream.publications[reference_id].subscribers
     if reference_id in stream.images:
