@@ -1,8 +1,8 @@
 """Decoders: turn payload bytes into columns, with Spark's own functions if they exist.
 
-A decoder takes a DataFrame with a binary column `payload` and options, and returns one with the decoded columns in its
-place; the other columns stay, except with `arrow-ipc`. Built-in decoders raise ConfigurationError for an option that
-they do not have. Other distributions add decoders by the entry-point group `pyspark_aeron.decoders`.
+A decoder takes a DataFrame with a binary column `payload` and options, and returns one with the decoded columns instead
+of it (`raw` keeps it); the other columns stay, except with `arrow-ipc`. Built-in decoders raise ConfigurationError for
+an option that they do not have. Other distributions add decoders by the entry-point group `pyspark_aeron.decoders`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
 
 def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Turn the payload into the columns of option `schema`, or into one VARIANT column `value` without it.
+    """Turn the payload into the columns of option `schema`, or without it into one VARIANT column, `value`.
 
     A payload that is not valid JSON, or does not fit `schema`, has its text in `_corrupt`, and nulls in the
     columns that could not be decoded.
@@ -113,7 +113,7 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
     Of the other columns only `position` and `recording_id` stay. A payload that is not an Arrow IPC stream, or has
     columns that cannot be cast to `schema`, fails the query with its position. Raises ConfigurationError if `schema`
-    is not given, or has no column names.
+    is not given or has no column names, and Spark's error if it is not DDL.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - needs pyarrow
     from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second

@@ -85,7 +85,7 @@ class Lags:
 
     def _archive(self, uuid: str) -> Archive | None:
         if uuid not in self._archives:
-            # A missing archive is looked up again: a live source creates its archive after the first call.
+            # A missing archive is looked up again: a live source may create its archive after the first call.
             for place in self._places:
                 try:
                     archive = Archive.open(place)
@@ -96,7 +96,7 @@ class Lags:
 
 
 def _lags_of(source: Mapping[str, Any]) -> list[Lag]:
-    """Return the lags of one source; none if it is not of the format `aeron`."""
+    """Return the lags of one source, an empty list if it is not of the format `aeron`."""
     end, latest = _document(source.get("endOffset")), _document(source.get("latestOffset"))
     read = end.get("pos", {})
     return [

@@ -19,7 +19,7 @@ _FILE_SCHEME: Final = "file://"
 
 
 def _absolute(place: str) -> str:
-    # Resolved where the query is planned: executors have other working directories.
+    # Resolved in the process that plans the query: executors may have other working directories.
     if place.startswith(_FILE_SCHEME):
         return unquote(urlsplit(place).path)
     return place if not place or "://" in place else str(Path(place).expanduser().absolute())

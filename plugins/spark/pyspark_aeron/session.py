@@ -43,7 +43,7 @@ def session(
     `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, where only SQL settings apply.
     `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
     Raises ConfigurationError if there is no usable Java, packages for Spark Connect are missing, the server does not
-    answer, or Spark does not start; ImportError without pyspark.
+    answer, or Spark does not start; ImportError without pyspark; OSError as `find_java_home`.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
@@ -61,7 +61,7 @@ def session(
 
 
 def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
-    """Return the session; raises ConfigurationError with Java's message, or a hint where to find it."""
+    """Return the session; raises ConfigurationError with Java's message, or with a hint to find the cause."""
     from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415 - of pyspark
     from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
 
@@ -80,7 +80,7 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
 
 
 def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str, str]:
-    """Return the settings that `session` applies by default, to build a session without it; see there."""
+    """Return the settings that `session` applies by default for the same arguments, to build a session without it."""
     settings = dict(_DEFAULTS)
     if master.startswith(SCHEME):
         settings = {name: value for name, value in settings.items() if name.startswith(_SQL)}
@@ -96,7 +96,7 @@ def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str
 def prepare_environment() -> None:
     """Set environment variables for Spark unless they are set: the current Python for its workers, and a usable Java.
 
-    Raises ConfigurationError if there is no Java that Spark can use.
+    Raises ConfigurationError if there is no Java that Spark can use, OSError as `find_java_home`.
     """
     # By default Spark uses the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -1,7 +1,7 @@
 """Data source of the format `aeron`.
 
-Spark imports this module in every look-up of a format, which must stay fast: whatever imports pydantic, numpy or
-pyarrow is imported by the method that needs it.
+Spark imports this module in every look-up of a format, which must stay fast: modules that import pydantic, numpy or
+pyarrow are imported in the methods that need them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class AeronDataSource(DataSource):
     """Data source for the recordings of an archive, and sink into one or onto a channel.
 
-    All methods but `name` raise ConfigurationError for wrong options or columns.
+    All methods but `name` raise ConfigurationError for wrong options or columns; those that return a writer also raise
+    the errors of `Archive.create`.
     """
 
     @classmethod

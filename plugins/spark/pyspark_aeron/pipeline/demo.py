@@ -1,4 +1,4 @@
-"""`aeron-core pipeline demo`: a real log through UDP, a recording and Spark, compared with its input."""
+"""`aeron-core pipeline demo`: sends a log through UDP, a recording and Spark, and compares the table with it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _document(outcome: DemoOutcome) -> dict[str, object]:
 
 
 def _draw(outcome: DemoOutcome, path: Path) -> Path | None:
-    """Draw the events of each minute by action; return None without matplotlib."""
+    """Draw the events of each minute by action into the file `path` and return it; None without matplotlib."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - optional
     except ImportError:

@@ -48,7 +48,7 @@ class DemoParams:
 
     lines: list[bytes]
     folder: Path
-    loss: float = 0.02  # share of datagrams dropped in each direction, from 0 to 1
+    loss: float = 0.02  # share of datagrams dropped in each direction, from 0 to below 1
     seed: int = 42
     # Called after each message with the counts to add: 1 message, and its bytes.
     on_sent: Callable[[int, int], object] | None = None
@@ -147,7 +147,7 @@ def _start_query(spark: SparkSession, folder: Path) -> StreamingQuery:
 
 
 def _send(aeron: Aeron, channel: str, params: DemoParams, outcome: DemoOutcome) -> int:
-    """Send all lines; return the position after the last one."""
+    """Send all lines and return the position after the last one; raises the errors of `Offerer.offer`."""
     began_s = time.monotonic()
     with closing(aeron.add_publication(channel, _STREAM_ID)) as publication:
         publication.await_connected(_TIMEOUT_S)
@@ -183,6 +183,6 @@ def _count(events: DataFrame, outcome: DemoOutcome) -> None:
 
 
 def _action_of(line: bytes) -> str:
-    """Return the action of a line, computed independently of the query; empty if the line is too short."""
+    """Return the action of a line, computed independently of the query; an empty text if the line is too short."""
     words = line.decode("utf-8", "replace").split(" ")
     return words[2] if len(words) > 2 else ""

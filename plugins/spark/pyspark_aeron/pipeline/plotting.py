@@ -42,7 +42,8 @@ def read_log(path: Path) -> list[BatchProgress]:
 def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
     """Write a plot of at least one batch to a .png, .svg or .html file.
 
-    Raises ConfigurationError for another file type, or if matplotlib is not installed.
+    Raises ConfigurationError for another file type, or if matplotlib is not installed; OSError if the file cannot be
+    written.
     """
     try:
         import matplotlib  # noqa: PLC0415 - optional

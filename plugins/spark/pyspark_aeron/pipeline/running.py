@@ -106,7 +106,7 @@ class PipelineRun:
 
 @contextmanager
 def _interrupts_kept() -> Iterator[None]:
-    """Restore the SIGINT handler, which Spark replaces by one that raises KeyboardInterrupt."""
+    """Restore, on the main thread, the SIGINT handler, which Spark replaces by one that raises KeyboardInterrupt."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield

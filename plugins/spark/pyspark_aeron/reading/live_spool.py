@@ -1,7 +1,7 @@
 """Live spool: records a live stream while a query runs, so that the query reads an ordinary recording.
 
-Runs in the process of the query's runner. The spool contains each received message exactly once; messages sent while
-no query runs are not received, and flow control shows the publisher that there is no subscriber.
+Runs in the process of the query's runner. The spool contains each received message exactly once. Messages that are sent
+while no query runs are received only if it is started again within the driver's client liveness timeout.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LiveSpool:
         assert options.stream_id is not None
         self._archive = Archive.create(options.archive)
         self._most = options.spool_length
-        # Positions by recording id, as in the next two.
+        # These three map recording ids to positions in bytes.
         self._read: Mapping[int, int] = {}
         self._needed: Mapping[int, int] = {}
         self._purged: Mapping[int, int] = {}
@@ -80,7 +80,7 @@ class LiveSpool:
             raise self._error
 
     def close(self) -> None:
-        """Stop recording, and wait up to _JOIN_S for the thread; a later recorder can extend the recording."""
+        """Stop recording, and wait up to 10 s for the thread; a later recorder can extend the recording."""
         atexit.unregister(self.close)
         if not self._is_closing.is_set():
             self._is_closing.set()

@@ -26,7 +26,7 @@ class RangePartition(InputPartition):
 def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:
     """Return an offset at most about `max_length` bytes after `start`, shared in proportion to the recordings' lags.
 
-    Every recording with unread data advances by at least one message.
+    Every recording with unread data advances by at least one message. Raises the errors of `Selection.ranges`.
     """
     ranges = selection.ranges(start, end)
     total = sum(piece.length for piece in ranges)

@@ -50,7 +50,8 @@ def open_archive(where: str) -> Archive:
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
     """Yield the messages of `piece`, in batches of at most `batchRows` rows.
 
-    Raises CorruptRecordingError if it cannot be read completely, or is damaged; DataLossError if it was purged.
+    Raises CorruptRecordingError if it cannot be read completely, or is damaged; DataLossError if it was purged;
+    RecordingNotFoundError if its recording or the archive was deleted.
     """
     if TaskContext.get() is not None:
         _freeze_heap()

@@ -69,14 +69,17 @@ class Selection:
         return self._offset(self.options.ending_position)
 
     def latest(self, start: Offset | None = None) -> Offset:
-        """Return the recorded positions; a recording that was deleted keeps its position of `start`."""
+        """Return the recorded positions; a recording that was deleted keeps its position of `start`.
+
+        Raises RecordingNotFoundError for a missing id of option `recordings`.
+        """
         positions = dict(start.positions) if start is not None else {}
         for recording in self.recordings():
             positions[recording.recording_id] = recording.position
         return Offset(self.archive.uuid, positions)
 
     def wait_after(self, start: Offset, timeout_ns: int) -> Offset:
-        """Return the latest offset as soon as it differs from `start`, or after `timeout_ns`."""
+        """Return the latest offset as soon as it differs from `start`, or after `timeout_ns`; raises as `latest`."""
         deadline_s = time.monotonic() + timeout_ns / 1e9
         pause_s = _SHORTEST_PAUSE_S
         while True:
@@ -155,7 +158,7 @@ def _position_of(recording: Recording, positions: Positions) -> int:
     if not recording.start_position <= given <= recording.position:
         raise DataLossError(
             f"recording {recording.recording_id} position {given}: must be from {recording.start_position} "
-            f"to {recording.position}"
+            f"to {recording.position}; change startingPosition or endingPosition"
         )
     _check_border(recording, given)
     return given

@@ -54,7 +54,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name, as all below
         """Return the offset at which a new query begins, and lease the data from there if `consumerName` is given.
 
-        Raises the errors of `Selection.start`.
+        Raises the errors of `Selection`, of its `start`, and of `LiveSpool` for a live stream.
         """
         start = self._selection.start()
         self._lease(start)
@@ -124,7 +124,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from read_batches(self._options, self._columns, partition.piece)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Advance the lease to `end`; Spark commits a batch only after the next one, and never the last."""
+        """Advance the lease to `end`, that of a batch; Spark calls this when the next batch begins."""
         self._lease(Offset.parse(end, self._selection.archive.uuid))
 
     def stop(self) -> None:
@@ -165,7 +165,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _exit_quietly_on_sigterm() -> None:
-    """Handle SIGTERM, which Spark sends instead of calling `stop`, by an exception that ends the process."""
+    """Handle SIGTERM, which Spark sends instead of calling `stop`, by an exception that ends the process.
+
+    Does nothing on another thread than the main one, or if the program has a handler.
+    """
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -1,7 +1,7 @@
 """Folders and files of this user alone, at paths that others may know.
 
-Another user may have created such a path first, as a folder of theirs or as a link. So every folder is opened without
-following links, and checked by its descriptor before it is used.
+Another user may have created such a path first, as a folder of theirs or as a link. So every private folder is opened
+without following links, and checked by its descriptor before it is used.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def _check_folder(fd: int, path: Path) -> None:
             f"{path}: belongs to user {status.st_uid}: must belong to user {os.geteuid()}; delete it, or set another "
             "folder with option staging"
         )
-    # Earlier versions made folders as the umask permitted. What others have left there does no harm: names of files are
-    # random, each is created anew, and the commit compares its content.
+    # The folder may be accessible to others, as the umask permitted when it was created. What they have left there does
+    # no harm: names of files are random, each is created anew, and the commit compares its content.
     if status.st_mode & _OF_OTHERS:
         os.fchmod(fd, 0o700)
 

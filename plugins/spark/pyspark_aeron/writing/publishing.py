@@ -42,7 +42,8 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
 
     Raises NotConnectedError after `connectTimeout` without a subscriber, or if the driver does not send all
     in that time; SendTimeoutError after back pressure for that time; ClosedError if the publication is closed
-    meanwhile; ConfigurationError for more than 2^32 messages; RecordingError for a staged file that was changed.
+    meanwhile; ConfigurationError for more than 2^32 messages; RecordingError for a staged file that was changed;
+    ValueError for a message that is too long for the channel; and the errors of `connect` and `Aeron.add_publication`.
     """
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)
@@ -54,7 +55,7 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
 
 
 def end_publication(options: SinkOptions, query: str) -> None:
-    """Close the publication, if there is one; the driver still delivers what was offered."""
+    """Close the publication of a query or job, if there is one in this process."""
     if options.channel is not None:
         publication = _publications.pop(_key(options, query), None)
         if publication is not None:

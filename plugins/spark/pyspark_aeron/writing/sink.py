@@ -46,7 +46,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._job = f"job-{uuid.uuid4()}"
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        """Stage the rows of one task."""
+        """Stage the rows of one task and return its commit message; raises the errors of `stage`."""
         return stage(self._options, iterator, Task.current(self._job))
 
     def commit(self, messages: Messages) -> None:
@@ -70,7 +70,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        """Stage the rows of one task."""
+        """Stage the rows of one task and return its commit message; raises the errors of `stage`."""
         return stage(self._options, iterator, Task.current("query"))
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
@@ -91,7 +91,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 def check_target(options: SinkOptions) -> None:
     """Create the archive if necessary, so that errors appear before any row is read.
 
-    Raises ConfigurationError if the archive is not in a local folder.
+    Raises ConfigurationError if the archive is not in a local folder, and the errors of `Archive.create`.
     """
     if options.archive:
         _appender(options, "")

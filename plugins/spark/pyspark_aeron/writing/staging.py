@@ -1,7 +1,7 @@
 """Staging of rows between task and commit: one Arrow file per task, in a folder accessible from all machines.
 
 Not here: the commit. A file without a commit contains no committed data and can be deleted. Invariant: what is
-committed is what the task wrote: its message has a digest of the file, which no other user can read or replace.
+committed is what the task wrote: its commit message has a digest of the file, which no other user can read or replace.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def discard(staged: Iterable[Staged | None]) -> None:
 
 
 def discard_before(folder: Path, batch_id: int) -> None:
-    """Delete files of earlier batches, left by tasks that died before they returned a commit message."""
+    """Delete files of batches before `batch_id`, left by tasks that died before they returned a commit message."""
     for path in folder.glob("*.arrow"):
         match = _FILE.fullmatch(path.name)
         if match is not None and int(match[1]) < batch_id:
