@@ -44,7 +44,7 @@ def _check(uri: ChannelUri, *, is_publication: bool) -> None:
 
 
 def _check_udp(uri: ChannelUri) -> None:
-    # Not resolved by the medium, which also compares interfaces with those of this machine.
+    # The medium does not resolve the channel here: it would also compare interfaces with those of this machine.
     for key in ("endpoint", "control"):
         address = uri.get(key)
         if address is not None:

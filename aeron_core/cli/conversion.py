@@ -28,7 +28,7 @@ _SHOWN_LENGTH: Final = 100
 def replace_conversions(params: list[Any]) -> list[Any]:
     """Replace the conversion of each parameter whose type this module supports; return `params`."""
     for param in params:
-        # Private to typer: if a later version has no such attribute, typer converts by itself.
+        # `_runtime_param` is private to typer: if a later version does not have it, typer converts by itself.
         if getattr(param, "_runtime_param", False) is not None:
             continue
         annotation, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info

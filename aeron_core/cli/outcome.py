@@ -52,7 +52,7 @@ def is_tty(stream: TextIO | None) -> bool:
 def print_stderr(text: str) -> None:
     """Print a message for the user, apart from the command's output; drop it if stderr cannot be written."""
     if sys.stderr is None:
-        # `print` would write to stdout.
+        # With None as the file, `print` would write to stdout.
         return
     with suppress(OSError):
         print(f"aeron-core: {text}", file=sys.stderr)

@@ -188,11 +188,11 @@ def test_data_that_no_lease_needs_is_purged(aeron, ended):
         (
             ("export", "{}", 0, "--begin", 64, "--since", "1h"),
             2,
-            "--begin and --since: only one of them is allowed",
+            "--begin and --since are 64 and 1h: only one of them is allowed",
         ),
         (("export", "{}", 0, "--since", "soon"), 2, "--since='soon': must be a time such as"),
         (("export", "{}", 0, "--end", 2**40), 1, "was not recorded"),
-        (("purge", "{}", 0), 2, "exactly one of --before, --before-time and --all"),
+        (("purge", "{}", 0), 2, "0 of --before, --before-time and --all are given: exactly one is required"),
         (("purge", "{}", "--before", 0), 2, "--before with 0 recording ids: must be exactly one"),
     ],
 )

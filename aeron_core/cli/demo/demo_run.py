@@ -92,7 +92,7 @@ class DemoResult:
 
 
 class DemoRun:
-    """Sends a log repeatedly until enough lines are sent, and compares both ends. An object runs once."""
+    """Sends a log repeatedly until enough lines are sent, and compares both ends. An instance can run only once."""
 
     def __init__(  # noqa: PLR0913 - the options of the command
         self, content: bytes, *, min_lines: int, loss: float, seed: int, port: int, timeout: float

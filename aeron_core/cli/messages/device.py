@@ -134,8 +134,8 @@ def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Er
     while not interrupt:
         if joined.is_closed:
             raise ClosedError(
-                "disconnected from the media driver: a warning names the cause; start the driver if it has shut "
-                "down, then run the device again"
+                f"device of {', '.join(joined.channels)}: disconnected from the media driver: a warning names the "
+                "cause; start the driver if it has shut down, then run the device again"
             )
         if joined.do_work():
             idle_polls = 0

@@ -29,7 +29,7 @@ class Latencies:
         self._max_ns = 0
 
     def add(self, latency_ns: int) -> None:
-        """Record one latency; out of range, the nearest value in range."""
+        """Record one latency in ns; one out of range counts as the nearest value in range."""
         value_ns = max(_LOWEST_NS, min(latency_ns, _HIGHEST_NS))
         self._counts[_index_of(value_ns)] += 1
         self.count += 1

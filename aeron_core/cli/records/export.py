@@ -93,7 +93,7 @@ def range_of(
     """
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:
-            raise ConfigurationError(f"{names}: only one of them is allowed")
+            raise ConfigurationError(f"{names} are {one} and {other}: only one of them is allowed")
     now_ns = time.time_ns()
     if since is not None:
         begin = recording.position_at(time_ns_of("--since", since, now_ns))

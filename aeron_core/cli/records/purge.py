@@ -46,7 +46,10 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     last segment of a recording.
     """
     if sum([before is not None, before_time is not None, whole]) != 1:
-        raise ConfigurationError("exactly one of --before, --before-time and --all is required")
+        raise ConfigurationError(
+            f"{sum([before is not None, before_time is not None, whole])} of --before, --before-time and --all are "
+            "given: exactly one is required"
+        )
     if before is not None and len(recording_ids or []) != 1:
         raise ConfigurationError(
             f"--before with {len(recording_ids or [])} recording ids: must be exactly one, since positions differ "
@@ -94,7 +97,7 @@ def _check_leases(archive: Archive, limits: dict[int, int | None], now_ns: int) 
         if needed is None:
             continue
         recording = archive.recording(recording_id)
-        # The start of the first segment that is kept.
+        # Only whole segments are deleted: that of `position` is kept from its base on.
         start = None if position is None else recording.segment_base(max(position, recording.start_position))
         if start is None or start > max(needed[0], recording.start_position):
             raise RecordingError(
