@@ -43,7 +43,7 @@ class PublishingHandler(logging.Handler):
     """Publishes each record as a JSON event, or with `raw` as the text of its formatter.
 
     Without a driver or a subscriber, records stay in the queue; `dropped` counts the records that are lost, and an
-    event reports them once the link works again.
+    event reports them as soon as it can be published.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments of `dictConfig`
@@ -72,7 +72,7 @@ class PublishingHandler(logging.Handler):
         """
         super().__init__(level)
         if capacity < 1:
-            raise ConfigurationError(f"capacity={capacity}: must be at least 1 record, by default 10000")
+            raise ConfigurationError(f"capacity={capacity}: must be 1 record or more; the default is 10000")
         try:
             self._when_full = WhenFull(when_full)
             self._events = RecordEvents(socket.gethostname(), fields or {})

@@ -161,7 +161,7 @@ class Registry:
 
     @property
     def hook(self) -> Any:
-        """The hooks of pluggy, through which the hooks for events are called."""
+        """The hook relay of pluggy, for calls of event hooks."""
         return self._manager.hook
 
     def add_commands(self, app: typer.Typer) -> None:

@@ -49,7 +49,8 @@ class _SenderPosition:
 
     def get(self) -> int:
         position = self._counters.value(self._id)
-        # Check the key after reading the value: the driver clears it before it reuses the counter.
+        # Check the key after reading the value: the driver clears the key before it reuses the counter, so an equal key
+        # shows that the value is that of the publication.
         if self._counters.key(self._id).startswith(self._key):
             self._position = position
         return self._position

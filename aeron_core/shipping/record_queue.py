@@ -37,7 +37,7 @@ class RecordQueue:
         return len(self._messages)
 
     def put(self, message: bytes) -> None:
-        """Add a message; if the queue is closed, drop it; if the queue is full, do as its `WhenFull` states.
+        """Add a message; drop it if the queue is closed, and apply the policy of the queue if it is full.
 
         Any thread may call it. After a `put` has timed out, none waits before a message is taken.
         """

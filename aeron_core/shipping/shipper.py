@@ -227,7 +227,10 @@ class Shipper:
         return count
 
     def _end_of(self, file: FollowedFile, now_ns: int) -> list[Line]:
-        """Return the incomplete line of a file that does not grow; stop following the file once all is confirmed."""
+        """Return the incomplete last line of a file if no more data is expected, else an empty list.
+
+        Stops following a file that has been missing for 30 s once all its lines are confirmed.
+        """
         if not self._params.follows:
             return file.finish()
         if not self._watcher.is_over(file, now_ns):
@@ -260,7 +263,7 @@ class Shipper:
             pending.lines.popleft()
             pending.lines.extendleft(reversed(_halves(line, self._publication)))
             return self._offer_line(pending, pending.lines[0])
-        # A message longer than the window is sent alone.
+        # If nothing is ahead, a message is sent even if it is longer than the window.
         ahead = self._publication.position - self._saved_position
         if ahead and ahead + wire.DATA_HEADER_LENGTH + len(event) > self._params.window_length:
             return False
