@@ -54,7 +54,7 @@ def _check_packages() -> None:
 
 
 def _await_server(url: str) -> None:
-    """Wait until the server accepts connections; raises ConfigurationError after _ANSWER_TIMEOUT_S, or for a wrong url.
+    """Wait until the server accepts connections; raises ConfigurationError after 10 s, or for a wrong `url`.
 
     Spark's own client would retry silently for ten minutes.
     """

@@ -124,7 +124,7 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     schema = StructType.fromDDL(taken["schema"])
     if not isinstance(schema, StructType):
         raise ConfigurationError(
-            f"decoder arrow-ipc: schema={taken['schema']}: must name columns, such as {_EXAMPLE}"
+            f"decoder arrow-ipc: schema={taken['schema']!r}: must name columns, such as {_EXAMPLE}"
         )
     wanted = to_arrow_schema(schema)
     return frame.select(*kept, PAYLOAD).mapInArrow(_ArrowRows(tuple(kept), wanted), types + taken["schema"])

@@ -91,8 +91,8 @@ def _given(text: str) -> dict[int, int]:
     for recording_id, position in given.items():
         if not isinstance(position, int) or position < EARLIEST_POSITION or (position > 0 and position % 32):
             raise ConfigurationError(
-                f"position {position!r} of recording {recording_id}: must be a multiple of 32 bytes from 0, "
-                "-2 (earliest) or -1 (latest)"
+                f"position {position!r} of recording {recording_id}: must be a multiple of 32 from 0 to "
+                "the end of the recording, -2 (earliest) or -1 (latest)"
             )
     return given
 
@@ -194,13 +194,13 @@ class SourceOptions(Options):
     def _check(self) -> Self:
         if self.live and (self.channel is None or self.stream_id is None):
             raise ConfigurationError(
-                "option live: channel and streamId must be given with it, such as aeron:udp?endpoint=localhost:20121 "
-                "and 1001"
+                f"option live: channel={self.channel} and streamId={self.stream_id}: both must be given with it, such "
+                "as aeron:udp?endpoint=localhost:20121 and 1001"
             )
         if self.channel is not None and self.channel_pattern is not None:
             raise ConfigurationError(
-                "options channel and channelPattern: only one of them can be given: remove channelPattern for exactly "
-                f"{self.channel}"
+                f"options channel={self.channel} and channelPattern={self.channel_pattern}: only one of them can be "
+                "given; remove channelPattern for exactly this channel"
             )
         if not self.archive:
             raise ConfigurationError(

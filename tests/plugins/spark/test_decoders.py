@@ -118,7 +118,7 @@ def test_an_unknown_decoder_is_refused_with_the_installed_ones():
     ("name", "options", "message"),
     [
         ("arrow-ipc", {}, "decoder arrow-ipc: option schema must be given"),
-        ("arrow-ipc", {"schema": "string"}, "decoder arrow-ipc: schema=string: must name columns"),
+        ("arrow-ipc", {"schema": "string"}, "decoder arrow-ipc: schema='string': must name columns"),
         ("json", {"colour": "red"}, "decoder json: unknown option colour: must be schema"),
         ("raw", {"x": "1"}, "decoder raw: unknown option x: this decoder takes no options"),
     ],

@@ -109,7 +109,10 @@ def run_demo(params: DemoParams) -> DemoOutcome:
 
 @contextmanager
 def _recorder(aeron: Aeron, archive: Archive) -> Iterator[str]:
-    """Record on a thread, and yield the channel to publish on; raises the first error of the recorder at the end."""
+    """Record on a thread, and yield the channel to publish on.
+
+    Raises AeronError if the driver has bound no port, and at the end the first error of the recorder.
+    """
     errors: list[AeronError] = []
     with aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", _STREAM_ID) as subscription:
         channel = subscription.resolved_channel()

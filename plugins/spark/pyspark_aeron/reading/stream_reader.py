@@ -124,7 +124,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from read_batches(self._options, self._columns, partition.piece)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Advance the lease to `end`, that of a batch; Spark calls this when the next batch begins."""
+        """Advance the lease to `end`; Spark calls this one batch late, and never for the last batch of a run."""
         self._lease(Offset.parse(end, self._selection.archive.uuid))
 
     def stop(self) -> None:

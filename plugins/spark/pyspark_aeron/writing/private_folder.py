@@ -58,8 +58,8 @@ def open_private_file(path: Path) -> int:
     if not stat.S_ISREG(status.st_mode) or not _is_private(status):
         os.close(fd)
         raise RecordingError(
-            f"{path}: must be a regular file of user {os.geteuid()}, writable by no other; restart the query, or run "
-            "the job again, to write it again"
+            f"{path}: mode {status.st_mode:o}, of user {status.st_uid}: must be a regular file of user "
+            f"{os.geteuid()}, writable by no other; restart the query, or run the job again, to write it again"
         )
     return fd
 

@@ -92,8 +92,8 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
     data, boundaries = column.data, column.boundaries
     if offerer.messages + column.count > 1 << SEQUENCE_BITS:
         raise ConfigurationError(
-            f"a batch has more than {1 << SEQUENCE_BITS} messages: let its source deliver smaller batches, with "
-            "maxBytesPerTrigger if it is an archive"
+            f"a batch has at least {offerer.messages + column.count} messages: must have at most "
+            f"{1 << SEQUENCE_BITS}; let its source deliver smaller batches, with maxBytesPerTrigger if it is an archive"
         )
     for index in range(column.count):
         begin = boundaries.get_i64(index * 8)

@@ -170,7 +170,7 @@ def test_an_unexpected_exception_ends_the_query(options, monkeypatch):
 
 
 def test_a_live_stream_needs_a_channel_and_a_stream():
-    with pytest.raises(ConfigurationError, match="option live: channel and streamId must be given"):
+    with pytest.raises(ConfigurationError, match="streamId=None: both must be given"):
         SourceOptions.parse({"archive": "/a", "live": "true", "channel": "aeron:ipc"})
 
 
