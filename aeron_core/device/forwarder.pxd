@@ -13,7 +13,7 @@ from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 cdef class Forwarder:
     cdef readonly Image image
     cdef readonly int64_t messages        # forwarded
-    cdef readonly int64_t bytes
+    cdef readonly int64_t bytes           # payload bytes of the forwarded messages
     cdef readonly int64_t too_long        # messages dropped as too long for the other side
     cdef ExclusivePublication _publication
     cdef ExclusiveAppender _appender
