@@ -35,7 +35,7 @@ class PublicationLink:
 
 
 class RecordPublisher:
-    """Publisher of one queue; one thread uses it and calls `do_work` repeatedly."""
+    """Publisher of one queue; one thread calls `do_work` repeatedly, any thread may read `is_drained`."""
 
     def __init__(
         self,
