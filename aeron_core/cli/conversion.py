@@ -26,7 +26,7 @@ _SHOWN_LENGTH: Final = 100
 
 
 def replace_conversions(params: list[Any]) -> list[Any]:
-    """Replace the conversion of each parameter whose type this module supports; return `params`."""
+    """Replace the conversion of each parameter of a type that this module supports; return `params`."""
     for param in params:
         # `_runtime_param` is private to typer: if a later version does not have it, typer converts by itself.
         if getattr(param, "_runtime_param", False) is not None:

@@ -74,7 +74,7 @@ def _show_warning(  # noqa: PLR0913 - as `warnings.showwarning`
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    # This package and its plugins warn users with UserWarning; other categories are for developers, who need the
+    # This package and its plugins warn users with UserWarning; other categories are for developers and keep the
     # location.
     if category is UserWarning and file is None:
         print_stderr(f"warning: {message}")
@@ -104,7 +104,7 @@ def _is_plain_driver(arguments: Sequence[str]) -> bool:
 
 
 def _run_driver(defines: Sequence[str]) -> int:
-    """Run the driver without typer, whose import takes a third of the time until a driver is ready."""
+    """Run the driver without typer: its import takes a third of the time until a driver is ready."""
     from aeron_core.cli.driver.process import DriverArguments, run_driver  # noqa: PLC0415 - lazy: for this command only
 
     try:

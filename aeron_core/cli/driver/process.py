@@ -163,7 +163,7 @@ def _metrics_address(text: str) -> HostPort:
 def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
     """Listen before the driver starts, so that an address in use fails first; raise StorageError for it.
 
-    Yield a function that sets the driver whose counters are served.
+    Yield a function that makes the server read the counters of a driver.
     """
     if metrics is None:
         yield lambda _: None

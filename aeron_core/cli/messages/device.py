@@ -96,7 +96,7 @@ def device(  # noqa: PLR0913 - the options of the command
 
 
 class _Errors:
-    """Prints the errors of an embedded driver, whose directory the user does not know."""
+    """Prints the errors of an embedded driver; users do not know its directory, which tools need."""
 
     def __init__(self) -> None:
         self._cnc: CncFile | None = None

@@ -97,7 +97,7 @@ def _check_leases(archive: Archive, limits: dict[int, int | None], now_ns: int) 
         if needed is None:
             continue
         recording = archive.recording(recording_id)
-        # Only whole segments are deleted: that of `position` is kept from its base on.
+        # Only whole segments are deleted: the one that contains `position` is kept from its base on.
         start = None if position is None else recording.segment_base(max(position, recording.start_position))
         if start is None or start > max(needed[0], recording.start_position):
             raise RecordingError(

@@ -46,7 +46,7 @@ class DumpFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InspectedFrame:
-    """Header of one frame; a negative length means that the frame was still being written."""
+    """Header and first payload bytes of one frame; its length is negative while the frame is being written."""
 
     term: int  # 0 to 2: the partition
     offset: int  # within the term

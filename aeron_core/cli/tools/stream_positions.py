@@ -1,7 +1,7 @@
 """Streams of any driver, with the positions of all parties, from its counters.
 
 Not here: their display. The counters are read one after the other, so a position may appear ahead of one that it
-follows; a lag is never negative nevertheless.
+follows; such a lag counts as 0.
 """
 
 from __future__ import annotations
