@@ -106,7 +106,7 @@ class CncError(AeronError):
 
 
 class CncNotReadyError(CncError):
-    """No driver is running in the directory yet, or it is still starting: a retry may help."""
+    """No driver is running yet, it is still starting, or this user may not open `cnc.dat`: a retry may help."""
 
 
 class CncIncompatibleError(CncError):
