@@ -112,7 +112,8 @@ def _private_parts(options: SinkOptions) -> int:
 def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -> Staged:
     """Write the rows of a task to a file, and return the commit message.
 
-    Raises RecordingError if the file cannot be written or is not private, ConfigurationError if a message is null.
+    Raises RecordingError if the file cannot be written or its folder belongs to another user, ConfigurationError if a
+    message is null.
     """
     folder = staging_folder(options, task.writer)
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
