@@ -24,7 +24,7 @@ class AgentLike(Protocol):
 
 
 class Agent:
-    """Base of compiled agents. All methods run on the agent's thread, except `on_close` if it never started."""
+    """Base of compiled agents. All methods run on one thread, the agent's, except `on_close` if it never started."""
 
     def __init__(self, role_name: str) -> None:
         self.role_name = role_name

@@ -17,7 +17,7 @@ from typing import Final
 CLIENT: Final = 0
 DRIVER: Final = 1
 
-# The close methods, with their order and the process that opened the object.
+# Weak references to the close methods; values are CLIENT or DRIVER, and the id of the process that opened the object.
 _open: dict[weakref.WeakMethod[Callable[[], None]], tuple[int, int]] = {}
 
 

@@ -19,10 +19,10 @@ _CPUS_FILE: Final = "cpuset.cpus.effective"
 
 
 def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list[int]:
-    """Return the processor numbers of the control group, or of its nearest parent with a cpuset, ascending.
+    """Return the processor numbers of the control group, or of its nearest ancestor with a cpuset, ascending.
 
     Raises ConfigurationError if `proc_cgroup` cannot be read or names no control group of version 2, if neither
-    this group nor a parent has a readable cpuset, or if the list is not valid.
+    this group nor an ancestor up to `root` has a readable cpuset, or if the list is not valid.
     """
     own = group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
     while True:
@@ -73,15 +73,17 @@ def parse_cpus(text: str) -> list[int]:
                 raise ValueError(part)
             cpus.update(found)
     except ValueError:
-        raise ConfigurationError(f"processors {text.strip()!r}: must be a list such as 0-3,8") from None
+        raise ConfigurationError(
+            f"processors {text.strip()!r}: must be a list such as 0-3,8, of numbers and ascending ranges"
+        ) from None
     return sorted(cpus)
 
 
 def faults_of(cpus: Sequence[int], root: Path = CPU_ROOT) -> list[str]:
     """Return reasons why the processors are a poor choice: partial cores, several dies or several level 3 caches.
 
-    Empty if there is none. Files for cores, dies and caches that the system does not provide are skipped; raises
-    ConfigurationError if the list in one is not valid.
+    The list is empty if there are none. Checks for which the system has no file below `root` are skipped. Raises
+    ConfigurationError if the list of processors in a file is not valid.
     """
     return [*_partial_cores(cpus, root), *_spread(cpus, root)]
 

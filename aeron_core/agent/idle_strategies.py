@@ -1,4 +1,4 @@
-"""The built-in idle strategies, from lowest latency to lowest CPU use.
+"""The built-in idle strategies: no operation, spin, yield, sleep, backoff and signal.
 
 Source: aeron_agent.c; `signal` is specific to aeron-core.
 """
@@ -83,11 +83,11 @@ class BackoffIdleStrategy(IdleStrategy):
 
 
 class SignalIdleStrategy(IdleStrategy):
-    """Waits until a named semaphore is posted or `bound_ns` has passed: almost no CPU while idle.
+    """Waits, after a duty cycle without work, until a named semaphore is posted or `bound_ns` has passed.
 
     Events from sources that cannot post (a client of another library, the network) wait for at most
     `bound_ns`. Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond. Creating
-    it raises PermissionError if another user has created a semaphore of this name.
+    it raises PermissionError if another user has created a semaphore of this name, OSError if it cannot be opened.
     """
 
     def __init__(self, name: str, bound_ns: int) -> None:

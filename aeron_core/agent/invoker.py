@@ -21,8 +21,8 @@ class AgentInvoker:
     def do_work(self) -> int:
         """Run one duty cycle and return the work count, 0 if there was nothing to do.
 
-        The first call starts the agent before. An exception of the agent goes to `on_error`, and the result is 1; the
-        next call runs a duty cycle even if the start failed.
+        The first call also starts the agent, before the duty cycle. An exception of the agent goes to `on_error`, and
+        the result is 1; the next call runs a duty cycle even if the start failed.
         """
         try:
             if not self._is_started:

@@ -49,7 +49,7 @@ def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> N
         role = runner.role_name
         is_new = settings.thread_naming is ThreadNaming.NEW
         cpu = processors.get(_SETTINGS.get(role, ""), -1)
-        # As in the reference, a processor that the process may not use is recorded in the error log, without a warning.
+        # As in the reference, a processor that the process may not use does not stop the driver: `on_error` records it.
         runner.place(_NEW_NAMES.get(role, role) if is_new else role, cpu if cpu >= 0 else None)
 
 

@@ -26,7 +26,7 @@ COMM_LENGTH: Final = 15  # TASK_COMM_LEN of Linux without the final NUL
 class AgentRunner:
     """Runs the duty cycles of one agent until it is closed.
 
-    The thread holds the GIL only while the agent or the idle strategy takes it. Exceptions of the agent go to
+    Duty cycles run without the GIL, unless the agent or the idle strategy takes it. Exceptions of both go to
     `on_error`, on the agent's thread unless it was never started; the agent continues after a pause, but does not run
     if `on_start` raised.
     """
@@ -55,7 +55,7 @@ class AgentRunner:
     def place(self, name: str, cpu: int | None) -> None:
         """Set the name of the started thread, as shown by `top -H`, and its processor unless `cpu` is None.
 
-        Linux keeps the first 15 bytes. Errors go to `on_error`, and the thread continues.
+        The name is ASCII; its first 15 characters are used. Errors go to `on_error`, and the thread continues.
         """
         thread_id = self._thread.native_id
         try:
@@ -66,7 +66,7 @@ class AgentRunner:
             self._report(error)
 
     def run(self) -> None:
-        """Run duty cycles on this thread until `close` is called, none if `on_start` raises; then close the agent."""
+        """Run duty cycles until `close` is called, none if `on_start` raises; then close agent and idle strategy."""
         try:
             self._agent.on_start()
         except Exception as error:
@@ -90,8 +90,8 @@ class AgentRunner:
     def close(self) -> None:
         """Stop after the current duty cycle and at most one idle period or error pause, and wait for the thread.
 
-        Called on the agent's own thread, it does not wait. If the thread was never started, closes the agent
-        here.
+        Called on the agent's own thread, it does not wait. If the thread was never started, closes the agent and the
+        idle strategy on the calling thread.
         """
         self._is_running.set_release(0)
         self._idle_strategy.wake()
