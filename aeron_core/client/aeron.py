@@ -41,9 +41,10 @@ T = TypeVar("T")
 class Aeron:
     """One client of one driver; any thread may use it.
 
-    Commands raise ClosedError once it is closed, ClientError if the driver's command ring stays full for 10 ms, and
-    ConfigurationError if they are too long for the ring. Closing it closes everything that it added, except static
-    counters in the driver. A client that is still open when the program exits is closed then.
+    Commands raise ClosedError once it is closed, ClientError if the driver's command ring stays full for 10 ms,
+    ConfigurationError if they are too long for the ring, and TypeError or ValueError for a wrong argument. Closing it
+    closes everything that it added, except static counters in the driver. A client that is still open when the program
+    exits is closed then.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:
@@ -93,8 +94,8 @@ class Aeron:
         """Add a publication that threads and clients share, and wait for the driver.
 
         Like every method that waits for the driver, raises the errors of `Registration.result`, such as
-        RegistrationError if the driver refuses, and ClientError if it has to wait in a handler. Raises TypeError or
-        ValueError for a wrong argument, before anything is sent.
+        RegistrationError if the driver refuses, and ClientError if it has to wait in a handler. A wrong argument raises
+        TypeError or ValueError before anything is sent.
         """
         return self.add_publication_async(channel, stream_id).result()
 
@@ -152,12 +153,12 @@ class Aeron:
         on_removed: PeerHandler | None = None,
         on_refused: RefusalHandler | None = None,
     ) -> PeerWatch:
-        """Call handlers for peers that connect, disconnect or are refused, until the watch or `resource` is closed.
+        """Return a watch that calls handlers for peers that connect, disconnect or are refused.
 
-        `on_added` is called first for the peers that are connected already. The handlers run in duty cycles of
-        the client's conductor, which checks at most every 10 ms. The peers of a subscription are its images;
-        those of a publication, and refusals, are reported only by media that distinguish peers, such as
-        `aeron:sp`. Raises ClosedError if the client is closed.
+        It ends when it, `resource` or the client is closed. `on_added` is first called for the peers that are
+        connected already. The handlers run in duty cycles of the client's conductor, which checks at most every 10 ms.
+        The peers of a subscription are its images; peers of a publication, and refusals, are reported for media that
+        distinguish peers, such as `aeron:sp`. Raises ClosedError if the client is closed.
         """
         handlers = PeerHandlers(on_added=on_added, on_removed=on_removed, on_refused=on_refused)
         with self._conductor.lock:
@@ -183,8 +184,8 @@ class Aeron:
     ) -> Counter:
         """Add a static counter, which outlives this client, or return the existing one.
 
-        Its type and registration id, an int32 and an int64, identify it. Waits and raises as `add_counter`;
-        RegistrationError if a counter that is not static has both.
+        It is identified by `type_id`, an int32, and `registration_id`, an int64. Waits and raises as `add_counter`;
+        raises RegistrationError if a counter that is not static has both ids.
         """
         return self.add_static_counter_async(type_id, registration_id, key, label).result()
 
@@ -197,14 +198,14 @@ class Aeron:
     def next_session_id(self, stream_id: int) -> int:
         """Return a session id that no publication of the driver uses with the stream id, for `session-id=`.
 
-        The id is not reserved: another client may use it first. Waits for the driver and raises as `add_publication`.
-        If the driver is too old for this request, the id is a random int32 instead.
+        The id, an int32, is not reserved: another client may use it first. Waits for the driver and raises as
+        `add_publication`. If the driver is too old for this request, the id is random instead.
         """
         answer = self._operations.next_session_id(stream_id)
         return answer if isinstance(answer, int) else answer.result()
 
     def next_correlation_id(self) -> int:
-        """Return an id that is unique among the clients of the driver."""
+        """Return an int64 that no other call of any client of this driver returns."""
         return self._conductor.driver.next_correlation_id()
 
     def reject_image(self, image_correlation_id: int, position: int, reason: str) -> None:
@@ -229,11 +230,11 @@ class Aeron:
 
     @property
     def driver_identity(self) -> str:
-        """Unique id of the driver process; client ids of different processes may be equal."""
+        """Id of the driver process, from its pid and start time; two driver processes may use the same client ids."""
         return self._conductor.driver_identity
 
     def retire_client(self, client_id: int) -> None:
-        """Close a client in the driver before its liveness timeout.
+        """Request that the driver closes another client before its liveness timeout; do not wait.
 
         Call only after the client's process has ended: a client that is alive loses everything that it added.
         """
@@ -267,7 +268,7 @@ class Aeron:
             self._conductor.callbacks.unavailable_counter_handlers.remove(handler)
 
     def add_close_handler(self, handler: CloseHandler) -> None:
-        """Add a handler that is called once, when this client closes for any reason."""
+        """Add a handler that is called once, when this client closes for any reason; never if it is closed already."""
         with self._conductor.lock:
             self._conductor.callbacks.close_handlers.append(handler)
 
@@ -287,8 +288,8 @@ class Aeron:
     def leave(self) -> None:
         """Close without informing the driver, as if the process was killed.
 
-        Until its client liveness timeout (10 s by default) the driver keeps everything that this client added,
-        and its subscriptions keep applying flow control: a successor finds the messages that arrived in between.
+        Until its client liveness timeout (10 s by default) the driver keeps everything that this client added, and
+        its subscriptions still limit the senders. Closing twice does nothing.
         """
         self._conductor.leave()
         self._end_thread()

@@ -68,15 +68,15 @@ class ChannelPeers:
         return len(self._counters) > 0
 
     def refusal(self, session_id: int, length: int, position: int) -> int:
-        """Return why a message of `length` bytes cannot be sent to a peer, or 0; `position` is the publication's.
+        """Return 0 if a message of `length` bytes can be sent to the peer `session_id`, or the negative reason.
 
         RESULT_NO_PEER if the peer is not connected. RESULT_PEER_FULL if its queue may lack space: the check
-        assumes that all bytes that the driver has not sent yet are for the same peer.
+        assumes that all bytes before `position`, the publication's, that the driver has not sent yet are for this peer.
         """
         if self._slots.size == 0:
             return peers.RESULT_NO_PEER
-        # Read the sender's position before the peer's space: bytes that are sent in between are then counted twice, and
-        # never left out.
+        # Read the sender's position before the peer's space, in this order because of the acquire load: bytes that are
+        # sent in between are then counted twice, and never left out.
         waiting = position - self._sender_position.get_acquire()
         value = self._find(session_id)
         if value == 0:
@@ -97,15 +97,15 @@ class ChannelPeers:
         """Return how many messages of a batch a peer accepts in sequence, or the `refusal` of the first one.
 
         `boundaries`: int64, one more than messages; message i is from byte boundaries[i] to boundaries[i + 1]. The
-        batch is `count` messages from index `first` on, `position` is the publication's. A message with an impossible
-        length is counted and ends the count: the appender then returns the error.
+        batch is `count` messages from index `first` on, `position` is the publication's. A message with a negative
+        length or one above the maximum is counted and ends the count: the appender then returns the error.
         """
         taken = 0
         while taken < count:
             offset = (first + taken) * 8
             length = boundaries.get_i64(offset + 8) - boundaries.get_i64(offset)
             if length < 0 or length > log.max_message_length:
-                # The appender stops at this message and returns the reason.
+                # Count it: the appender then reports the message as invalid.
                 return taken + 1
             reason = self.refusal(session_id, length, position)
             if reason != 0:
@@ -120,7 +120,7 @@ class ChannelPeers:
     def unsent_length(self, position: int) -> int:
         """Return the bytes up to `position` that the driver has neither sent nor queued for peers.
 
-        Always 0 if the driver's sender does not send the stream, as with IPC: subscribers read the log directly.
+        0 if the channel has no endpoint, as with IPC, or the driver has no sender position of the publication.
         """
         return position - self._sender_position.get_acquire() if self._is_sent else 0
 
@@ -140,7 +140,7 @@ class ChannelPeers:
         for counter in self._counters:
             value = counter.get_acquire()
             key = self._reader.key(counter.id)
-            # If the session differs, the peer disconnected, or another took its slot, while the key was read.
+            # If the session differs, the peer disconnected, or another peer got its slot, while the key was read.
             if value & peers.PEER_IS_CONNECTED and _session_of(value) == _session_of(counter.get_acquire()):
                 length = min(int.from_bytes(key[: peers.PEER_KEY_TEXT_OFFSET], "little"), len(key))
                 text = key[peers.PEER_KEY_TEXT_OFFSET :][:length]
@@ -149,13 +149,13 @@ class ChannelPeers:
 
 
 def addressed(peer: int, hops: int) -> int:
-    """Return the reserved value of a message that is addressed to `peer` and has passed `hops` devices.
+    """Return the reserved value, an int64, of a message that is addressed to `peer` and has passed `hops` devices.
 
-    `peer` is a session id. Raises ValueError unless `hops` is from 0 to 255.
+    `peer` is a session id, an int32. Raises ValueError unless `hops` is from 0 to 255.
     """
     if not 0 <= hops <= peers.RESERVED_HOPS_MASK:
         raise ValueError(
-            f"reserved_value={hops}: must be a number of hops from 0 to {peers.RESERVED_HOPS_MASK} with peer="
+            f"reserved_value={hops}: must be a number of hops from 0 to {peers.RESERVED_HOPS_MASK} if peer= is given"
         )
     return (peer << peers.RESERVED_PEER_SHIFT) | peers.RESERVED_HAS_PEER | hops
 

@@ -13,7 +13,7 @@ from typing import Final
 from aeron_core.concurrent.counter_types import LOCAL_SOCKADDR
 from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
 
-# Fields of the key: the channel status counter, the length of the address, the address.
+# First fields of the key, two int32: id of the channel status counter, length in bytes of the address that follows.
 _KEY: Final = struct.Struct("<ii")
 _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)")
 
@@ -41,7 +41,10 @@ def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
 
 
 def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
-    """Return the bound `address:port` of the channel with the status counter `status_id`; none unless it is ACTIVE."""
+    """Return the bound addresses, `address:port`, of the channel with the status counter `status_id`.
+
+    The list is empty unless the channel is ACTIVE.
+    """
     if status_id == NULL_COUNTER_ID or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
         return []
     addresses = []
@@ -55,9 +58,9 @@ def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
 
 
 def resolved_channel(counters: CountersReader, channel: str, status_id: int) -> str | None:
-    """Return `channel` with port 0 of its endpoint replaced by the bound port, None until that is bound.
+    """Return `channel` with port 0 of its endpoint replaced by the bound port; None while no address is bound.
 
-    A channel without port 0 is returned as it is.
+    A channel whose endpoint does not have port 0 is returned unchanged.
     """
     if not _ENDPOINT_WITH_PORT_0.search(channel):
         return channel

@@ -32,7 +32,7 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     use_conductor_invoker: bool | None = None,
     driver_invoker: Callable[[], object] | None = None,
 ) -> Aeron:
-    """Connect to the driver of `aeron_dir`; wait for it if it is starting.
+    """Connect to the driver of `aeron_dir` and return the client; wait until the driver is alive.
 
     Without `settings`, the settings are read from the environment; values that are clamped or ignored cause a
     Python warning. `error_handler` is a shorthand for handlers with only `on_error`. With `use_conductor_invoker`

@@ -41,17 +41,17 @@ class Counter:
 
     @property
     def label(self) -> str:
-        """The label, a text for people; that of another counter if the driver has reused the id."""
+        """The label, a description; that of another counter if the driver has reused the id."""
         return self._counters.label(self.id)
 
     @property
     def type_id(self) -> int:
-        """The type id, which identifies what it counts."""
+        """The type id, an int32 that identifies what it counts; that of another counter if the id was reused."""
         return self._counters.type_id(self.id)
 
     @property
     def key(self) -> bytes:
-        """All 112 bytes of the key."""
+        """All 112 bytes of the key; that of another counter if the driver has reused the id."""
         return self._counters.key(self.id)
 
     @property
@@ -88,7 +88,10 @@ class Counter:
         return self._value.propose_max_release(value)
 
     def close(self) -> None:
-        """Free the counter; a static one stays allocated. Closing twice does nothing."""
+        """Free the counter; a static one stays allocated. Closing twice does nothing.
+
+        Raises ClientError if the driver's command ring stays full for 10 ms.
+        """
         # A static counter is not a resource of this client: its registration id, which the program chose, may be that
         # of another resource.
         if not self.is_static:

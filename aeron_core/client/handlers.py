@@ -63,7 +63,7 @@ CloseHandler = Callable[[], object]
 
 
 def log_error(error: Exception) -> None:
-    """Log an error; the default error handler. Timeouts are logged without a traceback."""
+    """Log an error; the default error handler. DriverTimeoutError and ClientTimeoutError have no traceback."""
     is_expected = isinstance(error, DriverTimeoutError | ClientTimeoutError)
     logging.getLogger("aeron_core.client").error(
         "%s: %s", type(error).__name__, error, exc_info=None if is_expected else error

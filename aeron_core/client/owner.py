@@ -29,7 +29,10 @@ class Connectable(Protocol):
 
 
 class ResourceOwner(Protocol):
-    """The client; any thread may call it. Commands raise ClosedError once the client is closed."""
+    """The client; any thread may call it.
+
+    Methods that send a command raise ClientError if the driver's command ring stays full for 10 ms.
+    """
 
     @property
     def counters(self) -> CountersReader:
@@ -44,15 +47,15 @@ class ResourceOwner(Protocol):
     ) -> Registration[int]:
         """Send a command that is answered with its correlation id; `what` names it in errors.
 
-        `fields` follow the client id and the correlation id. Raises ClientError if the driver's command ring is full,
-        ConfigurationError if the command is too long for it.
+        `fields` follow the client id and the correlation id. Raises ClosedError if the client is closed,
+        ConfigurationError if the command is too long for the ring.
         """
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until `condition` holds; return False if it does not within `timeout` seconds, None for no limit.
+        """Wait until `condition` holds, and return True; return False after `timeout` seconds, None for no limit.
 
-        Runs duty cycles of the client's conductor, and sleeps in between without the GIL. Raises ClientError
-        if it has to wait in a handler of the client.
+        Runs duty cycles of the client's conductor, and sleeps without the GIL after those without work. Raises
+        ClientError if it has to wait in a handler of the client.
         """
 
     def check_open(self) -> None:

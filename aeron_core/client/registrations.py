@@ -5,8 +5,8 @@
              -> timed out     no answer within the driver timeout, although the driver was alive after that
              -> cancelled     the program no longer wants it
 
-Invariant: a resource that arrives for a timed-out or cancelled registration is removed from the driver,
-provided that it arrives within the driver timeout, or twice that time if the registration timed out.
+Invariant: a resource that arrives for a timed-out or cancelled registration is removed from the driver, unless it is
+a static counter, provided that it arrives within the driver timeout, or twice that time if the registration timed out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Awaiter(Protocol):
 
 
 class RegistrationState(Enum):
-    """State of a registration; the module shows the transitions."""
+    """State of a registration; the docstring of the module shows the transitions."""
 
     AWAITING = "awaiting"
     REGISTERED = "registered"
@@ -61,7 +61,7 @@ class Registration(Generic[T]):
         self._make = make
         self._value: T | None = None
         self._error: Exception | None = None
-        # A program may cancel on one thread while the conductor completes on another: one of both must win.
+        # A program may cancel on one thread while the conductor completes on another: only one may set the state.
         self._lock = threading.Lock()
 
     @property
@@ -91,7 +91,7 @@ class Registration(Generic[T]):
         return value
 
     def cancel(self) -> bool:
-        """Cancel, so that a late result is closed at once; return False if the registration is done already."""
+        """Cancel, so that a result that still arrives is closed at once; return False if it is done already."""
         return self._leave(RegistrationState.CANCELLED)
 
     def complete(self, response: Response) -> T | None:
@@ -116,7 +116,7 @@ class Registration(Generic[T]):
                 return False
             self._value = value
             self._error = error
-            # Last: a thread that sees the new state takes the result without the lock.
+            # Last: a thread that reads the new state then reads the result without the lock.
             self.state = state
             return True
 
@@ -125,7 +125,10 @@ class Registration(Generic[T]):
 
 
 class Registrations:
-    """Registrations by correlation id: pending ones, and failed or cancelled ones until a late answer or deadline."""
+    """Registrations by correlation id: pending, and timed out or cancelled ones until a late answer or a deadline.
+
+    Used under the lock of the client's conductor.
+    """
 
     def __init__(self) -> None:
         self._pending: dict[int, Registration[object]] = {}
@@ -138,7 +141,7 @@ class Registrations:
         self._pending[registration.registration_id] = registration  # type: ignore[assignment]
 
     def find(self, correlation_id: int) -> Registration[object] | None:
-        """Return the registration with that id, even if it has failed; None if there is none."""
+        """Return the registration with that id, even if it timed out or was cancelled; None if there is none."""
         return self._pending.get(correlation_id)
 
     def pop(self, correlation_id: int) -> Registration[object] | None:
@@ -146,11 +149,11 @@ class Registrations:
         return self._pending.pop(correlation_id, None)
 
     def check_deadlines(self, beat_ns: int, timeout_ns: int) -> int:
-        """Fail pending registrations if their deadline is not after `beat_ns`; return how many.
+        """Fail pending registrations whose deadline is not after `beat_ns`; return how many.
 
-        `beat_ns` is the time of the driver's last heartbeat. If it is older than a deadline the driver may be
-        dead, which closes the client elsewhere: the registration is kept. A registration that fails here is
-        kept until a second deadline, `timeout_ns` later.
+        `beat_ns` is the time of the driver's last heartbeat. While it is before the deadline of a registration, the
+        driver may be dead, which closes the client elsewhere: the registration stays pending. One that fails here is
+        kept until a second deadline, `timeout_ns` later; one that was cancelled is removed at its first.
         """
         count = 0
         for registration in list(self._pending.values()):

@@ -39,8 +39,7 @@ cdef class ViewFactory:
         self._buffer.check(offset, length)
         if not is_free(<PyObject *>self._last):
             self._last = PyMemoryView_FromObject(self._whole)
-        # The view's own description of its memory: one dimension of bytes. Slicing changes only its start and
-        # length.
+        # The view's own description of its memory, one dimension of bytes: a new start and length move the view.
         fields = PyMemoryView_GET_BUFFER(self._last)
         fields.buf = self._buffer._address + offset
         fields.len = length

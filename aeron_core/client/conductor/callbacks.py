@@ -1,4 +1,4 @@
-"""Calls of a program's handlers; exceptions of these go to its error handler.
+"""Calls of a program's handlers; an exception of a handler goes to the error handler.
 
 Not here: the events that trigger them (driver_listener, conductor).
 """
@@ -73,7 +73,7 @@ class Callbacks:
             self._run(lambda: handler(image))
 
     def available_counter(self, registration_id: int, counter_id: int) -> None:
-        """Call the handlers for a counter that was added for this or another client."""
+        """Call the handlers for a counter that was added by this or another client."""
         for handler in tuple(self._available_counter):
             self._run_counter(handler, registration_id, counter_id)
 
@@ -89,7 +89,7 @@ class Callbacks:
             self._run(lambda: handler(frame))
 
     def peer_event(self, handler: Callable[..., object], what: object) -> None:
-        """Call a handler with a peer or a refusal."""
+        """Call a handler of a peer watch with `what`, a peer or a refusal."""
         self._run(lambda: handler(what))
 
     def closed(self) -> None:

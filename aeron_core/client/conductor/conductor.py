@@ -2,10 +2,10 @@
 
 Not here: handling of responses (driver_listener), commands (operations), the thread (conductor_thread).
 
-    open -> closed    by `close` or `leave`, or by an error: the driver shut down, its heartbeat is too old, it
-                      timed the client out, its responses were lost, or the cycle did not run for too long
+    open -> closed    by `close` or `leave`, or by an AeronError of the duty cycle: the driver shut down, its
+                      heartbeat is too old, it timed the client out, its responses were lost, ...
 
-One lock guards everything: the cycle runs on its own thread, in the program's own loop, and in every call
+One lock guards everything: the cycle runs on its own thread or in the program's own loop, and in every call
 that waits for the driver, so that no response waits for a thread to wake up.
 """
 
@@ -45,7 +45,7 @@ _NS_PER_S: Final = 1_000_000_000
 # Pauses between two polls for a response: short first, because an idle driver answers within a millisecond. Invented.
 _MIN_PAUSE_S: Final = 0.00002
 _MAX_PAUSE_S: Final = 0.001
-# How long a running handler may delay the exit of the program. An invented number.
+# How long a holder of the lock, such as a running handler, may delay the exit of the program. An invented number.
 _EXIT_PATIENCE_S: Final = 1.0
 
 
@@ -106,7 +106,10 @@ class ClientConductor:
             return 1
 
     def idle_s(self) -> float | None:
-        """Return the seconds to sleep after a cycle without work, at most 1 ms with registrations; None to stop."""
+        """Return the seconds to sleep after a cycle without work; None once closed.
+
+        At most 0.001 while there are registrations.
+        """
         if self.is_closed:
             return None
         idle_s = self.settings.idle_sleep_duration_ns / _NS_PER_S
@@ -114,7 +117,10 @@ class ClientConductor:
         return min(idle_s, _MAX_PAUSE_S) if len(self.registrations) else idle_s
 
     def register(self, registration_id: int, what: str, make: Callable[..., T]) -> Registration[T]:
-        """Return a pending registration for a command that was sent; `make` turns the response into its result."""
+        """Return a pending registration for a command that was sent; `make` turns the response into its result.
+
+        Call under the lock.
+        """
         deadline_ns = self.clock.nano_time() + self._driver_timeout_ns
         registration = Registration(self, registration_id, what, deadline_ns, make)
         self.registrations.add(registration)
@@ -131,7 +137,7 @@ class ClientConductor:
             )
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Run duty cycles until `condition` holds; return False if it does not within `timeout` seconds.
+        """Run duty cycles until `condition` holds, and return True; return False after `timeout` seconds.
 
         None is no limit. Sleeps, without the GIL, after a duty cycle without work. Raises ClientError if it has to
         wait in a handler.
@@ -170,13 +176,13 @@ class ClientConductor:
             return self.callbacks.is_running
 
     def close(self) -> None:
-        """Close all resources and the client in the driver; closing twice does nothing."""
+        """Close all resources, and the client in the driver as well; closing twice does nothing."""
         with self.lock:
             if not self.is_closed:
                 self._close(None)
 
     def leave(self) -> None:
-        """Close all resources and the client without informing the driver; closing twice does nothing."""
+        """Close all resources and the client without a command to the driver; closing twice does nothing."""
         with self.lock:
             if not self.is_closed:
                 self._close(None, is_driver_informed=False)

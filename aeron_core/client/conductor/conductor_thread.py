@@ -23,7 +23,7 @@ class ConductorThread:
         self._thread.start()
 
     def wake(self) -> None:
-        """Make the thread call `do_work` at once. Any thread may call it."""
+        """End the current or the next sleep of the thread at once. Any thread may call it."""
         self._wake.set()
 
     def join(self) -> None:

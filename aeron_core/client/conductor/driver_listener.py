@@ -62,9 +62,9 @@ class DriverListener:
         """Decode and handle the response of `length` bytes at `offset`; ignore an unknown type.
 
         Reports a malformed response to the error handler. Raises ClientTimeoutError if the driver has timed this
-        client out.
+        client out, and ClientError if the driver's command ring is full when an unwanted resource must be removed.
         """
-        # A later driver may send types that this client does not know.
+        # A later version of the driver may send types that this version does not define.
         if type_id not in responses.RESPONSES:
             return
         try:

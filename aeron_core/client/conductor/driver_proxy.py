@@ -27,11 +27,12 @@ _PAUSE_S: Final = 0.001
 class DriverProxy:
     """Writer of one client's commands to the driver's ring.
 
-    Each command raises ClientError if the ring stays full for 10 ms, ConfigurationError if it is too long for the ring.
+    Each command raises ClientError if the ring stays full for 10 ms, ConfigurationError if it is too long for the ring,
+    ProtocolError if the ring is damaged.
     """
 
     def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
-        """`wake_up` is signalled after each command; None if the driver does not wait on a semaphore."""
+        """Take a new client id from the ring; signal `wake_up`, unless it is None, after each command."""
         self._ring = ring
         self._wake_up = wake_up
         self.client_id: Final = ring.next_correlation_id()
@@ -42,7 +43,7 @@ class DriverProxy:
         return self._ring.consumer_heartbeat_ms
 
     def next_correlation_id(self) -> int:
-        """Return an id that is unique among the clients of the driver."""
+        """Return an int64 that no other call of any client of this driver returns."""
         return self._ring.next_correlation_id()
 
     def send(
@@ -68,6 +69,7 @@ class DriverProxy:
                 return command.correlation_id
             time.sleep(_PAUSE_S)
         raise ClientError(
-            f"{type(command).__name__}: the command ring of the media driver is full: the driver may "
-            "have stopped: check that it is running, then retry"
+            f"{type(command).__name__}: the command ring of the media driver is full, also after {_MAX_ATTEMPTS} "
+            f"attempts: the driver may have stopped (last heartbeat at {self.heartbeat_ms} ms since the epoch): check "
+            "that it is running, then retry"
         )

@@ -1,10 +1,11 @@
 """Liveness of driver and client: checks of the driver's heartbeat, and the client's own.
 
-    every keepalive interval    the driver's heartbeat must not be older than the driver timeout; the client's
-                                own is a counter that the driver allocates with the client's first resource
-    every duty cycle            the previous one must not be older than the client liveness timeout: the driver may
-                                have timed out a client after such a pause of its conductor, and its
-                                counters may belong to other clients
+    every keepalive interval    The driver's heartbeat must not be older than the driver timeout. The client stores the
+                                time in its own heartbeat, a counter that the driver allocates with the client's first
+                                resource.
+    every duty cycle            The previous cycle must not be longer ago than the driver's client liveness timeout:
+                                otherwise the driver may have timed the client out, and its counters may belong to
+                                other clients.
 
 Source: aeron_client_conductor.c, aeron_client_conductor_check_liveness, …_on_check_timeouts.
 """
@@ -48,9 +49,11 @@ class Liveness:
         self._heartbeat: AtomicCounter | None = None
 
     def check(self, now_ns: int) -> int:
-        """Run the checks that are due, and send the heartbeat; return 1 if the keepalive interval had passed, else 0.
+        """Run the checks that are due; return 1 if the keepalive interval had passed, else 0.
 
-        Raises ClientTimeoutError or DriverTimeoutError if the client cannot continue.
+        After this interval, stores the client's heartbeat. Raises ClientTimeoutError if the conductor did not run for
+        the client liveness timeout or the heartbeat counter was freed; DriverTimeoutError if the driver has ended or
+        its heartbeat is older than the driver timeout.
         """
         interval_ns = now_ns - self._last_service_ns
         if interval_ns > self._inter_service_timeout_ns:
@@ -108,7 +111,7 @@ class Liveness:
         )
 
     def _append_to_label(self, counter_id: int) -> None:
-        """Append the client's name and version to the label of its heartbeat counter; the driver omits them."""
+        """Append the client's name and version to the label of its heartbeat counter, as far as they fit."""
         metadata = self._counters.metadata
         at = counter_id * wire.COUNTER_METADATA_LENGTH
         length = metadata.get_i32(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
@@ -118,5 +121,5 @@ class Liveness:
         ]
         if 0 <= length <= wire.COUNTER_LABEL_MAX_LENGTH:
             metadata.put_bytes(at + wire.COUNTER_LABEL_OFFSET + length, text)
-            # Release: a reader that sees the new length sees the text.
+            # Release: a reader that loads the new length with acquire sees the text.
             metadata.put_i32_release(at + wire.COUNTER_LABEL_LENGTH_OFFSET, length + len(text))

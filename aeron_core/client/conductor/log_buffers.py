@@ -1,7 +1,7 @@
 """Log buffers that this client has mapped.
 
-Publications that share a stream, and images of several subscriptions, share one mapping. An unused mapping is
-kept for a linger time: closing and adding again need not map the file again.
+Publications that share a stream share one mapping, and so do images of the same stream for several subscriptions. An
+unused mapping is kept for a linger time, so that closing and adding again does not map the file again.
 
 Not here: unmapping. A mapping is released with the last object that refers to it, so that a memoryview that a
 program kept never dangles.
@@ -31,14 +31,17 @@ class _Entry:
 
 
 class LogBuffers:
-    """Log buffers by registration id of the stream or correlation id of the image. For the client's conductor."""
+    """Log buffers by registration id of the stream or correlation id of the image.
+
+    Used under the lock of the client's conductor.
+    """
 
     def __init__(self, linger_ns: int, *, pre_touch: bool = False, opener: Opener = open_mapped_file) -> None:
         self._linger_ns = linger_ns
         self._pre_touch = pre_touch
         self._open = opener
         self._entries: dict[int, _Entry] = {}
-        # Time of the last use of each unused log, oldest first: a sweep costs nothing for logs in use.
+        # Time in ns since which each log is unused, oldest first: a sweep costs nothing for logs in use.
         self._unused_since_ns: dict[int, int] = {}
 
     def __len__(self) -> int:

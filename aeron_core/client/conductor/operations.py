@@ -47,9 +47,9 @@ _NO_CORRELATION_ID: Final = -1
 class ClientOperations:
     """The owner of a client's resources. Any thread may use it.
 
-    Commands raise ClosedError once the client is closed, ClientError if the driver's command ring is full,
-    ConfigurationError if they are too long for it, and TypeError or ValueError for a wrong argument; registrations
-    complete when the driver answers.
+    Methods that return a registration raise ClosedError once the client is closed, ClientError if the driver's command
+    ring stays full for 10 ms, ConfigurationError if the command is too long for it, and TypeError or ValueError for a
+    wrong argument; the registration completes when the driver answers.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:
@@ -137,10 +137,10 @@ class ClientOperations:
         return self._send(what, make, commands.AddStaticCounter, registration_id, type_id, key, label)
 
     def next_session_id(self, stream_id: int) -> Registration[int] | int:
-        """Request a session id that no publication of the driver uses with the stream id.
+        """Request a session id that no publication of the driver uses with the stream id; return the registration.
 
-        Returns a random number instead if the counter of the driver's control protocol version is missing or
-        too low.
+        Returns a random int32 instead, without a request, if the counter of the driver's control protocol version is
+        missing or too low.
         """
         stream_id = int32_of(stream_id, "stream_id")
         counters = self._conductor.counters
@@ -207,7 +207,7 @@ class ClientOperations:
                 self._remove_publication(registration_id, revoke=revoke)
 
     def close_subscription(self, registration_id: int) -> None:
-        """See `ResourceOwner.close_subscription`; calls the handler of each image that this closes."""
+        """See `ResourceOwner.close_subscription`; calls `on_unavailable_image` for each image that this closes."""
         with self._conductor.lock:
             removed = self._resources.remove_subscription(registration_id, self._now_ns())
             if removed is None:

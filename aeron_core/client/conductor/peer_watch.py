@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.concurrent.counters import CountersReader
 
-# An invented number: fast enough for programs that greet new peers, at a negligible load.
+# An invented number: short enough for programs that send a message to each new peer, at a negligible load.
 _INTERVAL_NS: Final = 10_000_000
 
 
@@ -103,7 +103,7 @@ class PeerWatch:
 def _refusals_of(
     resource: PublicationBase | Subscription, reader: CountersReader
 ) -> dict[str, AtomicCounter]:
-    """Return the counters of refusals of a channel's endpoint, by their reason."""
+    """Return the counters of refusals of a channel's endpoint by reason, the label up to its colon."""
     if resource.is_closed or resource.channel_status_id < 0:
         return {}
     endpoint_id = reader.registration_id(resource.channel_status_id)
@@ -127,7 +127,7 @@ class PeerWatches:
         self._watches.append(watch)
 
     def check(self, now_ns: int) -> int:
-        """Poll all watches if 10 ms have passed; return the number of changes. Removes closed watches."""
+        """Poll all watches if 10 ms have passed, and remove closed ones; return the number of changes."""
         if not self._watches or now_ns < self._next_ns:
             return 0
         self._next_ns = now_ns + _INTERVAL_NS

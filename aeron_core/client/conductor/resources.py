@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Open resources of one client. For the client's conductor."""
+    """Open resources of one client. Used under the lock of its conductor."""
 
     def __init__(self, log_buffers: LogBuffers) -> None:
         self.log_buffers = log_buffers
@@ -34,7 +34,7 @@ class Resources:
     def remove_subscription(
         self, registration_id: int, now_ns: int
     ) -> tuple[Subscription, tuple[Image, ...]] | None:
-        """Close a subscription and return it with its images; None if it was closed already."""
+        """Close a subscription, release its logs, and return it with its images; None if it was closed already."""
         subscription = self.subscriptions.pop(registration_id, None)
         if subscription is None:
             return None
@@ -46,7 +46,7 @@ class Resources:
     def remove_image(
         self, correlation_id: int, subscription_id: int, now_ns: int
     ) -> tuple[Subscription, Image] | None:
-        """Close an image and return it with its subscription, None if there is no such image."""
+        """Close an image, release its log, and return its subscription and it; None if there is no such image."""
         subscription = self.subscriptions.get(subscription_id)
         image = None if subscription is None else subscription.remove_image(correlation_id)
         if subscription is None or image is None:
@@ -63,7 +63,7 @@ class Resources:
         return True
 
     def close_all(self, now_ns: int, on_unavailable: Callable[[Subscription, Image], None]) -> None:
-        """Close everything, drop all logs, and call `on_unavailable` for each image."""
+        """Close everything, call `on_unavailable` for each image, and drop all logs."""
         for registration_id in list(self.publications):
             self.remove_publication(registration_id, now_ns)
         for registration_id in list(self.subscriptions):

@@ -17,21 +17,24 @@ _I64_FORMATS = ("q", "Q", "l", "L", "n", "N")
 
 
 def boundaries_of(offsets: Buffer) -> AtomicBuffer:
-    """Return `offsets` as a buffer; raises TypeError unless it holds 64-bit integers or their raw bytes."""
+    """Return `offsets` as a buffer of little-endian 64-bit integers.
+
+    Raises TypeError unless it is a buffer of such integers or of raw bytes.
+    """
     view = memoryview(offsets)
     kind = (view.format or "B").lstrip("@=<")
     if not (kind in _RAW_FORMATS or (kind in _I64_FORMATS and view.itemsize == _I64_LENGTH)):
         raise TypeError(
             f"offsets with items of format {view.format!r}, {view.itemsize} bytes: must be 64-bit integers in "
-            "little-endian byte order, or their raw bytes"
+            "little-endian byte order, such as a numpy array of int64, or their raw bytes"
         )
     return AtomicBuffer(offsets)
 
 
 def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
-    """Return `count`, or by default the number of messages from `first` on.
+    """Return `count`, or if it is None the number of messages from `first` on.
 
-    Raises ValueError for a count outside of int64; a count within it is checked later, with the boundaries.
+    Raises ValueError for a count outside of int64; any other count is returned unchecked.
     """
     if count is not None:
         if not INT64_MIN <= count <= INT64_MAX:
@@ -42,11 +45,11 @@ def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
 
 
 def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
-    """Return the parts of a gathered message as buffers."""
+    """Return the parts of a gathered message as buffers; raises TypeError if one is not a buffer."""
     return tuple(AtomicBuffer(part) for part in data)
 
 
 def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
-    """Return the length of a message in bytes; that of all its parts if it is a list or tuple."""
+    """Return the length of a message in bytes, of all parts of a list or tuple; TypeError if it is not a buffer."""
     parts = data if isinstance(data, (list, tuple)) else (data,)
     return sum(memoryview(part).nbytes for part in parts)

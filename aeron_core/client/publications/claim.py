@@ -41,7 +41,7 @@ class ClaimOwner(Protocol):
 class Claim:
     """Claimed space for one message; true while it is open. One thread uses it.
 
-    If it is not open, everything but `position` and `abort` raises NoClaimError.
+    If it is not open, `commit` and all properties but `position` raise NoClaimError.
     """
 
     def __init__(self, publication: ClaimOwner, position: int, claim: BufferClaim | None) -> None:
@@ -51,12 +51,12 @@ class Claim:
 
     @property
     def position(self) -> int:
-        """The stream position after the message, or the negative `OfferResult` with which the claim failed."""
+        """The stream position in bytes after the message, or the negative `OfferResult` with which the claim failed."""
         return self._position if self._position >= 0 else BY_MAGNITUDE[-self._position]
 
     @property
     def buffer(self) -> memoryview:
-        """The payload, `length` writable bytes. Do not write after `commit` or `abort`: others may read it then."""
+        """The payload, `length` writable bytes. Do not write after `commit` or `abort`: subscribers read it then."""
         return self._open().buffer
 
     @property
@@ -66,7 +66,7 @@ class Claim:
 
     @property
     def reserved_value(self) -> int:
-        """The 64 bits of the header that belong to the application."""
+        """The reserved value of the header, an int64 for use by the application; 0 by default."""
         return self._open().reserved_value()
 
     @reserved_value.setter
@@ -75,7 +75,7 @@ class Claim:
 
     @property
     def flags(self) -> int:
-        """The flags of the frame: 0xC0 for a whole message."""
+        """The flags of the frame, one byte; by default 0xC0, those of a whole message."""
         return self._open().flags()
 
     @flags.setter

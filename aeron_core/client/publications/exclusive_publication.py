@@ -1,4 +1,4 @@
-"""Publication with its own session and a single writer, which makes it faster.
+"""Publication with its own session and a single writer.
 
 Not here: appending to the log (`ExclusiveAppender`).
 """
@@ -34,7 +34,7 @@ class ExclusivePublication(PublicationBase):
     def append_padding(self, length: int) -> int:
         """Append padding of a header and `length` bytes, which subscribers skip; return the same as `offer`.
 
-        Raises ValueError if `length` is negative or greater than `max_message_length`.
+        Raises ValueError unless `length` is from 0 to `max_message_length`.
         """
         if self.is_closed:
             return OfferResult.CLOSED
@@ -45,7 +45,7 @@ class ExclusivePublication(PublicationBase):
 
         If the publisher limit allows an offer, raises ValueError unless there is at least one frame, each has the
         session and stream id of the publication and the term id and offset of its position, the first is a data
-        frame, and all fit into the rest of the term.
+        frame, and all fit into the rest of the term. Raises TypeError if `block` is not a buffer.
         """
         if self.is_closed:
             return OfferResult.CLOSED

@@ -47,8 +47,8 @@ class Offerer:
 
         Raises NotConnectedError if the publication is not connected for `timeout` seconds, SendTimeoutError
         if the message is still back-pressured `back_pressure_timeout` seconds after it was for the first
-        time, MaxPositionExceededError, ClosedError once the publication is closed, or ValueError for a message
-        that is too long.
+        time, MaxPositionExceededError if the stream has no positions left, ClosedError once the publication is closed,
+        and the errors of `PublicationBase.offer`.
         """
         deadline_s: float | None = None
         pressure_deadline_s: float | None = None

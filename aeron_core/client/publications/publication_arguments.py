@@ -1,4 +1,4 @@
-"""Constructor arguments of both kinds of publications, taken from the driver's response."""
+"""Constructor arguments of both kinds of publications, most of them from the driver's response."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @frozen(slots=True, kw_only=True)
 class PublicationArguments:
-    """The arguments of a publication; see `PublicationState` for the ids."""
+    """The arguments of a publication; `publication_state.pxd` describes the ids."""
 
     owner: ResourceOwner
     channel: str

@@ -37,7 +37,7 @@ _TOO_LONG: Final = ": split it, or use a longer term-length, of which an eighth 
 
 
 class PublicationBase(PublicationState):
-    """Base of both kinds of publications, which differ in their appender only."""
+    """Base of shared and exclusive publications: offers messages through the appender of the subclass."""
 
     def __init__(self, params: PublicationArguments, appender: Appender) -> None:
         PublicationState.__init__(self, params)
@@ -55,12 +55,12 @@ class PublicationBase(PublicationState):
     ) -> int:
         """Append one message: any contiguous buffer, or a list or tuple of buffers to gather.
 
-        Returns the new position of the stream, or a negative `OfferResult`, such as BACK_PRESSURED.
+        Returns the new position of the stream in bytes, or a negative `OfferResult`, such as BACK_PRESSURED.
 
         With `peer`, a session id, only that peer receives the message: the result may also be NO_PEER or PEER_FULL,
         and `reserved_value` is the number of devices that the message has passed, from 0 to 255; otherwise it is any
         int64. Raises ValueError for a value out of these ranges, for a message longer than `max_message_length`, or
-        for a `peer` if the medium does not distinguish peers.
+        for a `peer` if the medium does not distinguish peers; TypeError for `data` of another type.
         """
         if self.is_closed:
             return OfferResult.CLOSED
@@ -120,9 +120,9 @@ class PublicationBase(PublicationState):
 
         `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are
         appended than requested, a later call continues with `first` increased and `count`, if given, reduced
-        by the result. `peer` is as for `offer`. Raises ValueError if `first` and `count` do not lie within
-        `offsets`, or if the first message is too long or its offsets are wrong, and TypeError if the items of
-        `offsets` are neither int64 nor bytes.
+        by the result. `reserved_value`, one for all messages, and `peer` are as for `offer`. Raises ValueError if
+        `first` and `count` do not lie within `offsets`, or if the first message is too long or its offsets are wrong,
+        and TypeError if the items of `offsets` are neither 64-bit integers nor bytes.
         """
         if self.is_closed:
             return OfferResult.CLOSED
@@ -162,14 +162,14 @@ class PublicationBase(PublicationState):
         return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:
-        """Keep the buffer claim for the next message, which saves an allocation. For claims."""
+        """Keep the buffer claim for the next message, which saves an allocation. For `Claim` and `try_claim`."""
         self._spare_claim = claim
 
     def refusal_of(self, peer: int, length: int) -> int:
-        """Return 0 if a peer's queue has space for `length` bytes, or NO_PEER, PEER_FULL or CLOSED.
+        """Return 0 if a peer's queue has space for `length` bytes, or the negative NO_PEER, PEER_FULL or CLOSED.
 
-        Raises ValueError for a message longer than `max_message_length`, or if the channel's medium does not
-        distinguish peers.
+        `peer` is a session id, `length` in bytes. Raises ValueError for a message longer than `max_message_length`, or
+        if the channel's medium does not distinguish peers.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
@@ -179,10 +179,10 @@ class PublicationBase(PublicationState):
         return self._addressable(peer).refusal(peer, length, self._position())
 
     def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
-        """Return for how many messages of a batch a peer's queue has space, or NO_PEER or PEER_FULL for none.
+        """Return for how many messages of a batch a peer's queue has space, or the negative NO_PEER or PEER_FULL.
 
-        `boundaries`: the int64 `offsets` of `offer_batch`; `first` and `count` are numbers of messages. A message
-        that is too long or has wrong offsets counts as one and ends the count: its offer then fails. Raises
+        `boundaries`: the int64 `offsets` of `offer_batch`. The batch is `count` messages from index `first` on. A
+        message that is too long or has decreasing offsets is counted and ends the count: its offer then fails. Raises
         ValueError for an invalid range of the batch, or if the channel's medium does not distinguish peers.
         """
         check_range(boundaries, first, count)
@@ -239,11 +239,11 @@ class PublicationBase(PublicationState):
         return BufferClaim() if claim is None else claim
 
     def _result(self, result: int) -> int:
-        """Return a position or a count as a plain integer, and a reason with its name."""
+        """Return a position or a count as an int, and a negative result as its `OfferResult`."""
         return self._results.of(result) if result >= 0 else refused(result)
 
     def _check_result(self, result: int, length: int) -> int:
-        """Return `result`; raise ValueError if it is ERROR, which means that `length` is out of range."""
+        """Return `result`; raise ValueError if it is ERROR, which means that `length`, in bytes, is out of range."""
         if result == wire.RESULT_ERROR:
             refuse_length(length, self._log.max_message_length, _TOO_LONG)
         return result
@@ -255,5 +255,5 @@ def refused(result: int) -> int:
 
 
 def refuse_length(length: int, maximum: int, hint: str) -> int:
-    """Raise ValueError for a message that is longer than `maximum` or has a negative length; `hint` ends the text."""
+    """Raise ValueError for a message whose length in bytes is not from 0 to `maximum`; `hint` ends the text."""
     raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint}")

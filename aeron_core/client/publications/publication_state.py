@@ -37,14 +37,14 @@ class PublicationState:
 
     @property
     def position(self) -> int:
-        """The stream position after everything that its publishers have appended or claimed; CLOSED once closed."""
+        """The stream position in bytes after everything that was appended or claimed; CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return self._position()
 
     @property
     def position_limit(self) -> int:
-        """The publisher limit: messages that begin before this position are accepted. CLOSED once closed."""
+        """The publisher limit in bytes: messages that begin before this position are accepted. CLOSED once closed."""
         if self.is_closed:
             return OfferResult.CLOSED
         return self._limit.get_i64_acquire(0)
@@ -97,16 +97,16 @@ class PublicationState:
 
     @property
     def is_original(self) -> bool:
-        """Whether this publication created the stream; later ones of the same channel share it."""
+        """Whether this publication created the stream; a publication that was added later may share it."""
         return self.registration_id == self.original_registration_id
 
     @property
     def peers(self) -> list[ChannelPeer]:
-        """The connected peers; empty once closed, or if the channel's medium does not distinguish peers."""
+        """The peers that are connected; empty once closed, or if the channel's medium does not distinguish peers."""
         return [] if self.is_closed else self.channel_peers().connected()
 
     def channel_peers(self) -> ChannelPeers:
-        """Return the object that checks messages to single peers, for callers that send many of them."""
+        """Return the peers of the channel, which are looked up in the driver's counters by the first call."""
         if self._peers is None:
             self._peers = ChannelPeers(
                 self._owner.counters, self.channel_status_id, self.original_registration_id
@@ -126,13 +126,13 @@ class PublicationState:
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
-        """Return `address:port` of the sockets that the driver sends from; none for IPC or unless they are bound."""
+        """Return `address:port` of the sockets that the driver sends from; empty for IPC and while none is bound."""
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
         """Add a destination (`control-mode=manual`) and return its registration id.
 
-        Waits for the driver and raises the errors of `Registration.result`.
+        Waits for the driver and raises as `Aeron.add_publication`.
         """
         return self.add_destination_async(channel).result()
 
@@ -172,12 +172,15 @@ class PublicationState:
         """Close the publication and end its stream, also for other publications that share it.
 
         The driver closes the images of subscribers: messages that they have not read by then are lost. Does nothing
-        once closed.
+        once closed. Raises ClientError if the driver's command ring stays full for 10 ms.
         """
         self._owner.close_publication(self.registration_id, revoke=True)
 
     def close(self) -> None:
-        """Close the publication; the driver still delivers what was appended. Closing twice does nothing."""
+        """Close the publication; the driver still delivers what was appended. Closing twice does nothing.
+
+        Raises ClientError if the driver's command ring stays full for 10 ms.
+        """
         self._owner.close_publication(self.registration_id, revoke=False)
 
     def __enter__(self) -> Self:
@@ -192,7 +195,7 @@ class PublicationState:
         return f"{type(self).__name__}({identity}, {state})"
 
     def mark_closed(self) -> None:
-        """Return CLOSED from offers from now on. For the client's conductor."""
+        """Make offers return CLOSED from now on. For the client's conductor."""
         self.is_closed = True
 
     def _position(self) -> int:

@@ -1,6 +1,6 @@
-"""Waiting until a publication accepts a message, and the errors of a message that it does not accept.
+"""Repeated offers until a publication accepts a message, and the errors of a message that it does not accept.
 
-Not here: the wait itself, which is that of the client's conductor (`ResourceOwner.await_until`).
+Not here: the wait between the offers (`ResourceOwner.await_until`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def send_when_accepted(
     offer: Callable[[], int],
     timeout: float | None,
 ) -> int:
-    """Call `offer` until it returns a position, and return that; raise what `PublicationBase.send` documents."""
+    """Call `offer` until it returns a position, and return that; raise the errors of `PublicationBase.send`."""
     result = 0
 
     def is_done() -> bool:
@@ -56,7 +56,7 @@ def is_final(result: int) -> bool:
 
 
 def error_of(publication: PublicationState, result: int, timeout: float | None) -> ClientError:
-    """Return the error for a message that was refused with `result`; `timeout` is only named in its message."""
+    """Return the error for a message that was refused with `result`; its text names `timeout`, in seconds."""
     match result:
         case OfferResult.CLOSED:
             return ClosedError(f"{publication!r} is closed: add a new publication")

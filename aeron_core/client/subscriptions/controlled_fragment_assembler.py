@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ControlledFragmentAssembler:
-    """Like FragmentAssembler, for controlled polls."""
+    """Assembler for the controlled polls of one subscription; otherwise like FragmentAssembler."""
 
     def __init__(self, handler: ControlledFragmentHandler) -> None:
         self._handler = handler

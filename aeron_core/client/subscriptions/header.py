@@ -53,7 +53,7 @@ class FragmentImage(Protocol):
 
     @property
     def subscription(self) -> ImageSubscription | None:
-        """The subscription that it belongs to."""
+        """The subscription that it belongs to, None if it was created without one."""
 
     def reject(self, reason: str) -> None:
         """Reject the publication; see `Image.reject`."""
@@ -96,7 +96,7 @@ class Header:
 
     @property
     def type(self) -> int:
-        """The type of the frame: 1 for data."""
+        """The type of the frame, 16 bits: 1 for data."""
         return self._buffer.get_u16(self._offset + wire.FRAME_TYPE_OFFSET)
 
     @property
@@ -121,7 +121,7 @@ class Header:
 
     @property
     def reserved_value(self) -> int:
-        """64 bits for the application, or a timestamp if the channel enables one."""
+        """An int64 for the application, or a timestamp if the channel enables one."""
         return self._buffer.get_i64(self._offset + wire.DATA_RESERVED_VALUE_OFFSET)
 
     def copy(self) -> Header:
@@ -162,7 +162,7 @@ class Header:
         )
 
     def complete(self, length: int, span: int) -> int:
-        """Turn a copy into the header of a message of `length` payload bytes that took `span` bytes; return 0."""
+        """Turn a copy into the header of a message of `length` payload bytes in `span` bytes of frames; return 0."""
         self._buffer.put_i32(self._offset + wire.FRAME_LENGTH_OFFSET, length + wire.DATA_HEADER_LENGTH)
         self._buffer.put_u8(
             self._offset + wire.FRAME_FLAGS_OFFSET,

@@ -5,7 +5,7 @@ Invariant: the subscriber position, which lets the sender continue, never passes
 nor kept for a batch, unless the program sets it or the message has missing fragments; if a handler raises, its fragment
 counts as delivered.
 
-    open -> closed     once, when the driver or the subscription removes the image; its last position stays
+    open -> closed     once, when the driver, the subscription or the client removes the image; its last position stays
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Image:
 
     @property
     def position(self) -> int:
-        """The position up to which the stream was read; the last position of a closed image.
+        """The position in bytes up to which the stream was read; the last position of a closed image.
 
         It may be set after `block_peek`: forward to the end of a frame, at most to the end of the current
         term. Raises ConfigurationError for a value out of this range or not a multiple of 32; whether a frame
@@ -91,7 +91,7 @@ class Image:
 
     @property
     def end_of_stream_position(self) -> int:
-        """The position at which the stream ends; 2**63 - 1 until the driver has stored it.
+        """The position in bytes at which the stream ends; 2**63 - 1 until the driver has stored it.
 
         It stays 2**63 - 1 if the image is closed before, for example because the sender disappeared.
         """
@@ -103,7 +103,7 @@ class Image:
     def active_transport_count(self) -> int:
         """The number of network paths that deliver the stream; 0 for IPC, for spies, and once closed.
 
-        Updated with each status message of the driver: a new image has none yet, although data may have arrived.
+        Updated with each status message of the driver: 0 before the first one, although data may have arrived.
         """
         return 0 if self.is_closed else self._log.active_transport_count()
 
@@ -146,9 +146,9 @@ class Image:
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Do the same as `poll`, but continue after each fragment as `handler` returns.
+        """Do the same as `poll`, but continue or stop after each fragment as the result of `handler` demands.
 
-        An aborted fragment is not counted, and the next poll delivers it again.
+        See `Action`. An aborted fragment is not counted, and the next poll delivers it again.
         """
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
@@ -172,11 +172,10 @@ class Image:
         """Return whole frames with their headers from `initial_position` on, without moving the position.
 
         Blocks end like those of `block_poll`; the block is empty if no frame is there, if the frame is longer
-        than the limit, or if the image is closed. The view is valid until the next block is taken.
-        `initial_position` may be up to a term before or after the position: read frames stay in the log until
-        the driver cleans it, which may happen at any time, from the lowest position on. Raises
-        ConfigurationError if it is negative, not a multiple of 32, or out of that range, ProtocolError for an invalid
-        frame.
+        than the limit, or if the image is closed. `initial_position` may be up to a term before or after the
+        position: read frames stay in the log until the driver cleans it, which may happen at any time, from the
+        lowest position on, and changes the content of the view. Raises ConfigurationError if it is negative, not a
+        multiple of 32, or out of that range, ProtocolError for an invalid frame.
         """
         return self.peek_block(
             arguments.int64_of(initial_position, "initial_position"),
@@ -214,7 +213,7 @@ class Image:
         return self._final_position if self.is_closed else self._position.get()
 
     def poll_fragments(self, handler: FragmentHandler, fragment_limit: int, limit_position: int) -> int:
-        """Do the same as `bounded_poll`, without a limit for a negative `limit_position`; for compiled callers."""
+        """Do the same as `bounded_poll`; a negative `limit_position` is no limit. For compiled callers."""
         if self.is_closed:
             return 0
         if limit_position < 0:
@@ -237,7 +236,7 @@ class Image:
     def poll_controlled(
         self, handler: ControlledFragmentHandler, fragment_limit: int, limit_position: int
     ) -> int:
-        """Do the same as `bounded_controlled_poll`, without a limit for a negative one; for compiled callers."""
+        """Do the same as `bounded_controlled_poll`; a negative `limit_position` is no limit. For compiled callers."""
         if self.is_closed:
             return 0
         if limit_position < 0:
@@ -311,14 +310,15 @@ class Image:
         limit = current - (current & (self._log.term_length - 1)) + self._log.term_length
         if position & (wire.FRAME_ALIGNMENT - 1) or not current <= position <= limit:
             raise ConfigurationError(
-                f"position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} from {current} to {limit}"
+                f"position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} from {current} to {limit}, the end "
+                "of the current term"
             )
         return self._publish(current, position)
 
     def poll_into(self, batch: BatchBuffer, max_messages: int) -> int:
         """Append up to `max_messages` whole messages to `batch` and return their number, 0 if the image is closed.
 
-        Raises ProtocolError for an invalid frame if no message comes before it.
+        Raises ProtocolError for an invalid frame if this call has appended no message before it.
         """
         if self.is_closed:
             return 0
@@ -349,6 +349,7 @@ class Image:
     def _publish(self, begin: int, position: int) -> int:
         # The driver may have reused the counter of a closed image.
         if position > begin and not self.is_closed:
-            # Release: the driver may clean everything below the position, so all reads must come before the store.
+            # Release, paired with the acquire load of the driver, which may clean everything below the position: all
+            # reads of this thread must come before the store.
             return self._position.set_release(position)
         return 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @frozen(slots=True, eq=False)
 class MessageBatch:
-    """Whole messages, those of each stream in order; the arrays are owned by the batch and never change."""
+    """Whole messages, those of each stream in order; the batch owns its arrays, which no later poll changes."""
 
     data: npt.NDArray[np.uint8]  # bytes of all messages, without gaps
     offsets: npt.NDArray[np.int64]  # n + 1: message i is data[offsets[i] : offsets[i + 1]]

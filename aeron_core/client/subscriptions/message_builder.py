@@ -20,7 +20,7 @@ class MessageBuilder:
         self._header: Header | None = None
 
     def begin(self, fragment: memoryview, header: Header) -> int:
-        """Start a message with its first fragment; drop an incomplete one."""
+        """Start a message with its first fragment, and drop the previous message; return 0."""
         self._length = 0
         self._header = header.copy()
         self._begin = header.position_before()
@@ -37,7 +37,7 @@ class MessageBuilder:
         return True
 
     def take_back(self, fragment: memoryview, header: Header) -> int:
-        """Undo the last `append`, so that the same fragment can be appended again."""
+        """Undo the last `append`, so that the same fragment can be appended again; return 0."""
         self._length -= len(fragment)
         self._expected = header.position_before()
         return 0
@@ -54,7 +54,7 @@ class MessageBuilder:
         return header
 
     def reset(self) -> int:
-        """Drop the message and its fragments, and wait for a first fragment."""
+        """Drop the message, so that `append` refuses fragments until `begin` is called; return 0."""
         self._length = 0
         self._expected = -1
         return 0

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ImageHandler = Callable[[Image], object]
 
 # Capacity of a batch in bytes, unless a single message is longer. An invented number: it fits the second-level
-# cache of current processors and holds 4096 messages of 256 bytes.
+# cache of many processors and holds 4096 messages of 256 bytes.
 BATCH_DATA_LENGTH = 1024 * 1024
 
 
@@ -114,15 +114,15 @@ class Subscription:
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Do the same as `poll`, but continue after each fragment as `handler` returns.
+        """Do the same as `poll`, but continue or stop after each fragment as the result of `handler` demands.
 
-        An aborted fragment is not counted, and the next poll delivers it again. ABORT and BREAK end the poll of their
-        image: the poll continues with the next image.
+        See `Action`. An aborted fragment is not counted, and the next poll delivers it again. ABORT and BREAK end the
+        poll of their image: the poll continues with the next image.
         """
         return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `Image.block_poll` with this limit in bytes for each image; return the bytes of all blocks."""
+        """Call `Image.block_poll` with this limit in bytes for each image; return the total length of the blocks."""
         arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 
@@ -132,7 +132,7 @@ class Subscription:
         Fragments are reassembled; those of an incomplete message are kept for the next batch. The messages of an image
         end early before one that does not fit into the buffer: 1 MiB, or more if a longer message came before. The
         GIL is released while messages are copied from the images, and held for the second copy, into the arrays.
-        Raises ProtocolError for an invalid frame if no message comes before it.
+        Raises ProtocolError for an invalid frame if this call has read no message before it.
         """
         import numpy as np  # noqa: PLC0415 - lazy: a third of the import time of the package, and only this method needs it
 
@@ -153,7 +153,7 @@ class Subscription:
         return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
-        """Return `address:port` of the sockets that the driver has bound for the channel; none for IPC and spies."""
+        """Return `address:port` of the sockets that the driver has bound for the channel; empty for IPC and spies."""
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def resolved_endpoint(self) -> str | None:
@@ -161,13 +161,13 @@ class Subscription:
         return next(iter(self.local_addresses()), None)
 
     def resolved_channel(self) -> str | None:
-        """Return the channel; if its endpoint has port 0, with the bound port, or None until it is bound."""
+        """Return the channel, with the bound port if its endpoint has port 0; None while that is not bound."""
         return channel_status.resolved_channel(self._owner.counters, self.channel, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
         """Add a destination (`control-mode=manual`) and return its registration id.
 
-        Waits for the driver and raises the errors of `Registration.result`.
+        Waits for the driver and raises as `Aeron.add_subscription`.
         """
         return self.add_destination_async(channel).result()
 
@@ -200,7 +200,10 @@ class Subscription:
         ).result()
 
     def close(self) -> None:
-        """Close the subscription and its images, and call the handler of each; closing twice does nothing."""
+        """Close the subscription and its images, and call `on_unavailable_image` for each.
+
+        Closing twice does nothing. Raises ClientError if the driver's command ring stays full for 10 ms.
+        """
         self._owner.close_subscription(self.registration_id)
 
     def __enter__(self) -> Subscription:
