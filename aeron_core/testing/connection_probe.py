@@ -11,7 +11,7 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 
 
 class ConnectionProbe:
-    """Probe of a connection; a failure of a call raises OSError with its error code.
+    """Probe of a connection; if it has failed, `receive`, `send`, `connect` and `is_connected` raise OSError.
 
     `length`: maximum number of bytes of one `receive`.
     """
@@ -21,7 +21,7 @@ class ConnectionProbe:
         self._buffer = AtomicBuffer.allocate(length)
 
     def receive(self) -> bytes | None:
-        """Return the received bytes, None if there are none yet, b"" at the end."""
+        """Return the received bytes, None if there are none yet, b"" once the peer has closed its sending side."""
         received = self.connection.receive(self._buffer, 0, self._buffer.capacity)
         if received == connections.CONNECTION_ENDED:
             return b""
@@ -35,7 +35,7 @@ class ConnectionProbe:
         return sent
 
     def connect(self, address: SocketAddress) -> None:
-        """Start to connect to `address`; `is_connected` returns the progress."""
+        """Start to connect to `address`; `is_connected` returns whether the connection is established."""
         self._check(self.connection.connect(address))
 
     def is_connected(self) -> bool:

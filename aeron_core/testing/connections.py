@@ -1,7 +1,7 @@
 """Simulated connections: bytes sent on one end are received on the other, up to a capacity.
 
-Everything happens inside the calls of a test, without delay. A test acts as a peer of a driver with `dial`, which
-connects to a listener of the driver, or with `serve`, which accepts connections of the driver.
+Each call takes effect at once; there are no threads. A test acts as a peer of a driver with `dial`, which connects to
+a listener of the driver, or with `serve`, which accepts connections of the driver.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ConnectionPeer:
         self.address = address
         self.is_closed = False
         self.was_aborted = False
-        #: Whether the other end has accepted the connection.
+        #: Whether this end has accepted the connection, or has begun it at a listener.
         self.was_accepted = False
         #: Errno with which the next operation fails, 0 for none.
         self.failure = 0
@@ -43,7 +43,7 @@ class ConnectionPeer:
         self._other: ConnectionPeer | None = None
 
     def receive(self, length: int) -> bytes | None:
-        """Return up to `length` received bytes, None if there are none yet, b"" after the other end has closed."""
+        """Return up to `length` received bytes, None if there are none yet, b"" after the other end's last byte."""
         self._check()
         data = bytes(self._incoming[:length])
         del self._incoming[:length]
@@ -71,7 +71,7 @@ class ConnectionPeer:
         self._peer()._has_ended = True
 
     def close(self, aborts: bool = False) -> None:
-        """Close the connection; `aborts` discards data that the other end has not received."""
+        """Close the connection; `aborts` discards data that the other end has not received, and resets that end."""
         self.is_closed = True
         self.was_aborted = aborts
         other = self._peer()
@@ -178,7 +178,7 @@ class SimulatedConnections(ConnectionNetwork):
     def dial(self, address: SocketAddress, host: str = "127.0.0.1") -> ConnectionPeer:
         """Return a connection from `host` to the listener at `address`.
 
-        Without a listener, the first operation on the connection raises OSError with ECONNREFUSED.
+        Without a listener, the first `receive`, `send` or `is_connected` raises OSError with ECONNREFUSED.
         """
         source = SocketAddress.of(host, next(self._ports))
         listener = self._listeners.get(str(address))

@@ -63,7 +63,7 @@ def data_frame(payload: bytes = b"", **fields: int) -> bytes:
 def decode_frame(data: bytes) -> Frame:
     """Return the first frame of a datagram; raise KeyError for a type that does not belong to a stream.
 
-    The fields of a malformed frame stay zero.
+    The fields of a malformed frame stay zero. Raises IndexError for a datagram of less than 8 bytes.
     """
     buffer = AtomicBuffer(data)
     frame: Any = _TYPES[buffer.get_u16(wire.FRAME_TYPE_OFFSET)]()

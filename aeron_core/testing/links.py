@@ -1,7 +1,7 @@
-"""Links of the simulated network: what each drops, duplicates, delays and reorders.
+"""Links of the simulated network: rules and random numbers by which they drop, duplicate, delay and reorder datagrams.
 
-The behaviour of a link depends on the seed, the two addresses and the number of earlier datagrams on it, not on other
-links.
+The behaviour of a link depends on its rule, the seed, the two addresses and the number of earlier datagrams on it, not
+on other links.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SimulatedLinks:
         self._rules.pop((source, destination), None)
 
     def draw(self, source: str, destination: str) -> Passage:
-        """Return what happens to the next datagram from `source` to `destination`, both `host:port`."""
+        """Return the behaviour for the next datagram from `source` to `destination`, both `host:port`."""
         link = self._find(source, destination)
         chance = self._randoms.get((source, destination))
         if chance is None:

@@ -1,6 +1,6 @@
 """Simulated network: hosts, and links that drop, duplicate, delay and reorder datagrams, reproducibly from a seed.
 
-Nothing runs in the background: a datagram arrives when a receive call comes after its time of arrival.
+Nothing runs in the background: the first receive call at or after the time of arrival of a datagram returns it.
 
 Not here: the rules of the links (`links`).
 """
@@ -28,7 +28,7 @@ LAST_PORT: Final = 65535
 
 
 class Sent(NamedTuple):
-    """One line of the network's log."""
+    """One datagram in the network's log."""
 
     time_ns: int
     source: str
@@ -96,7 +96,7 @@ class SimulatedNetwork:
             self.set_link(SimulatedLink(is_partitioned=True), source=source, destination=destination)
 
     def heal(self, one: str, other: str) -> None:
-        """Undo `partition`: remove the rules of these two ends, also those that `set_link` set before."""
+        """Remove the rules between two ends, in both directions, whether `partition` or `set_link` has set them."""
         with self._lock:
             self._links.remove(one, other)
             self._links.remove(other, one)
@@ -142,7 +142,8 @@ class SimulatedNetwork:
                 return port
         raise OSError(
             errno.EADDRINUSE,
-            f"no port is left on {name}: port 0 gives each only once; bind a port number, or create another network",
+            f"no port from {FIRST_EPHEMERAL_PORT} to {LAST_PORT} is left on {name}: each is used once only for port 0; "
+            "bind a port number, or create another network",
         )
 
     def _connect(self, host: SimulatedHost, socket: _Socket, peer: SocketAddress) -> None:
@@ -171,7 +172,7 @@ class SimulatedNetwork:
             members = self._members.get((to.host, to.port))
             if not members:
                 self._send_to(socket, data, to, self._sockets.get((to.host, to.port)))
-            # Each member's link has its own fate.
+            # The links to the members are independent: one may drop the datagram while another one delivers it.
             for member in members or ():
                 self._send_to(socket, data, member.address, member)
 
@@ -216,7 +217,10 @@ class SimulatedHost:
         self.addresses = [SocketAddress.of(address, 0) for address in addresses]
 
     def open(self, options: DatagramOptions) -> DatagramChannel:
-        """Open a socket with `options`; raise OSError if the address is in use or not one of this host."""
+        """Open a socket with `options`.
+
+        Raises OSError if the address is in use or not one of this host, or if no port is left for port 0.
+        """
         return PythonDatagramChannel(_SocketFace(self, self.network._bind(self, options)))
 
     def address_for(self, bind: SocketAddress) -> str:

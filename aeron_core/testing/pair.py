@@ -5,8 +5,7 @@
         publication = pair.add_publication("aeron:udp?endpoint=10.0.0.2:20121", 1001)
         pair.run_until(lambda: publication.is_connected)
 
-No thread runs and nothing sleeps, so a second of simulated time takes milliseconds. Names are looked up
-synchronously, unless `start_lookup` is replaced.
+No thread runs and nothing sleeps. Names are looked up synchronously, unless `start_lookup` is replaced.
 """
 
 from __future__ import annotations
@@ -74,7 +73,10 @@ class SimulatedDriver:
     def connect(
         self, *, on_publication_error: PublicationErrorHandler | None = None, **settings: Any
     ) -> Aeron:
-        """Return a new client, which is stepped with the driver until it is closed or passed to `abandon`."""
+        """Return a new client, which is stepped with the driver until it is passed to `abandon`.
+
+        `settings` are fields of ClientSettings.
+        """
         client = connect(
             settings=ClientSettings(aeron_dir=self.aeron_dir, use_conductor_agent_invoker=True, **settings),
             clock=self._simulation.clock,
@@ -99,13 +101,13 @@ class SimulatedDriver:
         return self.counters.value(_SYSTEM_IDS[name])
 
     def find_counters(self, prefix: str) -> list[CounterRecord]:
-        """Return the allocated counters whose label starts with `prefix`, by id."""
+        """Return the allocated counters with a label that starts with `prefix`, ordered by id."""
         counters = self.counters
         ids = [each for each in counters.allocated_ids() if counters.label(each).startswith(prefix)]
         return [counters.record(counter_id) for counter_id in ids]
 
     def find_counter(self, prefix: str) -> CounterRecord:
-        """Return the one allocated counter whose label starts with `prefix`; raise ValueError if there is not one."""
+        """Return the allocated counter with a label that starts with `prefix`; raise ValueError unless there is one."""
         (record,) = self.find_counters(prefix)
         return record
 
@@ -141,7 +143,7 @@ class Simulation:
         idle_step_ns: int = 1 * MS,
         plugins: Sequence[object] = (),
     ) -> None:
-        # A failed test prints the values that reproduce it.
+        # pytest shows this output of a failed test: the values that reproduce it.
         print(f"seed={seed} link={link}")
         # Drivers choose session ids, term ids and receiver ids at random.
         random.seed(seed)
@@ -161,7 +163,7 @@ class Simulation:
         return self.clock.nano_time()
 
     def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:
-        """Start a driver on a host with these addresses, 127.0.0.1 and ::1 by default.
+        """Start and return a driver on a host with these addresses, 127.0.0.1 and ::1 by default.
 
         `settings` are fields of DriverSettings; lengths of buffers are short by default.
         """

@@ -120,7 +120,7 @@ class DatagramRunProbe:
         self._batch = SendBatch()
 
     def collect(self, position: int, window: int, max_entries: int) -> Collected:
-        """Return what `DatagramRun.collect` returns, with the datagrams that it added to a batch."""
+        """Return the result of `DatagramRun.collect`, in bytes, and the datagrams of the batch that it filled."""
         length = self.run.collect(self._batch, position, window, max_entries)
         return Collected(length, [self._batch.datagrams(index) for index in range(self._batch.count)])
 
@@ -149,7 +149,7 @@ class CountingSendEndpoint(SendChannelEndpoint):
 
 
 class CountingReceiveEndpoint(ReceiveChannelEndpoint):
-    """Receive side of `CountingSendEndpoint`."""
+    """A receive endpoint with a given descriptor that counts its polls."""
 
     polls: int
     is_broken: bool  # whether a poll raises
@@ -172,7 +172,7 @@ class CountingReceiveEndpoint(ReceiveChannelEndpoint):
 
 
 def _raise_broken() -> int:
-    raise RuntimeError("this endpoint is broken, as its test requires")
+    raise RuntimeError("this endpoint raises at each poll, as its test requires: is_broken is set")
 
 
 class PolledEndpointsProbe:

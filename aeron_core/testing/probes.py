@@ -1,7 +1,7 @@
 """Probes that call the C methods of plugin objects, as the driver's agents do.
 
-Each probe has the methods of its object under the same names, and passes exceptions on. Batches, polls and idling run
-without the GIL, as in the driver, so that two threads can measure them.
+A probe has methods of its object under the same names, and passes exceptions on. `send_batch` and `poll` of endpoints
+and `idle` run without the GIL, as in the driver, so that two threads can measure them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Slot(NamedTuple):
 
 
 class RunBatch:
-    """A batch with copies of at most `BATCH_CAPACITY` runs, which can be sent repeatedly."""
+    """A batch with copies of runs, which can be sent repeatedly; IndexError for more than `BATCH_CAPACITY` runs."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._buffer = AtomicBuffer(b"".join(data for data, _ in runs))
@@ -78,7 +78,7 @@ class DatagramProbe:
         return self.channel.send(made._batch, destination)
 
     def receive(self) -> list[Slot]:
-        """Return the slots of one receive call, none if nothing has arrived."""
+        """Return the slots of one receive call, an empty list if nothing has arrived."""
         count = self.channel.receive(self._received)
         return [self._slot(index) for index in range(count)]
 

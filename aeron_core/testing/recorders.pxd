@@ -13,11 +13,11 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher,
 
 cdef class RecordingSendStream(SendStream):
     cdef readonly list calls
-    cdef public object failure      # exception to raise at the next call, or None
+    cdef public object failure      # exception to raise at each call, or None
     cdef int32_t _record(self, kind, frame, source, now_ns) except -1
 
 
 cdef class RecordingDispatcher(ReceiveDispatcher):
     cdef readonly list calls
-    cdef public object failure      # exception to raise at the next call, or None
+    cdef public object failure      # exception to raise at each call, or None
     cdef int32_t _record(self, kind, frame, source, now_ns, data) except -1

@@ -93,7 +93,7 @@ class RecordingDispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Record a copy of the datagram and return its length, as if an image had taken it."""
+        """Record a copy of the datagram and return its length, as if an image had accepted it."""
         with cython.gil:
             return self._record("data", None, source, now_ns, buffer.get_bytes(offset, length))
 

@@ -42,12 +42,12 @@ def describe(**changes: Any) -> RecordingDescriptor:
 
 
 def frame_at(position: int, payload: bytes = b"", **fields: int) -> bytes:
-    """Return one DATA frame of the stream at `position`, padded to 32 bytes; `fields` override header fields."""
+    """Return a DATA frame for `position`, padded to a multiple of 32 bytes; `fields` override header fields."""
     return data_frame(payload, **_place(position) | fields)
 
 
 def padding_at(position: int, length: int, **fields: int) -> bytes:
-    """Return a padding frame of `length` bytes, a multiple of 32 that includes its header."""
+    """Return a padding frame for `position` of `length` bytes, header included, a multiple of 32."""
     header = frame_at(position, b"", frame_length=length, frame_type=wire.TYPE_PAD, flags=0, **fields)
     return header + bytes(length - wire.DATA_HEADER_LENGTH)
 

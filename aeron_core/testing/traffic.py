@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:
-    """Return `count` distinct messages, most of them short, that depend on `seed` only.
+    """Return `count` distinct messages, most of them short; equal arguments give equal messages.
 
     Each is its number and a space, then random bytes: in all less than `max_length` bytes, if that is more than 8 and
     `count` at most ten million.

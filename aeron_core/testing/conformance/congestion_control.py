@@ -46,7 +46,7 @@ class CongestionControlConformance(ABC):
         assert 0 < probe.initial_window_length() <= probe.max_window_length()
 
     def test_no_window_is_larger_than_half_a_term(self) -> None:
-        """Data further ahead would overwrite unread data."""
+        """An image drops frames more than half a term beyond its last status message."""
         params = replace(self.params, term_length=65536, initial_window_length=1024 * 1024)
         probe = self._probe(params)
         assert probe.initial_window_length() <= 32768
@@ -54,7 +54,7 @@ class CongestionControlConformance(ABC):
         assert max(self._windows(probe, params)) <= 32768
 
     def test_a_window_stays_open_and_within_the_maximum(self) -> None:
-        """Losses, and round-trip times of any length, do not close the window."""
+        """Losses and varying round-trip times do not close the window."""
         probe = self._probe()
         for window in self._windows(probe, self.params):
             assert 0 < window <= probe.max_window_length(), f"window of {window}"
@@ -84,7 +84,7 @@ class CongestionControlConformance(ABC):
         return CongestionControlProbe(strategy)
 
     def _windows(self, probe: CongestionControlProbe, params: CongestionControlParams) -> list[int]:
-        """Return the windows of a stream with occasional losses."""
+        """Return the windows in bytes of a stream with occasional losses, one for each step of 1 ms."""
         random = Random(1)
         position = 0
         windows = []

@@ -29,23 +29,23 @@ class Wire(ABC):
     _rest = b""
 
     def greeting(self) -> bytes:
-        """Return the bytes that a peer sends when the connection is made."""
+        """Return the bytes that a peer sends first on a new connection; none by default."""
         return b""
 
     @abstractmethod
     def encode(self, body: bytes) -> bytes:
-        """Return a message on the wire."""
+        """Return the bytes of a message with the payload `body`."""
 
     @abstractmethod
     def decode(self, data: bytes) -> list[bytes]:
-        """Return the messages that are complete with `data`; keep an incomplete one for the next call."""
+        """Return the payloads of the messages that `data` completes; keep an incomplete one for the next call."""
 
     def confirm(self, count: int) -> bytes:
-        """Return the acknowledgement of `count` more messages; only for a medium that acknowledges."""
+        """Return the acknowledgement of `count` more messages; override for a medium that acknowledges."""
         raise NotImplementedError("confirm: must be overridden if the suite has acknowledges = True")
 
     def confirmed(self, data: bytes) -> int:
-        """Return how many messages the driver acknowledges in `data`; only for a medium that acknowledges."""
+        """Return how many messages the driver acknowledges in `data`; override for a medium that acknowledges."""
         raise NotImplementedError("confirmed: must be overridden if the suite has acknowledges = True")
 
 
@@ -59,11 +59,11 @@ class WirePeer:
         self._unsent = deque([wire.greeting()])
 
     def send(self, body: bytes) -> None:
-        """Queue a message; `work` sends it as the connection takes it."""
+        """Queue a message; `work` sends it as far as the connection accepts it."""
         self.send_raw(self.wire.encode(body))
 
     def send_raw(self, data: bytes) -> None:
-        """Queue bytes."""
+        """Queue bytes, which `work` sends as far as the connection accepts them."""
         self._unsent.append(data)
 
     @property
@@ -72,7 +72,7 @@ class WirePeer:
         return not self._unsent
 
     def work(self) -> None:
-        """Send what the connection takes."""
+        """Send queued bytes until the connection accepts no more; nothing once it is closed."""
         while self._unsent and not self.is_closed:
             rest = self._unsent[0][self.connection.send(self._unsent[0]) :]
             if rest:
@@ -81,7 +81,7 @@ class WirePeer:
             self._unsent.popleft()
 
     def receive(self) -> list[bytes]:
-        """Return all messages that the driver has sent so far."""
+        """Receive, and return all messages that have arrived so far."""
         self.messages += self.wire.decode(self.connection.received())
         return self.messages
 
@@ -92,7 +92,7 @@ class WirePeer:
 
 
 class ConnectionMedium(ABC):
-    """The properties of a medium that a subclass of the suite sets."""
+    """The properties of a medium, which a subclass of the suite sets."""
 
     #: A subscription to this channel listens at `address` and takes several peers; one with `limit` takes one.
     listening: str
@@ -145,7 +145,7 @@ class ConnectionLab(Simulation):
         return self._add(self.connections.dial(self._suite.address))
 
     def accept(self) -> WirePeer:
-        """Run until the driver has connected to the listener of `serve`; return the peer."""
+        """Run until the driver has connected to the listener of `serve`; return the peer, or raise as `until`."""
         taken: list[ConnectionPeer] = []
 
         def has_taken() -> bool:
@@ -163,7 +163,7 @@ class ConnectionLab(Simulation):
         return peer
 
     def read(self, peer: WirePeer) -> list[bytes]:
-        """Return all messages that a peer has received so far; confirm new ones if the medium acknowledges."""
+        """Receive, confirm new messages if the medium acknowledges, and return all messages of a peer so far."""
         before = len(peer.messages)
         new = len(peer.receive()) - before
         if self._suite.acknowledges and new > 0:

@@ -46,14 +46,14 @@ from aeron_core.testing.pair import MS, S
 _FLOOD_LENGTH: Final = 4 * 1024 * 1024
 #: Rounds of 10 ms in which a publication takes nothing more, until it counts as blocked.
 _STALLED_ROUNDS: Final = 20
-#: A JSON object, because some media accept nothing else.
+#: A JSON object, because publications of some media accept nothing else.
 _BODY: Final = b'{"message":"%s"}' % (b"0123456789abcdef" * 256)
 
 
 class ConnectionMediumConformance(ConnectionMedium):
-    """Suite for a medium with connections: subclass as `Test…`; see the module for an example."""
+    """Suite for a medium with connections: subclass as `Test…`, as in the example of the module's docstring."""
 
-    # Receiving
+    # Tests of receiving: the driver listens, and simulated peers connect to it.
 
     def test_a_peer_that_connects_is_an_image_until_it_leaves(self, tmp_path: Path) -> None:
         """Each connection has its own session id."""
@@ -139,7 +139,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: lab.received == [b"first", b"second"])
 
     def test_a_peer_that_breaks_the_protocol_is_disconnected_and_logged(self, tmp_path: Path) -> None:
-        """The error log names its address; other peers are not affected."""
+        """The error log contains the address of the peer; other peers are not affected."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.subscribe(self.listening)
             good, bad = lab.dial(), lab.dial()
@@ -171,7 +171,7 @@ class ConnectionMediumConformance(ConnectionMedium):
                 refusal = str(error)
             assert str(self.address) in refusal
 
-    # Sending
+    # Tests of sending: the driver connects to simulated peers.
 
     def test_a_publication_connects_and_delivers(self, tmp_path: Path) -> None:
         """It is connected once its peer has accepted the connection."""
@@ -243,7 +243,7 @@ class ConnectionMediumConformance(ConnectionMedium):
                 peer.send_raw(peer.wire.confirm(1))
             lab.until(lambda: lab.sender_position() == publication.position)
 
-    # Resources
+    # Tests of the resources that must be released when a subscription or a publication is closed.
 
     def test_counters_of_an_endpoint_are_freed_with_it(self, tmp_path: Path) -> None:
         """While it is open, at least one of them is positive."""

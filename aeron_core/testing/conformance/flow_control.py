@@ -21,13 +21,16 @@ from aeron_core.testing.probes import FlowControlProbe
 
 _WINDOW: Final = 128 * 1024
 _MS: Final = 1_000_000
-# Position of a stream that has run for centuries: beyond 32 bits, and below the maximum of 64 bits.
+# A stream position in bytes that needs 63 bits, so that a strategy that computes with 32 bits fails.
 _FAR: Final = 1 << 62
 _STEPS: Final = 500
 
 
 class FlowControlConformance(ABC):
-    """Suite for a flow control: subclass as `Test…` and override `make`, and the rest if the strategy requires more."""
+    """Suite for a flow control: subclass as `Test…` and override `make`.
+
+    Override `params` and `status_message`, too, if the strategy requires other values.
+    """
 
     #: Argument of `make`.
     params = FlowControlParams(
@@ -46,7 +49,7 @@ class FlowControlConformance(ABC):
         """Return a new strategy."""
 
     def status_message(self, receiver_id: int = 1, window: int = _WINDOW) -> StatusMessage:
-        """Return a status message of a receiver that the strategy follows."""
+        """Return a status message, with a window in bytes, of a receiver that the strategy follows."""
         return StatusMessage(session_id=7, stream_id=1001, receiver_id=receiver_id, receiver_window=window)
 
     def test_a_status_message_never_lowers_the_limit(self) -> None:
@@ -100,7 +103,7 @@ class FlowControlConformance(ABC):
         assert probe.on_status_message(self.status_message(), 0, 0, 1) > 0
 
     def test_receivers_may_time_out(self) -> None:
-        """An hour of idling, also at the end of the stream, must neither raise nor lower the limit."""
+        """After an hour without status messages, also at the end of the stream, the limit is not lower."""
         probe = self._probe()
         limit = 0
         for receiver_id in range(10):
@@ -134,7 +137,7 @@ class FlowControlConformance(ABC):
         return FlowControlProbe(adapt_flow_control(self.make(self.params), _raise))
 
     def _traffic(self) -> Iterator[tuple[int, StatusMessage, int]]:
-        """Yield status messages of three receivers in random order: (position, sm, now)."""
+        """Yield status messages of three receivers in random order: (position in bytes, message, time in ns)."""
         random = Random(1)
         positions = dict.fromkeys((1, 2, 3), 0)
         for step in range(_STEPS):

@@ -61,7 +61,7 @@ class IdleStrategyConformance(ABC):
         assert errors == []
 
     def test_it_may_be_woken_before_idling_and_after_close(self) -> None:
-        """Commands may arrive at any time."""
+        """Other threads wake an agent at any time, also before it idles and after it was closed."""
         strategy = adapt_idle_strategy(self.make(self.params))
         strategy.wake()
         IdleStrategyProbe(strategy).idle(0)

@@ -43,7 +43,7 @@ class NameResolverConformance(ABC):
         assert self.make(self.params).lookup(name, "endpoint", False) == name
 
     def test_an_unknown_host_resolves_to_none(self) -> None:
-        """The error for the client names the host, not an exception of the resolver."""
+        """The resolver raises no exception for any host: the driver reports an unknown one to the client."""
         resolver = self.make(self.params)
         for host in (self.unknown_host, "", "a" * 300, "\udcff"):
             found = resolver.resolve(host, "endpoint", False)

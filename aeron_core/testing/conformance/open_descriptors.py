@@ -16,7 +16,7 @@ _RELEASE_S: Final = 30
 
 
 def open_descriptors() -> dict[int, str]:
-    """Return the descriptors of this process, with what each refers to."""
+    """Return the open descriptors of this process, each with its target, such as a path or `socket:[inode]`."""
     found = {}
     for name in os.listdir("/proc/self/fd"):
         # The descriptor of the listing itself is closed by now.
