@@ -1,6 +1,6 @@
 """Settings of driver and client: pydantic models, and loaders that record where each value came from.
 
-The names are imported at first use: importing pydantic takes longer than starting a driver, which uses the plain
+The names are imported at first use, because importing pydantic is slow: drivers and clients start with the plain
 objects of `driver` and `client`.
 """
 

@@ -1,7 +1,7 @@
 """Directory of a driver, from the environment alone.
 
-Not here: the settings models. Importing pydantic takes longer than most command-line tools run, and the directory is
-the only setting that they need.
+Not here: other settings. Most command-line tools need only the directory, and this module spares them the import of
+the others.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ from aeron_core.settings.variables import Size, Switch
 from aeron_core.uri.values import INT32_MAX
 
 MIB: Final = 1024 * 1024
-# Range of accepted values: as with the reference, the driver does not start with any other value.
+# Range of accepted values, which messages name: as with the reference, the driver does not start with any other value.
 _TERM_LENGTHS: Final = (wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
 class BufferSettings(SettingsFields):
-    """Lengths in bytes of command, counter, error and term buffers, and of frames."""
+    """Lengths in bytes of shared buffers, terms, frames and publication windows."""
 
     conductor_buffer_length: Annotated[
         int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + wire.RING_TRAILER_LENGTH, INT32_MAX)

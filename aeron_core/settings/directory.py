@@ -20,7 +20,7 @@ class Storage(Enum):
 
 
 class DirectorySettings(SettingsFields):
-    """Directory, storage and its checks."""
+    """Directory of the driver, and storage of its files."""
 
     aeron_dir: Annotated[Path, FilePath("AERON_DIR")] = setting(
         default_factory=default_aeron_dir,

@@ -34,7 +34,7 @@ _IDLE_STRATEGIES: Final = (
 
 
 class DriverFields(
-    # Fields are collected from the last base to the first.
+    # Fields are listed from the last base to the first, as pydantic orders them.
     DiagnosticSettings,
     ThreadSettings,
     ResolverSettings,
@@ -186,7 +186,8 @@ def _check_nak_delay(settings: DriverFields) -> None:
 def _check_resolver(settings: DriverFields) -> None:
     if settings.resolver_interface and not settings.resolver_name:
         raise ConfigurationError(
-            f"resolver_interface={settings.resolver_interface} without resolver_name: set that, too, or remove this one"
+            f"resolver_interface={settings.resolver_interface} without resolver_name: set "
+            "resolver_name, too, or remove resolver_interface"
         )
 
 

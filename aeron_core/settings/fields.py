@@ -1,7 +1,7 @@
 """Settings as plain objects: the fields of a class body, with the checks of their variables.
 
 Not here: the models for programs (models), which have the same fields and are pydantic's. A driver and a client start
-with plain objects, because importing pydantic and building its models takes half of the time of their start.
+with plain objects, because importing pydantic and building its models is slow.
 Invariant: a value in a plain object is one that the pydantic model would hold, and a fault has the same message.
 """
 
@@ -52,7 +52,7 @@ class SettingsFields:
     """Immutable settings; a wrong value raises ConfigurationError with the allowed range.
 
     Modules with such classes must not postpone annotations (`from __future__ import annotations`): the variables are
-    read from them when the class is created, and evaluating text would cost more than everything else here.
+    read from the annotations when the class is created, and annotations as text would have to be evaluated.
     """
 
     fields: ClassVar[Mapping[str, SettingField]] = {}
@@ -92,10 +92,12 @@ class SettingsFields:
         self.check_consistency()
 
     def check_consistency(self) -> None:
-        """Raise ConfigurationError for settings that cannot work together."""
+        """Raise ConfigurationError for settings that cannot work together; the base class has no rules."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"settings are frozen: cannot assign {name}: create new settings with the value")
+        raise AttributeError(
+            f"settings are frozen: cannot assign {name}={value!r}: create new settings with it"
+        )
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"settings are frozen: cannot delete {name}: create new settings without it")
@@ -136,7 +138,7 @@ class SettingsFields:
 
 
 def unknown_field(name: str, fields: Mapping[str, object], model_name: str) -> str:
-    """Return the error message for a setting that a model does not have, with similar names or all names."""
+    """Return the error for a setting that a model lacks, with similar names, all names, or the command to list them."""
     from difflib import get_close_matches  # noqa: PLC0415 - lazy: only mistakes need it
 
     near = get_close_matches(name, fields, n=3)

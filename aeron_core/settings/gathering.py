@@ -36,7 +36,7 @@ S = TypeVar("S", bound="SettingsModel | DriverFields | ClientFields")
 
 @dataclass(slots=True)
 class GatheredSettings(Generic[S]):
-    """Values of the fields of one model; see the module."""
+    """Values of the fields of one model, with their sources and warnings."""
 
     model: type[S]
     table: str  # of TOML files
@@ -51,7 +51,7 @@ class GatheredSettings(Generic[S]):
     warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value removes the warning
     unreadable: set[str] = field(
         default_factory=set
-    )  # fields whose warning is about a value that was not parsed, and of which the reference warns too
+    )  # fields with a warning about a value that was not parsed, if the reference warns, too
     unknown: list[str] = field(default_factory=list)
     misspelt: list[str] = field(default_factory=list)  # variables of the environment
 
@@ -64,7 +64,7 @@ class GatheredSettings(Generic[S]):
         self.unreadable.discard(name)
 
     def add_python(self, name: str, value: object, source: str) -> None:
-        """Add a value of Python or TOML; raise ConfigurationError if it is wrong."""
+        """Add a value of Python or TOML; raise ConfigurationError for an unknown field or a wrong value."""
         fields = dict.fromkeys(self.model.field_names())
         if name not in fields:
             raise ConfigurationError(f"{unknown_field(name, fields, _name_of(self.model))} ({source})")
@@ -108,9 +108,10 @@ class GatheredSettings(Generic[S]):
             self.warnings[name] = "; ".join(filter(None, (fault, note)))
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Add the values of variables that are not empty; warn about an unknown name only if it looks misspelt.
+        """Add the values of the model's variables that are not empty.
 
-        Raises ConfigurationError as `add_text` does.
+        An unknown name with the prefix of the model is a warning only if it is similar to a known one. Raises
+        ConfigurationError as `add_text` does.
         """
         fields = self.model.field_of_variable()
         for variable_name, text in environ.items():
@@ -128,8 +129,8 @@ class GatheredSettings(Generic[S]):
     def add_properties(self, properties: Mapping[str, Property], source: str) -> None:
         """Add the values of a file or of -D by environment name; an empty value unsets a setting.
 
-        An unknown name with the prefix AERON_ is a warning, unless it belongs to another program or to the other
-        model. Raises ConfigurationError as `add_text` does.
+        An unknown name with the prefix of the model is a warning, unless it belongs to another program or to the driver
+        or client. Raises ConfigurationError as `add_text` does.
         """
         fields = self.model.field_of_variable()
         for variable_name, (written, text) in properties.items():

@@ -1,10 +1,10 @@
 """Loading of settings from their sources; precedence: argument > -D > environment > file > default.
 
 The environment, -D and property files are read as the reference reads its environment: a value out of range
-is clamped and one that cannot be parsed falls back to the default, each with a warning; only a strict
-variable that cannot be parsed raises ConfigurationError. Values in Python or TOML are written for this
-driver, so a wrong value there raises ConfigurationError.
-Invariant: no other package reads settings from os.environ.
+is clamped and one that cannot be parsed falls back to the default, each with a warning; a strict variable
+that cannot be parsed raises ConfigurationError. Values in Python or TOML are written for this driver, so a
+wrong value there raises ConfigurationError. So do values that cannot work together, from any source.
+Invariant: no other package reads variables with the prefix AERON_ from os.environ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEFAULT: Final = "default"
 
 
 class SettingsSources(TypedDict, total=False):
-    """Keyword arguments of all functions that load settings; without `environ` they read os.environ."""
+    """Keyword arguments of the functions `load_…`; without `environ` they read os.environ."""
 
     arguments: Mapping[str, object] | None  # by field name, None for not given
     defines: Sequence[str]  # `name=value`, as after -D
@@ -43,7 +43,7 @@ class SettingsSources(TypedDict, total=False):
 
 @frozen(slots=True)
 class LoadedSettings(Generic[S]):
-    """Settings with the source of each value."""
+    """Settings with the source of each value, and warnings."""
 
     settings: S
     sources: Mapping[str, str]  # field -> "argument", "-D", "environment AERON_X", "file NAME" or "default"
@@ -94,7 +94,7 @@ def load_client_fields(**sources: Unpack[SettingsSources]) -> LoadedSettings[Cli
 def load_section(name: str, model: type[S], **sources: Unpack[SettingsSources]) -> LoadedSettings[S]:
     """Return a plugin's section of settings, as `load_driver_settings` does.
 
-    `name` is also that of the TOML table; the variables of the section `recording` begin with AERON_RECORDING_.
+    The TOML table has the same `name`; the variables of the section `recording` begin with AERON_RECORDING_.
     """
     gathered = GatheredSettings(model, name, tables=(), prefix=section_prefix(name))
     return _load(gathered, **sources)
@@ -107,7 +107,10 @@ def is_section_set(
     files: Sequence[Path] = (),
     environ: Mapping[str, str] | None = None,
 ) -> bool:
-    """Return whether a source may have a value of a plugin's section: any file, or a variable with its prefix."""
+    """Return whether a source may have a value of a plugin's section: any file, or a variable with its prefix.
+
+    Raises ConfigurationError as `parse_defines` does.
+    """
     environ = os.environ if environ is None else environ
     prefix = section_prefix(name)
     return bool(files) or any(variable.startswith(prefix) for variable in (*environ, *parse_defines(defines)))

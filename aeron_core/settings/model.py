@@ -1,8 +1,7 @@
 """Base of every settings model: frozen, without extra fields, and with one error type.
 
 pydantic-settings is not used: its sources pass a wrong value to validation, whereas the reference clamps values of the
-environment or falls back to the default; nor do they report the source of a value. Importing it doubles the import
-time of pydantic.
+environment or falls back to the default; nor do they report the source of a value.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from aeron_core.settings.variables import Variable
 class SettingsModel(BaseModel):
     """Immutable settings; a wrong value raises ConfigurationError with the allowed range."""
 
-    # Validators are built at first use: an import must not spend time on a hundred of them.
+    # Build validators at first use: importing a model must not take the time for those of all its fields.
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def __init__(self, **data: object) -> None:

@@ -39,7 +39,10 @@ class DriverSettings(_DriverModel, DriverFields):
 
 
 class ClientSettings(_ClientModel, ClientFields):
-    """Settings of a client; the defaults are the reference client's, if it has the setting."""
+    """Settings of a client; the defaults are the reference client's, if it has the setting.
+
+    A wrong value raises ConfigurationError.
+    """
 
     def __init__(self, **data: object) -> None:
         super().__init__(**data)

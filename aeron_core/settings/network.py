@@ -12,7 +12,7 @@ MAX_BATCH: Final = 16  # aeron_driver_context.h
 
 
 class Offload(Enum):
-    """Use of the operating system's segmentation and coalescing of datagrams: OFF for never, otherwise if it has it."""
+    """Segmentation and coalescing of datagrams by the operating system: never with OFF, otherwise if it supports it."""
 
     AUTO = "auto"
     ON = "on"
@@ -20,7 +20,7 @@ class Offload(Enum):
 
 
 class NetworkSettings(SettingsFields):
-    """Sockets of the driver."""
+    """Sockets of the driver, and batches of datagrams."""
 
     socket_so_rcvbuf_length: Annotated[int, Size("AERON_SOCKET_SO_RCVBUF", 0, INT32_MAX)] = setting(
         128 * KIB, description="SO_RCVBUF, 0 for the operating system's default."

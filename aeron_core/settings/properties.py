@@ -65,5 +65,5 @@ def _split(line: str, where: str) -> Property:
     match = _SEPARATOR.search(line)
     name = line[: match.start()].rstrip(_BLANKS) if match is not None else ""
     if match is None or not name:
-        raise ConfigurationError(f"{line!r} ({where}): must be name=value")
+        raise ConfigurationError(f"{line!r} ({where}): must be name=value or name:value")
     return Property(name, line[match.end() :].strip(_BLANKS))

@@ -7,7 +7,8 @@ from aeron_core.settings.timeouts import US, S
 from aeron_core.settings.variables import Duration, Integer, Switch, Text
 from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN
 
-# Source: aeron_flow_control.c, aeron_congestion_control.c; our names are those of `fc=` and `cc=`.
+# Names of the reference, each with the name that plugins register here. Source: aeron_flow_control.c,
+# aeron_congestion_control.c.
 _FLOW_CONTROLS: Final = {
     "unicast_max": "unicast",
     "multicast_max": "max",

@@ -9,7 +9,7 @@ from aeron_core.settings.variables import Choice, Integer, Switch, Text
 MAX_CPU: Final = 255
 _NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs on helper threads"
 
-# Source: aeron_agent.c, the table of idle strategies.
+# Names of the reference, each with the name that plugins register here. Source: aeron_agent.c.
 IDLE_STRATEGY_ALIASES: Final = {
     "sleeping": "sleep-ns",
     "aeron_idle_strategy_sleeping": "sleep-ns",
@@ -34,7 +34,7 @@ class ThreadingMode(Enum):
 
 
 class ThreadNaming(Enum):
-    """Style of thread names: words, or short names such as aeron-md-cnd."""
+    """Style of thread names: CLASSIC for the names of agents, such as sender, NEW for names such as aeron-md-snd."""
 
     CLASSIC = "classic"
     NEW = "new"

@@ -11,7 +11,7 @@ S: Final = 1_000_000_000
 
 
 class TimeoutSettings(SettingsFields):
-    """Liveness, linger and stall thresholds, in nanoseconds."""
+    """Timeouts, intervals and thresholds of stalls, in nanoseconds."""
 
     client_liveness_timeout_ns: Annotated[int, Duration("AERON_CLIENT_LIVENESS_TIMEOUT", US)] = setting(
         10 * S,

@@ -1,6 +1,6 @@
 """Settings that are lists: texts, and the two ports of a range."""
 
-# ruff: noqa: D102 (Variable documents its overrides)
+# ruff: noqa: D102 (the base class, Variable, documents the overridden methods)
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PortRange(NamedTuple):
 
 @frozen()
 class Texts(Variable):
-    """Texts separated by commas, as a tuple of at most `maximum`."""
+    """Texts separated by commas, as a tuple of at most `maximum` texts; 0 for no limit."""
 
     maximum: int = 0  # number of texts, 0 for no limit
 
@@ -50,7 +50,7 @@ class Texts(Variable):
 
 @frozen()
 class Ports(Variable):
-    """Two ports, `low high`."""
+    """Two ports, `low high`, as a PortRange."""
 
     @property
     def allowed(self) -> str:

@@ -3,7 +3,7 @@
 Source: aeron_parse_util.c (aeron_config_parse_uint64 and similar functions).
 """
 
-# ruff: noqa: D102 (Variable documents its overrides)
+# ruff: noqa: D102 (the base class, Variable, documents the overridden methods)
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aeron_core.frozen import frozen
 from aeron_core.settings.variables.variable import Variable
 from aeron_core.uri import values
 
-# Numbers as strtoull and strtoll read them: text after the number is not part of it.
+# A number at the start of a text, as strtoull and strtoll read it: text after it is no part of it.
 _UNSIGNED: Final = re.compile(r"\s*([+-]?)(0x[0-9a-f]+|0[0-7]*|[1-9][0-9]*)", re.IGNORECASE)
 _NUMBER_AND_UNIT: Final = re.compile(r"\s*\+?([0-9]+)([a-z]?)(.*)", re.IGNORECASE | re.DOTALL)
 
@@ -26,7 +26,7 @@ _MOST_DIGITS: Final = 20
 
 
 def _base_of(digits: str) -> int:
-    """Return the base of a number in C notation."""
+    """Return the base of `digits` in C notation: 16, 8 or 10."""
     if digits[:2] in ("0x", "0X"):
         return 16
     return 8 if digits.startswith("0") else 10
@@ -126,7 +126,7 @@ class Duration(Integer):
         found = _NUMBER_AND_UNIT.fullmatch(text)
         if found is not None and found[2] in tuple("munMUN"):
             digits, unit, rest = found.groups()
-            # Source: aeron_parse_duration_ns accepts text after `ms`, and any second character of a unit, as in `mb`.
+            # Source: aeron_parse_duration_ns accepts text after `ns`, `us` and `ms`, and any second character, as in `mb`.
             if rest[:1] in ("s", "S") or (len(rest) == 1 and rest.isascii()):
                 return self.parse(f"{digits}{unit}s")
         return self.parse(text)

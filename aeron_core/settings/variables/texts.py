@@ -1,6 +1,6 @@
 """Settings that are texts: names, paths, switches and members of an enumeration."""
 
-# ruff: noqa: D102 (Variable documents its overrides)
+# ruff: noqa: D102 (the base class, Variable, documents the overridden methods)
 
 from __future__ import annotations
 

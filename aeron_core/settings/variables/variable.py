@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @frozen()
 class Variable(ABC):
-    """Type of one setting: its environment name, its parser, its text and its range."""
+    """Type of one setting: its environment name, its parser, its range, and its values as text."""
 
     name: str  # environment variable; a property is the same in lower case with dots
     _: KW_ONLY
