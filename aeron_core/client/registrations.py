@@ -149,7 +149,7 @@ class Registrations:
         return self._pending.pop(correlation_id, None)
 
     def check_deadlines(self, beat_ns: int, timeout_ns: int) -> int:
-        """Fail pending registrations whose deadline is not after `beat_ns`; return how many.
+        """Fail pending registrations with a deadline at or before `beat_ns`; return how many.
 
         `beat_ns` is the time of the driver's last heartbeat. While it is before the deadline of a registration, the
         driver may be dead, which closes the client elsewhere: the registration stays pending. One that fails here is

@@ -255,5 +255,5 @@ def refused(result: int) -> int:
 
 
 def refuse_length(length: int, maximum: int, hint: str) -> int:
-    """Raise ValueError for a message whose length in bytes is not from 0 to `maximum`; `hint` ends the text."""
+    """Raise ValueError for a message of `length` bytes, which must be from 0 to `maximum`; `hint` ends the text."""
     raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint}")
