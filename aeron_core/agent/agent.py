@@ -24,7 +24,7 @@ class AgentLike(Protocol):
 
 
 class Agent:
-    """Base of compiled agents. All methods run on one thread, the agent's, except `on_close` if it never started."""
+    """Base of compiled agents; one thread at a time calls it."""
 
     def __init__(self, role_name: str) -> None:
         self.role_name = role_name
@@ -88,7 +88,7 @@ class CompositeAgent(Agent):
         return work
 
     def on_start(self) -> None:
-        """See `Agent.on_start`; the first exception leaves the agents after it without a start."""
+        """See `Agent.on_start`; raises the first exception at once, so that the agents after it are not started."""
         for agent in self._agents:
             agent.on_start()
 

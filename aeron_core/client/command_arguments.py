@@ -17,7 +17,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 def channel_of(channel: object) -> str:
-    """Return a string, ChannelUri or ChannelUriBuilder as text, unchecked; TypeError for another type."""
+    """Return a string, ChannelUri or ChannelUriBuilder as text, unchecked; raise TypeError for another type."""
     if isinstance(channel, str | ChannelUri | ChannelUriBuilder):
         return str(channel)
     raise TypeError(
@@ -26,31 +26,31 @@ def channel_of(channel: object) -> str:
 
 
 def int32_of(value: object, name: str) -> int:
-    """Return `value` as an int; TypeError unless it is an integer, ValueError unless it fits in 32 bits, signed."""
+    """Return `value` as an int; raise TypeError unless it is an integer, ValueError unless it fits in an int32."""
     return _integer(value, name, INT32_MIN, INT32_MAX)
 
 
 def int64_of(value: object, name: str) -> int:
-    """Return `value` as an int; TypeError unless it is an integer, ValueError unless it fits in 64 bits, signed."""
+    """Return `value` as an int; raise TypeError unless it is an integer, ValueError unless it fits in an int64."""
     return _integer(value, name, INT64_MIN, INT64_MAX)
 
 
 def text_of(value: object, name: str) -> str:
-    """Return `value`; TypeError unless it is a string."""
+    """Return `value`; raise TypeError unless it is a string."""
     if isinstance(value, str):
         return value
     raise TypeError(f"{name}={value!r}: must be a string")
 
 
 def bytes_of(value: object, name: str) -> bytes:
-    """Return the bytes of a `bytes`, `bytearray` or `memoryview`; TypeError for another type."""
+    """Return the bytes of a `bytes`, `bytearray` or `memoryview`; raise TypeError for another type."""
     if isinstance(value, _BYTES):
         return bytes(value)
     raise TypeError(f"{name}={value!r}: must be bytes, a bytearray or a memoryview")
 
 
 def key_of(key: object) -> bytes:
-    """Return the key of a counter as bytes; TypeError as `bytes_of`, ValueError for more than 112 bytes."""
+    """Return the key of a counter as bytes; raise as `bytes_of`, and ValueError for more than 112 bytes."""
     data = bytes_of(key, "key")
     if len(data) > wire.COUNTER_KEY_MAX_LENGTH:
         raise ValueError(f"key of {len(data)} bytes: must be from 0 to {wire.COUNTER_KEY_MAX_LENGTH} bytes")
@@ -58,7 +58,7 @@ def key_of(key: object) -> bytes:
 
 
 def label_of(label: object) -> str:
-    """Return the label of a counter; TypeError unless it is a string, ValueError for more than 380 bytes of UTF-8."""
+    """Return the label of a counter; raise as `text_of`, and ValueError for more than 380 bytes of UTF-8."""
     text = text_of(label, "label")
     length = len(text.encode())
     if length > wire.COUNTER_LABEL_MAX_LENGTH:

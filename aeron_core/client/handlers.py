@@ -63,7 +63,7 @@ CloseHandler = Callable[[], object]
 
 
 def log_error(error: Exception) -> None:
-    """Log an error; the default error handler. DriverTimeoutError and ClientTimeoutError have no traceback."""
+    """Log an error, without a traceback for DriverTimeoutError and ClientTimeoutError; the default error handler."""
     is_expected = isinstance(error, DriverTimeoutError | ClientTimeoutError)
     logging.getLogger("aeron_core.client").error(
         "%s: %s", type(error).__name__, error, exc_info=None if is_expected else error

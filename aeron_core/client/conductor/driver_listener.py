@@ -115,7 +115,7 @@ class DriverListener:
             )
 
     def _on_channel_endpoint_error(self, response: responses.OnError) -> None:
-        # With this code only, the id is not a correlation id but the status counter of the channel.
+        # With this code only, the field has the id of the channel's status counter instead of a correlation id.
         status_id = response.offending_correlation_id
         resources: list[PublicationBase | Subscription] = [
             *self._resources.publications.values(),

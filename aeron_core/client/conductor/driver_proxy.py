@@ -69,7 +69,7 @@ class DriverProxy:
                 return command.correlation_id
             time.sleep(_PAUSE_S)
         raise ClientError(
-            f"{type(command).__name__}: the command ring of the media driver is full, also after {_MAX_ATTEMPTS} "
+            f"{type(command).__name__}: the command ring of the media driver was full in each of {_MAX_ATTEMPTS} "
             f"attempts: the driver may have stopped (last heartbeat at {self.heartbeat_ms} ms since the epoch): check "
             "that it is running, then retry"
         )

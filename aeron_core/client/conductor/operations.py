@@ -57,7 +57,7 @@ class ClientOperations:
         self._driver = conductor.driver
         self._resources = conductor.resources
 
-    # -- for the client --
+    # Methods for `Aeron`, which returns their registrations or waits for them.
 
     def add_publication(self, channel: str, stream_id: int) -> Registration[Publication]:
         """Send the command that adds a publication that clients share; return its registration."""
@@ -159,7 +159,7 @@ class ClientOperations:
         what = f"next_session_id {stream_id}"
         return self._send(what, make, commands.GetNextAvailableSessionId, stream_id)
 
-    # -- for publications, subscriptions and counters --
+    # Methods of `ResourceOwner`, for publications, subscriptions and counters.
 
     @property
     def counters(self) -> CountersReader:
@@ -222,8 +222,6 @@ class ClientOperations:
         with self._conductor.lock:
             if self._resources.remove_counter(registration_id):
                 self._driver.send(commands.RemoveCounter, registration_id)
-
-    # -- helpers --
 
     def _send(
         self,

@@ -50,6 +50,6 @@ def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
 
 
 def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
-    """Return the length of a message in bytes, of all parts of a list or tuple; TypeError if it is not a buffer."""
+    """Return the length of a message in bytes, of all parts of a list or tuple; raise TypeError if one is no buffer."""
     parts = data if isinstance(data, (list, tuple)) else (data,)
     return sum(memoryview(part).nbytes for part in parts)

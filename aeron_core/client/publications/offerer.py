@@ -1,4 +1,4 @@
-"""Offering of messages with retries, so that back pressure loses none."""
+"""Offering of messages with retries, so that no message is lost under back pressure."""
 
 from __future__ import annotations
 

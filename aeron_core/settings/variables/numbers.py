@@ -126,7 +126,8 @@ class Duration(Integer):
         found = _NUMBER_AND_UNIT.fullmatch(text)
         if found is not None and found[2] in tuple("munMUN"):
             digits, unit, rest = found.groups()
-            # Source: aeron_parse_duration_ns accepts text after `ns`, `us` and `ms`, and any second character, as in `mb`.
+            # Source: aeron_parse_duration_ns accepts text after `ns`, `us` and `ms`, and a unit of two characters that
+            # begins with n, u or m, such as `mb`.
             if rest[:1] in ("s", "S") or (len(rest) == 1 and rest.isascii()):
                 return self.parse(f"{digits}{unit}s")
         return self.parse(text)

@@ -16,7 +16,7 @@ from aeron_core.uri import values
 
 @frozen()
 class Switch(Variable):
-    """True or false; in the environment also text that begins with on, off, 1 or 0."""
+    """True or false; in the environment also text that begins with true, on, 1, false, off or 0."""
 
     quiet: bool = True  # aeron_parse_bool returns the default
 
@@ -40,7 +40,7 @@ class Switch(Variable):
 
 @frozen()
 class Text(Variable):
-    """Free text, or a name that a plugin registers; `aliases` map the reference's names to ours."""
+    """Free text, or a name that a plugin registers; `aliases` map the reference's names to those of this project."""
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     max_length: int = 0  # characters, 0 for no limit

@@ -37,4 +37,6 @@ def assert_released(lab: ConnectionLab, before: dict[int, str]) -> None:
         if not kept:
             return
         lab.run(1 * S)
-    raise AssertionError(f"still open after {_RELEASE_S} s: {kept}: close them when the endpoint is closed")
+    raise AssertionError(
+        f"still open after {_RELEASE_S} simulated s: {kept}: close them when the endpoint is closed"
+    )
