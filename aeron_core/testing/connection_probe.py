@@ -11,7 +11,7 @@ from aeron_core._native.connections import ByteConnection, ConnectionListener
 
 
 class ConnectionProbe:
-    """Probe of a connection; if it has failed, `receive`, `send`, `connect` and `is_connected` raise OSError.
+    """Probe of a connection; a `receive`, `send`, `connect` or `is_connected` that fails raises OSError.
 
     `length`: maximum number of bytes of one `receive`.
     """

@@ -43,7 +43,7 @@ class ConnectionPeer:
         self._other: ConnectionPeer | None = None
 
     def receive(self, length: int) -> bytes | None:
-        """Return up to `length` received bytes, None if there are none yet, b"" after the other end's last byte."""
+        """Return up to `length` received bytes, None if there are none yet, b"" if no more will come."""
         self._check()
         data = bytes(self._incoming[:length])
         del self._incoming[:length]

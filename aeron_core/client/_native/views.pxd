@@ -16,8 +16,8 @@ cdef extern from "Python.h":
     object PyMemoryView_FromObject(object exporter)
     Py_ssize_t Py_REFCNT(PyObject *o)
 
-# Return whether only the factory refers to `view` and no program has released it. The argument is a pointer, because
-# an object would add a reference.
+# Return whether `view` can be moved: only the factory refers to it, nothing has a buffer or a weak reference of it, and
+# no program has released it. The argument is a pointer, because an object would add a reference.
 cdef inline bint is_free(PyObject *view) noexcept:
     cdef PyMemoryViewObject *fields = <PyMemoryViewObject *>view
     return (

@@ -56,7 +56,7 @@ class Claim:
 
     @property
     def buffer(self) -> memoryview:
-        """The payload, `length` writable bytes. Do not write after `commit` or `abort`: it then belongs to the stream."""
+        """The payload, `length` writable bytes, which must not be written after `commit` or `abort`."""
         return self._open().buffer
 
     @property
