@@ -1,7 +1,6 @@
 """Directory of a driver, from the environment alone.
 
-Not here: other settings. Most command-line tools need only the directory, and this module spares them the import of
-the others.
+Not here: other settings. Command-line tools that need only the directory do not import those modules.
 """
 
 from __future__ import annotations
