@@ -1,1 +1,1 @@
-"""The media driver: conductor, sender, receiver, and their shared parts."""
+"""The media driver: its three agents, their assembly, its directory and its event log."""

@@ -228,7 +228,7 @@ class Assembly:
         self.conductor.dispose()
 
     def on_error(self, error: BaseException) -> None:
-        """Record an exception of a duty cycle; any agent's thread may call this."""
+        """Record an exception of an agent; any thread may call this."""
         self.context.errors.record_exception(error, "duty cycle")
 
 

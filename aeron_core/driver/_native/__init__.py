@@ -1,1 +1,1 @@
-"""Numbers, and the network keys of peers, that the driver's compiled and plain parts share."""
+"""Constants that the driver's compiled and plain modules share, and keys of the networks of peers."""

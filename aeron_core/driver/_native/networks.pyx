@@ -22,7 +22,7 @@ cdef extern from *:
     uint64_t MULTIPLIER "AC_NETWORK_MULTIPLIER"
 
 cdef enum:
-    HALF_LENGTH = 8  # of an IPv6 address: the network, then the host in it
+    HALF_LENGTH = 8  # bytes of half an IPv6 address: the network, then the interface id
     SHIFT = 4        # leaves 60 bits
 
 
@@ -43,7 +43,7 @@ cpdef int64_t network_of(SocketAddress source) noexcept nogil:
         return 0
     packed = <unsigned char *>&(<sockaddr_in6 *>&source._storage).sin6_addr
     memcpy(&ip6, packed, HALF_LENGTH)
-    # All hosts of a link share fe80::/64, and IPv4 hosts ::/64: there, the other half distinguishes them.
+    # All link-local addresses share fe80::/64, and IPv4-mapped ones ::/64: there, the lower half distinguishes hosts.
     if ip6 == 0 or (packed[0] == 0xFE and packed[1] & 0xC0 == 0x80):
         memcpy(&ip6, packed + HALF_LENGTH, HALF_LENGTH)
     return <int64_t>((ip6 * MULTIPLIER) >> SHIFT)

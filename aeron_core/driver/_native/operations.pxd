@@ -1,9 +1,9 @@
 # Operations between the conductor and the agents. Comments list the arguments: target, subject; numbers; values.
 
 cpdef enum:
-    COMMAND_DRAIN_LIMIT = 8      # commands that an agent executes per duty cycle
-    # Up to this many endpoints are all polled; if there are more, only the ready ones. Source:
-    # AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
+    COMMAND_DRAIN_LIMIT = 8      # maximum number of commands that an agent executes per duty cycle
+    # Up to this many endpoints are all polled; if there are more, only those that are ready or that the kernel cannot
+    # watch. Source: AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
     POLL_ALL_LIMIT = 5
 
 cpdef enum:
@@ -38,10 +38,11 @@ cpdef enum:
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
     ELICIT_SETUP                 # dispatcher, endpoint whose control address gets the request; session id, stream id
     # Agents to the conductor
-    RELEASED = 64                # target and subject, which the agent no longer uses; the operation
-    LINKED                       # target, subject that is followed now; the operation; the join position
-    CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
-    CREATE_IMAGE_REFUSED         # endpoint; as CREATE_IMAGE, but a limit is reached: value 1 is the reason
+    RELEASED = 64                # target and subject of a removal; its operation: the agent no longer uses the subject,
+                                 # or the target if there is no subject
+    LINKED                       # target and subject of an addition; its operation; the join position of the subject
+    CREATE_IMAGE                 # endpoint, dispatcher; see `Dispatcher._report`
+    CREATE_IMAGE_REFUSED         # as CREATE_IMAGE, but a limit is reached: value 1 is the reason, a …REFUSED… below
     PUBLICATION_ERROR            # publication; see `PublicationEvents.error`
     RECEIVERS_REFUSED            # publication, which tracks no further receivers
     RESPONSE_SETUP               # publication; session id of the responses to it
@@ -57,15 +58,15 @@ cpdef enum:
 # Results of a NAK.
 cpdef enum:
     RETRANSMIT_ACCEPTED = 0
-    RETRANSMIT_COVERED = 1    # an earlier NAK covers the gap
+    RETRANSMIT_COVERED = 1    # an earlier NAK covers the start of the gap
     RETRANSMIT_OVERFLOW = 2   # all retransmissions of the pool are in use
 
-# Places of images that await their first data, see `awaited_images`: negative ones are reasons for having none.
+# Values in place of a place of `awaited_images`: no place, or the reason why an image was refused.
 cpdef enum:
     NO_PLACE = -2
     PLACE_REFUSED_TO_SOURCE = -3
     PLACE_REFUSED = -4
-    SESSION_REFUSED_BY_LIMIT = -5    # another reason to refuse an image: the stream has too many
+    SESSION_REFUSED_BY_LIMIT = -5    # the stream has too many images
     IMAGE_REFUSED_TO_SOURCE = -6     # the source has too many images, with data or without
     IMAGE_REFUSED = -7               # all sources together have too many
 
@@ -83,14 +84,14 @@ cpdef enum:
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds the memory that forged session ids use
     MAX_COOL_DOWNS = 2048        # of them in COOL_DOWN, which rejoin=false never ends: the others may be of new sessions
-    REFUSALS = 8                 # reported to the conductor per second and endpoint; others are ignored without a trace
+    REFUSALS = 8                 # maximum number of refusals reported to the conductor per second and endpoint
     REFUSAL_INTERVAL_NS = 1_000_000_000
-    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core
+    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # minimum between two scans of all; our choice: costs 0.1 % of a core
 
 # Receivers that a publication tracks.
 cpdef enum:
     MAX_TRACKED_RECEIVERS = 4096             # per stream; others are ignored. Our choice: more than any real group has
-    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # between two scans of all; our choice: costs 0.1 % of a core
+    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # minimum between two scans of all; our choice: costs 0.1 % of a core
 
 # States of a retransmission.
 cpdef enum:

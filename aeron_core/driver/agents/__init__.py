@@ -1,1 +1,1 @@
-"""Parts that the sender and the receiver share: polled endpoints, positions, counters, rate limits."""
+"""Parts that the sender and the receiver share: base class, endpoints, positions, counters, limits, latency."""

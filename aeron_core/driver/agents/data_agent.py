@@ -1,7 +1,7 @@
 """Base of sender and receiver: the conductor's commands, and the agent's answers to them.
 
-Commands come on one ring, answers go back on another. Objects in commands are borrowed: the conductor keeps them alive
-until it has received RELEASED for them.
+Commands come on one ring, answers go back on another. Objects in commands are borrowed: the conductor keeps each one
+alive until it has received RELEASED for it, or for the object that it belongs to.
 Invariant: no answer is lost. If the ring is full, the answer waits in `Answers`, and the agent takes no further
 command until it is sent: the conductor may close a socket only after it received the answer.
 """

@@ -23,10 +23,10 @@ cdef class OneWayEstimate:
     cdef AtomicCounter _latency    # of the last measurement; written by the receiver only
     cdef AtomicCounter _drift      # written by the receiver only
     cdef int32_t _count            # measurements since the last comparison
-    cdef int64_t _shortest_ns      # the lowest latency of these
+    cdef int64_t _shortest_ns      # the lowest latency since the last comparison
     cdef bint _has_first
     cdef int64_t _first_ns         # when the first eight were complete
-    cdef int64_t _first_shortest_ns  # the lowest latency of those eight: what growth is compared with
+    cdef int64_t _first_shortest_ns  # the lowest latency of the first eight
 
     @cython.locals(latency_ns=int64_t)
     cpdef bint on_measurement(self, int64_t sent_ns, int64_t received_ns) except -1 nogil

@@ -1,12 +1,12 @@
 """One-way latency from a sender to its receivers, measured with the wall clocks of both hosts.
 
 The sender stamps RTTM frames for receiver id 0 (all receivers) with its CLOCK_REALTIME: a burst of eight, 1 ms apart,
-after it was connected, then one per interval. Receivers do not reply. A receiver compares each timestamp with its own
-CLOCK_REALTIME and publishes two counters:
+when it has its first receiver, then one per interval while it has one. Receivers do not reply. A receiver compares each
+timestamp with its own CLOCK_REALTIME and publishes two counters:
 
     latency   time of reception - time of sending, in ns: the true latency plus the receiver's clock offset
     drift     growth of the latency since the first eight measurements, in ns per second, computed from the minimum
-              of each eight: the minimum has the least queueing, so its growth is that of the clock offset
+              of each eight: the minimum has the least queueing, so its growth is mostly that of the clock offset
 
 With synchronized clocks the drift is about 0 and the latency is true; a negative latency shows the remaining clock
 offset. With other clocks only changes of the latency have a meaning.
@@ -31,7 +31,7 @@ _NS_OF_SECOND = 1e9
 
 
 class OneWaySchedule:
-    """Schedule of a sender's measurements; an interval of 0 switches them off."""
+    """Schedule of the measurements of one publication; an interval of 0 switches them off."""
 
     def __init__(self, interval_ns: int) -> None:
         self._interval_ns = interval_ns
@@ -62,7 +62,7 @@ class OneWayEstimate:
         self._first_shortest_ns = 0
 
     def on_measurement(self, sent_ns: int, received_ns: int) -> bool:
-        """Add a measurement; return False and ignore it if the clocks differ by more than a day."""
+        """Add a measurement; return False and ignore it if the two epoch times are over a day apart, else True."""
         # The peer chose `sent_ns`, so the difference of the two could overflow; the bounds around our own clock
         # cannot.
         if sent_ns < received_ns - LONGEST_NS or sent_ns > received_ns + LONGEST_NS:
@@ -84,7 +84,7 @@ class OneWayEstimate:
             self._first_shortest_ns = self._shortest_ns
             return 0
         elapsed_s = (now_ns - self._first_ns) / _NS_OF_SECOND
-        # A wall clock can be set back, which makes the elapsed time negative.
+        # A wall clock can be set back, which makes the elapsed time 0 or negative.
         if elapsed_s > 0:
             grown_ns = self._shortest_ns - self._first_shortest_ns
             self._drift.set_release(cython.cast(cython.longlong, grown_ns / elapsed_s))

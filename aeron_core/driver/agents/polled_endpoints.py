@@ -1,6 +1,6 @@
 """Endpoints that an agent polls: all of them if they are few, otherwise only those with data to read.
 
-An endpoint without a file descriptor cannot be watched by the kernel (epoll), so it is polled every time.
+An endpoint without a file descriptor, or whose descriptor epoll does not accept, is polled every time.
 Not here: what an endpoint does when it is polled.
 Invariant: endpoints are borrowed references; an endpoint is removed before its sockets are closed.
 Source: aeron_udp_transport_poller.c.
@@ -18,7 +18,7 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 
 
 class PolledEndpoints:
-    """Endpoints that one agent polls; base of those of the sender and of the receiver."""
+    """Endpoints that one agent polls; base of the lists of the sender and of the receiver."""
 
     # The compiled class sets all three to 0. `_next` and `_next_ready` are the indexes at which a loop over the
     # endpoints begins: 0, unless an endpoint raised an exception in the last loop.
@@ -50,7 +50,8 @@ class PolledEndpoints:
     def poll(self, now_ns: int) -> int:
         """Poll the endpoints that may have data; return the sum of their results: frames if sending, else bytes.
 
-        If an endpoint raises, the next call continues with the one after it, so that it cannot starve the others.
+        If an endpoint raises, so does this method; the next call continues with the endpoint after it, so that it
+        cannot starve the others.
         """
         # For a few endpoints, receiving from each is cheaper than asking the kernel first which of them are ready.
         if self._all.size <= operations.POLL_ALL_LIMIT:
@@ -71,7 +72,7 @@ class PolledEndpoints:
         work = 0
         while self._next < endpoints.size:
             index = self._next
-            # Advance before the poll, for the same reason as in `poll`.
+            # Advance before the poll: if it raises, the next walk begins with the endpoint after this one.
             self._next += 1
             work += self._poll_one(endpoints.at(index), now_ns)
         self._next = 0

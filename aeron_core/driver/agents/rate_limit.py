@@ -1,15 +1,15 @@
 """Rate limit of the actions that frames of peers cause, because frames may be forged.
 
 Replies to round-trip measurements go to the destinations or the source of the stream, never to the source address of a
-request. At most REPLIES are sent per REPLY_INTERVAL_NS, so that forged requests cannot make a sender flood its
-receivers. Further requests are counted as invalid packets; a real peer measures again.
+request. At most REPLIES are sent per stream and REPLY_INTERVAL_NS, so that forged requests cannot cause a flood of
+replies. Further requests are counted as invalid packets; a real peer measures again.
 """
 
 from __future__ import annotations
 
 # Our choice: 6400 replies per second are enough for one receiver that measures every 400 µs, the default minimum of the
 # reference's cubic, or for a hundred receivers with a round-trip time of 4 ms, which cubic measures every four
-# round trips. The replies take 2 Mbit/s.
+# round trips. The replies take 2 Mbit/s of UDP payload.
 REPLIES = 64
 REPLY_INTERVAL_NS = 10_000_000
 

@@ -1,8 +1,8 @@
 """Positions of the subscribers of one stream.
 
 Subscribers are clients: each advances its own counter in shared memory.
-Invariant: only the agent that owns the stream uses the list. The conductor keeps each entry alive until the agent has
-confirmed its removal, and frees the counter only then.
+Invariant: only the agent that owns the stream uses the list. The conductor keeps each entry alive, and its counter
+allocated, until the agent has confirmed the removal of the entry or of the stream.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class SubscriberPositions:
     def add(self, position: SubscriberPosition, join_position: int) -> int:
         """Add a borrowed entry, set its counter to `join_position`, and return `join_position`.
 
-        The agent chooses the position, because only the agent decides which part of the log is cleaned: until the
-        entry is in the list, nothing prevents the log from being cleaned.
+        The agent chooses the position, because it cleans the log: until the entry is in the list, nothing prevents the
+        agent from cleaning beyond a position that another thread has chosen.
         """
         # Set before LINKED is sent: the client gets its image only after LINKED, and begins to read at this value.
         position.counter.set_release(join_position)

@@ -46,8 +46,8 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     yield "heartbeats_sent", "Heartbeats sent"
     yield "heartbeats_received", "Heartbeats received"
     yield "retransmits_sent", "Retransmits sent"
-    # Data that begins before the position of the last status message (duplicates, or a slower path) and heartbeats more
-    # than a term before it; packets that end more than half a term after it.
+    # Under runs: data that begins before the position of the last status message (duplicates, or a slower path), and
+    # heartbeats more than a term before it. Over runs: packets that end more than half a term after it.
     yield "flow_control_under_runs", "Flow control under runs"
     yield "flow_control_over_runs", "Flow control over runs"
     yield "invalid_packets", "Invalid packets"
@@ -55,7 +55,7 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
     # Send calls of which the socket accepted only a part, or nothing.
     yield "short_sends", "Short sends"
     yield "free_fails", "Failed attempts to free log buffers"
-    # Stops of senders at the limit of their receivers.
+    # How often publications stopped sending at their sender limit.
     yield "sender_flow_control_limits", "Sender flow control limits, i.e. back-pressure events"
     yield "unblocked_publications", "Unblocked Publications"
     yield "unblocked_commands", "Unblocked Control Commands"
@@ -114,7 +114,7 @@ def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter
 class SystemCounters:
     """One attribute per system counter, allocated in a `manager` without counters, so that each gets its fixed id.
 
-    A counter with several writers is changed with `get_and_add` only.
+    Several threads may add to one counter: they use `get_and_add`, which is atomic.
     """
 
     def __init__(self, manager: CountersManager, labels: SystemCounterLabels) -> None:
