@@ -1,1 +1,1 @@
-"""The conductor agent: client commands, lifecycles, timers, names, liveness."""
+"""The conductor agent: client commands, resources and their lifecycles, names, timers, liveness."""

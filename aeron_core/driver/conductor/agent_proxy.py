@@ -21,18 +21,17 @@ class AgentProxy:
     """Sender of commands to one agent. Used by the conductor only.
 
     An object goes to the agent as a borrowed reference: the proxy holds it until the agent confirms its removal
-    (RELEASED). Commands that do not fit into the ring are queued here, in order.
+    (RELEASED), or until `forget`. Commands that do not fit into the ring are queued here, in order.
     """
 
     def __init__(self, ring: CommandRing, fails: AtomicCounter) -> None:
         self._ring = ring
         self._fails = fails
         self._waiting: deque[tuple[Any, ...]] = deque()
-        # The ring carries bare pointers, and the agent does not count references: an object that is
-        # dropped here too early is freed under the agent.
+        # The ring carries bare pointers, and the agent does not count references: an object that is dropped here too
+        # early is freed while the agent still uses it.
         self._held: dict[int, object] = {}
-        # Callbacks by operation and the ids of target and subject, which are unambiguous while the objects
-        # are held.
+        # Callbacks by operation and the `id()` of target and subject, which is unambiguous while the objects are held.
         self._on_release: dict[tuple[int, int, int], Released] = {}
         self._on_link: dict[tuple[int, int, int], Linked] = {}
 
@@ -41,7 +40,7 @@ class AgentProxy:
     ) -> None:
         """Send a command about `subject`, such as a spy of the publication `target`, or about `target` alone.
 
-        Both are kept alive until the agent confirms their removal.
+        Both are kept alive until the agent confirms their removal, or until `forget`. `numbers`: at most eight int32.
         """
         for item in (target, subject):
             if item is not None:
@@ -55,7 +54,7 @@ class AgentProxy:
     def link(self, operation: int, target: object, subject: object, then: Linked) -> None:
         """Command the agent to add `subject`, a subscriber, to `target`.
 
-        `then` is called with the join position that the agent chose.
+        After the agent has done so, `on_linked` calls `then` with the join position that the agent chose.
         """
         self._on_link[operation, id(target), id(subject)] = then
         self.send(operation, target, subject)
@@ -63,7 +62,7 @@ class AgentProxy:
     def remove(
         self, operation: int, target: object, subject: object = None, then: Released | None = None
     ) -> None:
-        """Command the agent to release `subject`, or `target` if there is none; `then` is called after that."""
+        """Command the agent to release `subject`, or `target` if there is none; `on_released` then calls `then`."""
         if then is not None:
             self._on_release[operation, id(target), id(subject) if subject is not None else 0] = then
         self.send(operation, target, subject)
@@ -82,7 +81,7 @@ class AgentProxy:
         return taken
 
     def on_released(self, command: Command) -> None:
-        """Handle RELEASED: drop the reference that the agent has released, then call the `then` of its removal."""
+        """Handle RELEASED: drop the reference that the agent has released; call the `then` of its removal, if any."""
         target, subject = command.target, command.subject
         operation = command.numbers[0]
         # If there is a subject, such as a spy, the agent releases only the subject and continues to use the target.

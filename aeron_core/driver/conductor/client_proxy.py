@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.responses import Response
 
 
-#: Space for the fields of OnError before its text: 16 bytes, with a margin.
+#: Bytes reserved for the fields of OnError before its text: they take 16, the rest is a margin.
 _ERROR_FIELDS_LENGTH: Final = 64
 
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
-#: Maximum number of events of one agent that are handled in one duty cycle.
+#: Maximum number of events of one agent that are handled in one duty cycle. Our choice: commands and timers must not
+#: wait for a flood of events.
 EVENT_DRAIN_LIMIT: Final = 64
 
 #: The group tag in a response for a receiver that has no group tag.
@@ -195,8 +196,8 @@ class Conductor:
 
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
-        # Clients compare this heartbeat with their own clock. When it is older than their driver timeout, they take
-        # the driver for dead and stop.
+        # Clients compare this heartbeat with their own clock. If it is older than their driver timeout, the driver
+        # counts as dead, and they stop.
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
         # Clients come first, so that the streams of a client that has timed out begin to drain in the same call.
         self._clients.on_timer()
@@ -204,7 +205,7 @@ class Conductor:
         try:
             self._unblock_commands(now_ns)
         except ProtocolError as error:
-            # The time since which the ring is blocked is not known any more.
+            # The positions of the ring were damaged: measure anew how long it is blocked.
             self._blocked_position = -1
             self._context.errors.record_command(error, "to-driver ring buffer")
 
@@ -217,8 +218,8 @@ class Conductor:
             self._blocked_position = position
             self._blocked_since_ns = now_ns
         elif (
-            # As in the reference: a client that needs longer than its own timeout for one record is taken for
-            # dead, and the record becomes padding.
+            # As in the reference: a client that needs longer than the liveness timeout of clients for one record counts
+            # as dead, and the record becomes padding.
             now_ns > self._blocked_since_ns + self._context.settings.client_liveness_timeout_ns
             and ring.unblock()
         ):

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class DriverContext:
-    """Shared objects, fixed until the driver closes.
+    """Objects that the parts of the conductor share, fixed until the driver closes.
 
-    Used on the conductor's thread only, except `errors` and `events`, which any thread with the GIL may use.
+    Used on the conductor's thread. Any thread that holds the GIL may call `events.record`, `errors.record` and
+    `errors.record_exception`.
     """
 
     settings: DriverFields
@@ -56,7 +57,7 @@ class DriverContext:
     logs: LogStorage
     # Places of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
     awaited_images: AwaitedImages
-    # Created here for the streams and endpoints that get them; only the agents use them.
+    # Passed to new publications and receive endpoints; only the sender and the receiver use them.
     send_batch: SendBatch
     receive_batch: ReceiveBatch
     # Replacements for the sockets of the operating system, in simulations.
@@ -66,7 +67,7 @@ class DriverContext:
     uses_gro: bool
 
     def media_of(self, uri: ChannelUri) -> MediaTransport:
-        """Return the medium of a channel. Raises ChannelUriError if it is not installed, PluginError if it fails."""
+        """Return the medium of a channel. Raises ChannelUriError if it is not installed, PluginError if broken."""
         names = self.registry.names("aeron_media_transports")
         if uri.media not in names:
             raise ChannelUriError(
@@ -76,7 +77,7 @@ class DriverContext:
         return self.registry.media(uri.media)
 
     def report_publication_error(self, error: OnPublicationError) -> None:
-        """Log an error that a receiver has reported for a publication, and send it to the clients.
+        """Log the error of a receiver, or of an IPC subscriber, that rejects a publication, and send it to the clients.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_on_publication_error.
         """

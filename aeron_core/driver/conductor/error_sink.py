@@ -1,4 +1,4 @@
-"""Errors of the driver: refused commands, their codes, and the sink that counts and logs every error."""
+"""Errors of the driver: refused commands, their codes, and the sink that counts and logs errors."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def code_of(error: BaseException) -> ErrorCode:
 
 
 def text_of(error: BaseException, channel: str = "") -> str:
-    """Return the text that is sent to a client.
+    """Return the text of an error, for a client and for the error log.
 
-    `channel` is appended, unless the text contains it or it is longer than MAX_URI_LENGTH. Only the text of
-    an unexpected or empty exception begins with the name of its type.
+    `channel` is appended, unless the text contains it or it is longer than MAX_URI_LENGTH. The text of an exception
+    other than AeronError and OSError, or without a message, begins with the name of its type.
     """
     if isinstance(error, AeronError | OSError) and str(error):
         text = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
@@ -99,7 +99,7 @@ def heading_of(error: BaseException) -> tuple[int, str]:
 
 
 class Cause(IntEnum):
-    """Causes of errors whose texts contain what clients or peers sent; each gets the log's length divided by its value.
+    """Causes of errors with texts that depend on clients or peers; each gets the log's length divided by its value.
 
     Entries are never removed: without a limit, forged addresses or a client that uses ever new stream ids would fill
     the log, and later errors of the driver would be lost. Not from the reference, which has no limit.
@@ -121,7 +121,7 @@ class ErrorSink:
         self._log = log
         self._counters = counters
         self._used_lengths = dict.fromkeys(Cause, 0)
-        # Kinds contain a channel or an id of this driver, not what peers chose: clients determine how many there are.
+        # A kind contains nothing that peers chose: the driver and its clients determine how many kinds there are.
         self._texts_of_kind: Counter[str] = Counter()
 
     def record(self, code: int, text: str, peer: str = "") -> None:

@@ -57,7 +57,7 @@ class StreamLifecycle(ABC):
     @property
     @abstractmethod
     def source_identity(self) -> str:
-        """Source of the stream as clients see it: `host:port` of its sender, or `aeron:ipc` for a local publication."""
+        """Source of the stream, for clients: address of its sender, or `aeron:ipc` for a publication of this driver."""
 
     @property
     @abstractmethod
@@ -75,11 +75,11 @@ class StreamLifecycle(ABC):
 
     @abstractmethod
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
-        """Command the agent to follow a subscriber from a position that the agent chooses."""
+        """Command the agent to follow a subscriber from a position that the agent chooses, which `then` gets."""
 
     @abstractmethod
     def _detach(self, position: SubscriberPosition) -> None:
-        """Command the agent to release a subscriber, then free its counter."""
+        """Command the agent to release a subscriber, then call `free_counter_of`."""
 
     def reserve(self, subscription: SubscriptionEntry) -> SubscriberPosition:
         """Allocate the position of a subscription before it is linked. Raises StorageError if no counter is free."""
@@ -139,7 +139,7 @@ class StreamLifecycle(ABC):
         )
 
     def unlink(self, subscription: SubscriptionEntry) -> None:
-        """Remove a subscription from the stream; its client, which asked for that, is not notified."""
+        """Remove a subscription from the stream, if it is linked; its client is not notified."""
         is_detached = self._is_detached(subscription)
         # `_is_detached` was called first, because it reads the tether that is removed here.
         self._joining.discard(subscription)
@@ -194,7 +194,10 @@ class StreamLifecycle(ABC):
         return any(not self._is_detached(subscription) for subscription in self.links)
 
     def reader_positions(self) -> list[int]:
-        """Return the positions of all subscribers except untethered ones that linger or rest."""
+        """Return the positions of all subscribers except untethered ones that linger or rest.
+
+        That of a subscriber that is joining is not valid yet.
+        """
         return [
             position.counter.get_acquire()
             for subscription, position in self.links.items()

@@ -62,7 +62,10 @@ class LogStorage:
         self._shared_memory_prefix = _shared_memory_prefix(settings.aeron_dir)
 
     def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:
-        """Return a new, initialised log; `folder` is `publications` or `images`. Raises StorageError."""
+        """Return a new, initialised log; `folder` is `publications` or `images`.
+
+        Raises StorageError if there is too little space, or the file cannot be created.
+        """
         length = params.log_length
         if self._settings.storage is Storage.POSIX:
             path = SHARED_MEMORY_ROOT / f"{self._shared_memory_prefix}{folder}-{log_id}.logbuffer"
@@ -70,7 +73,7 @@ class LogStorage:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
         while len(self._ended) >= MAX_ENDED:
             self._unlink(self._ended.popleft())
-        # Checked first, so that the client gets a storage error in its response and nothing is created.
+        # Checked first, so that a log that does not fit is refused with a storage error and nothing is created.
         self._check_space(path, length)
         buffer = (
             self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)
@@ -166,7 +169,7 @@ class LogStorage:
             self.free_ended()
 
     def retry_deletions(self) -> None:
-        """Retry the deletions that failed; those that fail again are logged and kept."""
+        """Retry the deletions that failed; those that fail again are logged and kept for the next call."""
         paths, self._undeleted = self._undeleted, []
         for path in paths:
             self._unlink(path)
@@ -179,7 +182,7 @@ class LogStorage:
             self._errors.record_exception(
                 error, f"cannot delete {path}, the driver will retry; check the permissions of its folder"
             )
-            # The timer retries: otherwise the log would occupy memory until the driver exits.
+            # The timer retries: the log occupies memory until it is deleted.
             self._undeleted.append(path)
 
 
@@ -190,10 +193,10 @@ def _shared_memory_prefix(aeron_dir: Path) -> str:
 
 
 def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
-    """Delete the shared memory of drivers of this user that have ended; return the deleted paths.
+    """Delete the log buffers in shared memory of drivers that have ended; return the deleted paths.
 
-    Call it only as the owner of `aeron_dir`: its former owner has ended too, although in a container both may
-    have the same process id.
+    What this user may not delete stays. Call it only as the owner of `aeron_dir`: its former owner has ended too,
+    although in a container both may have the same process id.
     """
     own = _shared_memory_prefix(aeron_dir)
     swept = []

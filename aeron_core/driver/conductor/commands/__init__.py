@@ -1,1 +1,1 @@
-"""Client commands: dispatch, refusals, clients and the resources that they own."""
+"""Client commands: their dispatch, clients and the resources that they own, rejections of images."""

@@ -92,7 +92,7 @@ class ClientResources:
                 f"timed out must connect again",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
-        # The response does not wait for the end of the stream, which still has to drain and to linger.
+        # The response does not wait for the end of the stream, which may still have to drain and to linger.
         lifecycle.release(revoke=command.revoke)
         self.context.clients.on_success(command.correlation_id)
 
@@ -162,10 +162,10 @@ class ClientResources:
         self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
 
     def add_static_counter(self, command: commands.AddStaticCounter) -> None:
-        """Send the id of a counter that outlives its client: a new one, or the one with its type and registration id.
+        """Send the id of a static counter, which outlives its client; add it if its type and registration id are new.
 
-        Raises CommandRefusedError if a counter that is not static has both, StorageError if no counter is
-        free.
+        Raises CommandRefusedError if a counter that is not static has this type and registration id, StorageError if no
+        counter is free.
         """
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
@@ -216,7 +216,7 @@ class ClientResources:
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
-        """Release all resources of a client: its publications drain, the others are removed at once."""
+        """Release the publications of a client, and remove its counters and subscriptions."""
         for lifecycle in client.publications.values():
             # The end of a client is no revocation: what it published is still delivered.
             lifecycle.release(revoke=False)

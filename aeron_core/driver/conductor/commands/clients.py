@@ -79,9 +79,8 @@ class Clients:
         """Mark a client as closed, if it is known; the next timer releases its resources."""
         client = self._all.get(client_id)
         if client is not None:
-            # As in the reference, the timer releases the resources of the client.
             client.has_closed = True
-            # As in the reference. 0 is older than any timeout, so tools that read the counter find the client dead.
+            # As in the reference: 0 is older than any timeout, so tools that read the counter show the client as dead.
             client.heartbeat.set_release(0)
 
     def on_timer(self) -> None:
@@ -98,7 +97,7 @@ class Clients:
                 self._remove(client)
 
     def _remove(self, client: Client) -> None:
-        # From here on, a command with this id adds a new client, which owns nothing.
+        # From here on the id is unknown: a command that adds a resource adds a new client, which owns nothing else.
         del self._all[client.client_id]
         self._context.clients.send(responses.OnUnavailableCounter(client.client_id, client.heartbeat.id))
         self._context.counters.free(client.heartbeat.id)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
-#: Maximum number of commands in all queues; further ones that would be queued are refused. Chosen here: they
-#: take about 1 MB of memory.
+#: Maximum number of commands in all queues; further ones that would be queued are refused. Chosen here: with channels
+#: of usual length they take about 1 MB of memory.
 MAX_WAITING: Final = 4096
 #: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
@@ -54,8 +54,8 @@ class CommandHandler:
     def do_work(self) -> int:
         """Finish commands with resolved names, begin queued ones, and read one command from the ring.
 
-        Returns the number of these, 0 if there was nothing to do. An error becomes a response or an entry of the error
-        log.
+        Returns the number of these, 0 if there was nothing to do. An error becomes an error response, an entry of the
+        error log, or both.
         """
         work = self._resume() if self._unfinished or self._waiting else 0
         try:

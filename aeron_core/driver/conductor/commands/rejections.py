@@ -1,7 +1,7 @@
 """Rejection of images by subscribers: the notification of the publisher, and the cool-down of IPC streams.
 
-    network image    the receiver sends ERR frames instead of status messages and drops incoming frames, until the
-                     image has received nothing for its liveness timeout and is removed as any other
+    network image    the receiver sends ERR frames instead of status messages, and drops data and heartbeats, which no
+                     longer show that the sender is alive: after its liveness timeout the image ends as any other
     IPC stream       the publisher gets the error at once; the subscriptions are unlinked, and linked again after
                      the liveness timeout of images
 
@@ -53,10 +53,11 @@ class Rejections:
         """
         # The length in bytes as received: surrogates in the text stand for bytes that are not UTF-8.
         length = len(command.reason.encode("utf-8", "surrogateescape"))
-        # An ERR frame carries the reason to the publisher's driver.
+        # An ERR frame carries the reason to the publisher's driver; its length is limited.
         if length > wire.ERR_MAX_TEXT_LENGTH:
             raise CommandRefusedError(
-                f"Invalidation reason_text must be {wire.ERR_MAX_TEXT_LENGTH} bytes or less: it has {length} bytes"
+                f"Invalidation reason_text must be {wire.ERR_MAX_TEXT_LENGTH} bytes or less: it has {length} bytes, "
+                f"shorten it"
             )
         image = _find(self._images.lifecycles, command.image_correlation_id)
         if image is not None:
@@ -91,8 +92,7 @@ class Rejections:
                 error_message=reason,
             )
         )
-        # Without a cool-down the subscribers would get the same image again at once, and would reject it
-        # again.
+        # During the cool-down no subscription is linked to the stream: its subscribers would reject it again at once.
         lifecycle.is_cooling_down = True
         lifecycle.unlink_all(notify=True)
         now_ns = self._context.clock.nano_time()

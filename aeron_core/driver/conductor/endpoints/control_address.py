@@ -1,7 +1,7 @@
 """The control address of a subscription, `control=host:port` in its URI, at which its senders listen.
 
 A sender with dynamic destinations sends only to receivers from which it has received a status message. So the
-receiver requests a SETUP at this address, and resolves the name in `control` again when nothing arrives.
+receiver requests a SETUP at this address, and the conductor resolves its name again when nothing arrives.
 Source: aeron_receive_destination.h (aeron_receive_destination_re_resolution_required).
 """
 
@@ -28,7 +28,7 @@ class ControlAddress:
 
     @property
     def name(self) -> str:
-        """Value of `control` in the URI."""
+        """Value of `control` in the URI, which must have this key."""
         return self.channel.uri.params["control"]
 
     def is_silent(self, now_ns: int) -> bool:
@@ -47,7 +47,7 @@ class ControlAddress:
     def change(self, address: SocketAddress) -> bool:
         """Change the address; return whether it was another one and accepted.
 
-        Raises OSError if it is unreachable or of another family.
+        Raises OSError if the new address is unreachable or of another family.
         """
         if address == self.address or not self.native.change_control(address):
             return False

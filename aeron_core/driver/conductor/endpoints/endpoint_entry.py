@@ -51,7 +51,7 @@ class EndpointEntry:
 
     @property
     def current_local(self) -> SocketAddress | None:
-        """Local or control address of the channel, after any re-resolution; None if the URI sets none."""
+        """Local or control address of the channel, after any re-resolution; None if it has none."""
         return self.channel.local
 
     @property
@@ -69,7 +69,10 @@ class EndpointEntry:
         )
 
     def new_counter(self, name: str) -> AtomicCounter:
-        """Return a new counter for the medium, which `free_counter` or `free_counters` frees. Raises StorageError."""
+        """Return a new counter for the medium, which `free_counter` or `free_counters` frees.
+
+        Raises StorageError if no counter is free.
+        """
         return self._new_counter(counter_types.MEDIA, name)
 
     def new_refusal_counter(self, name: str) -> AtomicCounter:
@@ -80,7 +83,10 @@ class EndpointEntry:
         return self._new_counter(counter_types.REFUSALS, name)
 
     def new_peer_counter(self, name: str) -> PeerCounter:
-        """Return a new counter by which clients see whether a peer is connected. Raises StorageError."""
+        """Return a new counter that shows clients whether a peer is connected.
+
+        Raises StorageError if no counter is free.
+        """
         counter = stream_counters.allocate_peer_counter(
             self.context.counters, name, str(self.channel.uri), self.registration_id
         )
@@ -104,7 +110,7 @@ class EndpointEntry:
     def publish_addresses(self, status: AtomicCounter, name: str) -> None:
         """Publish the bound addresses and set the status to active.
 
-        On failure, close the sockets, free the counters, and raise.
+        On an exception, such as StorageError if no counter is free, close the sockets, free the counters and raise it.
         """
         # The label without addresses: after each change, the current addresses are appended to it.
         self._label = self.context.counters.label(status.id)
@@ -141,7 +147,7 @@ class EndpointEntry:
         self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
-        """Raise CommandRefusedError unless `channel` sets the timestamp offsets of the endpoint's channel.
+        """Raise CommandRefusedError unless `channel` has the same timestamp offsets as the endpoint's channel.
 
         `keys`: the parameters to compare. A key that neither channel sets counts as the same.
         """

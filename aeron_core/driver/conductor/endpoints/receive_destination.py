@@ -39,7 +39,10 @@ class ReceiveDestination:
         params: ReceiveEndpointParams,
         registration_id: int,
     ) -> None:
-        """Open the socket; `registration_id` is that of the subscription. Raises OSError."""
+        """Open the socket; `registration_id` is that of the subscription.
+
+        Raises OSError if it cannot be opened, StorageError if no counter is free.
+        """
         self._context = context
         self._transport = transport
         self._addresses: list[AtomicCounter] = []

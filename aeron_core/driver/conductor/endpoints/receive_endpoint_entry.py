@@ -56,13 +56,13 @@ class ReceiveEndpointEntry(EndpointEntry):
         self._interests: dict[int, StreamInterest] = {}
         # (stream id, session id or None for all sessions) -> number of subscriptions
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
-        # The source of a connection is known, and its medium limits connections: its images need no places.
+        # A medium with connections limits their number, and their sources cannot be forged: its images need no places.
         self.awaited = (
             context.awaited_images
             if transport.has_datagrams
             else AwaitedImages(NetworkCounts(_NO_LIMIT, _NO_LIMIT), NetworkCounts(_NO_LIMIT, _NO_LIMIT))
         )
-        # Created here, but used by the receiver alone: the conductor only sends it commands.
+        # Created here, but used by the receiver alone: the conductor only passes it in commands.
         self.dispatcher = Dispatcher(
             context.from_receiver,
             context.system_counters,
@@ -77,8 +77,8 @@ class ReceiveEndpointEntry(EndpointEntry):
                 # Sockets belong to the destinations only.
                 self.native = NativeReceiveEndpoint()
             else:
-                # Opened on the conductor's thread: an error, such as a used port, becomes the response to
-                # the command.
+                # Opened on the conductor's thread: an error, such as a port in use, becomes the response to the
+                # command.
                 self.native = transport.open_receive_endpoint(self.params_for(channel))
         except BaseException:
             self.free_counters(self.status)
@@ -239,7 +239,10 @@ class ReceiveEndpointEntry(EndpointEntry):
             self.context.receiver.remove(operations.REMOVE_INTEREST, self.dispatcher, interest)
 
     def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
-        """Open a destination; `registration_id` is that of the subscription. Raises OSError."""
+        """Open a destination; `registration_id` is that of the subscription.
+
+        Raises OSError if its socket cannot be opened, StorageError if no counter is free.
+        """
         destination = ReceiveDestination(
             self.context, self.dispatcher, transport, self.params_for(channel), registration_id
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SendDestination:
-    """A destination that a client added: `name` is `host:port`, `address` None until it is resolved."""
+    """A destination that a client added: `name` is the `endpoint` of its URI, `address` None until that is resolved."""
 
     name: str
     address: SocketAddress | None
@@ -45,7 +45,7 @@ class SendEndpointEntry(EndpointEntry):
     ) -> None:
         super().__init__(context, transport, channel, key, registration_id)
         self.user_count = 0
-        #: Current destination of data; None for media without addresses.
+        #: Current destination of data; None if the channel has none.
         self.remote = channel.remote
         #: Time since which no receiver has responded; None after the first response.
         self.silent_since_ns: int | None = context.clock.nano_time()
@@ -105,8 +105,8 @@ class SendEndpointEntry(EndpointEntry):
     def change_remote(self, address: SocketAddress) -> bool:
         """Change the remote address; return whether it was changed.
 
-        Returns False if it is the current address, or the endpoint does not accept it. Raises OSError if the
-        address cannot be reached.
+        Returns False if it is the current address, or the endpoint does not accept it. Raises OSError if the address is
+        unreachable or of another family, StorageError if no counter is free for a new local address.
         """
         # The address is recorded only if the endpoint has accepted it; otherwise the next lookup tries
         # again.
@@ -122,7 +122,7 @@ class SendEndpointEntry(EndpointEntry):
         """Change the address of a destination; return whether it was changed.
 
         Returns False if the destination is unknown, has this address already, or the endpoint does not accept
-        the address. Raises OSError if the address cannot be reached.
+        the address. Raises OSError if the address is of another family.
         """
         destination = self.destinations.get(registration_id)
         if (

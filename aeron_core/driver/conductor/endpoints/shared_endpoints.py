@@ -57,7 +57,7 @@ def key_of(endpoints: Mapping[str, object], channel: Channel) -> str:
 
 
 class ClosingEndpoints:
-    """Receive endpoints that the receiver has not released yet; until then their addresses stay in use."""
+    """Receive endpoints that are being closed: their addresses stay in use until the receiver has released them."""
 
     def __init__(self) -> None:
         self._endpoints: list[ReceiveEndpointEntry] = []
@@ -147,7 +147,7 @@ def _check_tagged(channel: Channel, existing: EndpointEntry) -> None:
 
 
 def _is_open(address: SocketAddress | None) -> bool:
-    # Port 0 and a wildcard host: the URI leaves the address open.
+    # None, or port 0 and a wildcard host: the URI leaves the address open.
     return address is None or (address.port == 0 and not any(address.packed))
 
 

@@ -15,7 +15,7 @@ MAX_LOOKUPS: Final = 64
 
 
 class LookupThreads:
-    """Threads for lookups, one for each, up to a limit. Any thread may call it."""
+    """Starter of a thread for each lookup, up to a limit. Any thread may call it."""
 
     def __init__(self, limit: int = MAX_LOOKUPS) -> None:
         self._limit = limit

@@ -1,6 +1,6 @@
 """Resolution of the names in channels to addresses.
 
-Literal addresses are resolved at once, and so are hosts that the resolver knows without a network, such as those of
+Literal addresses are resolved at once, and so are hosts that the resolver finds without a network, such as those of
 the hosts file. Other names are resolved on a helper thread, which may block: meanwhile the conductor delays only the
 commands of the client that sent the name.
 """
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class _NameNeedsHelperError(AeronError):
-    """A name cannot be resolved at once: it needs a helper thread. Never leaves this module."""
+    """A name cannot be resolved at once: it needs a helper thread. Raised through media, caught in this module."""
 
 
 def literal_address(address: HostPort) -> SocketAddress | None:
@@ -76,15 +76,15 @@ class NameResolution:
         return 0 if self._working is None else self._working.do_work(now_ns)
 
     def close(self) -> None:
-        """Close the resolver if it is one with a duty cycle."""
+        """Close the resolver if it is one with a duty cycle; its exceptions are passed on."""
         if self._working is not None:
             self._working.close()
 
     def resolve(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return a future of the resolved channel; it is done already if no helper thread is needed.
 
-        A wrong URI is an exception of the future, and so is any error on a helper thread; other errors of the medium
-        are raised.
+        A wrong URI is an exception of the future, and so is any error on a helper thread. Other errors of the medium
+        are raised, and RuntimeError if no helper thread can be started.
         """
         done: Future[Channel] = Future()
         try:
@@ -103,7 +103,10 @@ class NameResolution:
         return done
 
     def resolve_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
-        """Return a future of the current address of a name, found on a helper thread; None for a literal address."""
+        """Return a future of the current address of a name, found on a helper thread; None for a literal address.
+
+        Raises RuntimeError if no helper thread can be started.
+        """
         try:
             self._resolve_literal(text, uri_key)
         except _NameNeedsHelperError:

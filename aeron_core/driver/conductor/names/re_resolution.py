@@ -65,9 +65,10 @@ class ReResolution:
         self._pending: dict[Hashable, tuple[Search, Future[SocketAddress]]] = {}
 
     def do_work(self, now_ns: int) -> int:
-        """Apply found addresses, and start searches at each interval; return the number of lookups that ended.
+        """Apply found addresses, and start searches if they are due.
 
-        One more if searches were due.
+        Returns the number of lookups that ended, plus 1 if searches were due. Raises RuntimeError if no helper thread
+        can be started.
         """
         work = self._take_found() if self._pending else 0
         if self._interval_ns == 0 or now_ns < self._deadline_ns:
@@ -111,15 +112,18 @@ class SilentPublications:
         self._timeout_ns = context.settings.publication_connection_timeout_ns
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield a search for each unicast endpoint without a live receiver, at first after the connection timeout."""
+        """Yield a search for each unicast endpoint without a live receiver.
+
+        One that never had a receiver is included only after the connection timeout.
+        """
         connected = {
             lifecycle.endpoint
             for lifecycle in self._publications.lifecycles
             if lifecycle.publication.has_receivers.get_acquire()
         }
         for endpoint in connected:
-            # None: a receiver has responded. When it is lost, the next check looks the name up at once, because a lost
-            # receiver has already been silent for the timeout.
+            # None: a receiver has responded. When it is lost, the next check looks the name up at once, because it was
+            # usually silent for the timeout already.
             endpoint.silent_since_ns = None
         for endpoint in self._publications.endpoints.values():
             if endpoint not in connected and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):
