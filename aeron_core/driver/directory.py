@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: All entries that a driver creates in its directory.
 _ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
-#: Seconds between two checks whether a driver that is starting has completed its cnc.dat. Invented.
+#: Seconds between two checks whether a starting driver has completed its cnc.dat. Invented: a start takes longer.
 _START_CHECK_INTERVAL_S: Final = 0.01
 
 
@@ -35,7 +35,7 @@ def prepare_directory(settings: DriverFields) -> None:
 
     Unless `dir_delete_on_start` is set: waits up to `driver_timeout_ms` for a driver that is starting in it, raises
     ActiveDriverError if a live driver uses it, and saves the error log of a dead one beside it. Raises StorageError if
-    it is not a directory, holds files that no driver created, or cannot be deleted or created.
+    it is not a directory, holds files that no driver created, or cannot be read, deleted or created.
     """
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():
@@ -69,7 +69,7 @@ def prepare_directory(settings: DriverFields) -> None:
 
 
 def _check_is_ours(path: Path) -> None:
-    # The directory is deleted with its contents, so it must not hold files of others.
+    # The directory is deleted with its contents, so it must hold only files of media drivers.
     try:
         strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _ENTRIES)
     except OSError as error:
@@ -168,7 +168,7 @@ def _print(line: str) -> None:
 
 
 def delete_directory(path: Path) -> None:
-    """Delete the directory of a closed driver, except files that the driver did not create.
+    """Delete the directory of a driver that has ended, except files that no driver created.
 
     What cannot be deleted stays, without an error.
     """
@@ -179,7 +179,7 @@ def delete_directory(path: Path) -> None:
             with suppress(OSError):
                 entry.unlink()
     with suppress(OSError):
-        # Fails if the directory still has files of others, which stay.
+        # Fails if the directory still has other files, which stay.
         path.rmdir()
 
 

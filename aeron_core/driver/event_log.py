@@ -113,7 +113,7 @@ class EventLog:
             self.record(event, **details)
 
     def watch(self) -> Callable[[DatagramChannel], DatagramChannel] | None:
-        """Return a function that wraps a channel so that its datagrams are logged; None if those events are off."""
+        """Return a function that wraps a channel to log its datagrams; None if no event of datagrams is enabled."""
         # A wrapped channel takes the GIL for each batch of datagrams: wrap only on request.
         if self._wanted.isdisjoint({events.FRAME_IN, events.FRAME_OUT, events.NAK_SENT, events.NAK_RECEIVED}):
             return None
@@ -196,7 +196,7 @@ class EventLog:
 
 
 class _Output:
-    """Output of the log: standard output, or files; a new one begins when the last has `max_length` bytes.
+    """Output of the log: standard output, or files; a new file begins when the current one has `max_length` bytes.
 
     The first write error is reported once and ends the output; the driver continues without a log.
     """
@@ -234,11 +234,11 @@ class _Output:
         # Looked up for each line: the program may replace `sys.stdout` at any time.
         file = self._file or sys.stdout
         if file is None or file.closed:
-            raise OSError(errno.EBADF, "it is closed")
+            raise OSError(errno.EBADF, "standard output is closed: set AERON_EVENT_LOG_FILENAME to a file")
         try:
             file.write(line)
         except UnicodeEncodeError:
-            # A name of a channel, in an encoding without its letters.
+            # The encoding of standard output lacks a character of the line, such as one in a channel.
             file.write(line.encode("ascii", "backslashreplace").decode())
         # A killed process loses what it has not flushed.
         file.flush()

@@ -63,11 +63,12 @@ class MediaDriver:
         connections: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
-        """Take the directory and create files, rings and agents, but start no thread except that of an event log.
+        """Take the directory and create files, rings and agents, but do not start the threads of the agents.
 
         `sections`: settings of plugins by section, as objects or mappings; otherwise from the environment.
         `clock`, `open_datagrams`, `connections` and `start_lookup` replace the clocks, the sockets and the name-lookup
-        threads in simulations. Raises ActiveDriverError, StorageError, ConfigurationError or PluginError.
+        threads in simulations. Raises ActiveDriverError if another driver uses the directory, StorageError if it or a
+        file in it cannot be created, ConfigurationError or PluginError if a setting or plugin is wrong.
         """
         self._settings = settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self._settings.threading_mode
@@ -76,7 +77,7 @@ class MediaDriver:
         self._terminated = Flag()
         self._registry = registry or Registry.load()
         self.sections = PluginSections(self._registry, sections or {})
-        # Checked before the directory is touched: a misspelt name must not delete what a dead driver left there.
+        # Checked before the directory is touched: a misspelt name must not cause the deletion of what is in it.
         check_strategies(self._registry, self._settings)
         resolver = resolver_of(self._registry, self._settings)
         self._invoker: AgentInvoker | None = None
@@ -101,8 +102,7 @@ class MediaDriver:
         start_lookup: StartLookup,
     ) -> Assembly:
         if self._settings.storage is Storage.POSIX:
-            # Sweep only after the directory was taken: its former owner has ended, so its shared memory is
-            # garbage.
+            # Sweep only after the directory was taken: its former owner has ended, and its shared memory is unused.
             sweep_shared_memory(self._settings.aeron_dir)
         assembly = Assembly(
             self._settings,
@@ -132,7 +132,9 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for clients of any process; `sections` are settings of plugins.
 
-        With `threading_mode` INVOKER its agents have no threads: call `do_work`. Raises what the constructor raises.
+        With `threading_mode` INVOKER its agents have no threads: call `do_work`. Raises what the constructor raises;
+        PluginError or ConfigurationError if an idle strategy cannot be created; and errors of plugins in
+        `aeron_driver_started`.
         """
         driver = cls(settings, registry=registry, sections=sections)
         try:
@@ -152,9 +154,9 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for this process.
 
-        If `settings` is None or a mapping without `aeron_dir`, the driver gets a private directory, keeps its
-        log buffers in POSIX shared memory, and deletes both when it is closed. It also deletes what killed
-        drivers of this kind left behind. Raises what the constructor raises.
+        If `settings` is None or a mapping without `aeron_dir`, the driver gets a private directory and, unless the
+        mapping sets `storage` or `dir_delete_on_shutdown`, keeps its log buffers in POSIX shared memory and deletes
+        both when it is closed. It also deletes what killed drivers of this kind left behind. Raises as `launch`.
         """
         if isinstance(settings, DriverFields):
             return cls.launch(settings, registry=registry, sections=sections)
@@ -205,7 +207,7 @@ class MediaDriver:
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for `terminate`, `close` or a permitted termination request of a client.
 
-        Returns False after `timeout` seconds without any of them; None waits without limit.
+        Returns True then, False after `timeout` seconds without any of them; None waits without limit.
         """
         return self._terminated.wait(timeout)
 
@@ -251,7 +253,7 @@ class MediaDriver:
 
     def _run(self, agent: Agent, role: str, *rings: CommandRing, waits_as: str | None = None) -> None:
         strategy = self._idle_strategy(role, waits_as or role)
-        # Only this strategy sleeps until it is woken. The others poll the rings at intervals.
+        # Only this strategy sleeps until it is woken. With the others, the agent polls its rings at intervals.
         if isinstance(strategy, SignalIdleStrategy):
             for ring in rings:
                 ring.wake_with(strategy.semaphore)

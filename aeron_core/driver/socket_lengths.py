@@ -1,5 +1,6 @@
 """Socket buffer lengths: the operating system's defaults, and what it grants of the configured ones.
 
+The functions raise OSError if no UDP socket can be opened.
 Source: aeron_driver.c, aeron_driver_validate_sufficient_socket_buffer_lengths (the probe).
 """
 

@@ -38,7 +38,8 @@ class PluginSections(Mapping[str, "SettingsModel"]):
     def __init__(self, registry: Registry, given: GivenSections) -> None:
         """Load the sections that are given or that the environment sets; warn of mistakes in them.
 
-        Raises ConfigurationError for a section that no installed plugin has, and for a wrong value.
+        Raises ConfigurationError for a section that no installed plugin has, and for a wrong value, PluginError if the
+        model of a section is broken.
         """
         self._registry = registry
         self._names = registry.section_names()
@@ -112,7 +113,8 @@ def check_strategies(registry: Registry, settings: DriverFields) -> None:
 def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
     """Return the name resolver of the settings, with its fallback.
 
-    Raises PluginError if one of them is not installed, ConfigurationError if the fallback is the one with gossip.
+    Raises PluginError if one of them is not installed or broken, ConfigurationError if the fallback is the one with
+    gossip, or another AeronError of their factories, such as for wrong options.
     """
     # A fallback has no fallback of its own, but the resolver with gossip depends on one.
     if settings.resolver_fallback == _GOSSIP:

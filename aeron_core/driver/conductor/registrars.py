@@ -24,7 +24,7 @@ class Registrars:
     """All registrars, created together. Used by the conductor only."""
 
     def __init__(self, context: DriverContext) -> None:
-        # Created first: subscriptions look up tags in it, and its registrar links subscriptions.
+        # Created first: the registrar of subscriptions looks up tags in it, and the network registrar needs both.
         publications = NetworkPublications()
         self.subscriptions = SubscriptionRegistrar(context, publications.find_tagged)
         # One sequence for both registrars, so that automatic session ids of one driver do not repeat.

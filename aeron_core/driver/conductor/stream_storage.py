@@ -1,6 +1,6 @@
 """The log buffer and the counters of one publication or image.
 
-Invariant: they are released together, after the agent has released the stream.
+Invariant: they are released together, after the agent has released the stream or if it could not be created.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class StreamStorage:
     def __init__(
         self, context: DriverContext, folder: str, owner: CounterOwner, log_params: LogBufferParams
     ) -> None:
-        """Create the log in `folder`, `publications` or `images`. Raises StorageError."""
+        """Create the log in `folder`, `publications` or `images`.
+
+        Raises StorageError if there is too little space, or the file cannot be created.
+        """
         self.owner = owner
         self._context = context
         self._stored = context.logs.create(folder, owner.registration_id, log_params)
@@ -48,11 +51,17 @@ class StreamStorage:
         return self._by_type[type_id]
 
     def allocate(self, type_id: int, name: str) -> None:
-        """Add a counter, owned by the client of the stream; `self[type_id]` returns it. Raises StorageError."""
+        """Add a counter, owned by the client of the stream; `self[type_id]` returns it.
+
+        Raises StorageError if no counter is free.
+        """
         self._by_type[type_id] = self._allocate(type_id, name, self.owner)
 
     def new_strategy_counter(self, type_id: int, name: str) -> AtomicCounter:
-        """Return a new counter for a flow or congestion control, owned by the driver. Raises StorageError."""
+        """Return a new counter of a strategy or a measurement, owned by the driver.
+
+        Raises StorageError if no counter is free.
+        """
         return self._allocate(type_id, name, replace(self.owner, client_id=counter_types.DRIVER_OWNER_ID))
 
     def _allocate(self, type_id: int, name: str, owner: CounterOwner) -> AtomicCounter:
@@ -66,6 +75,6 @@ class StreamStorage:
         # counter of another stream.
         for counter in self._counters:
             self._context.counters.free(counter.id)
-        # Clients that have mapped the log may finish reading: to delete it only unlinks its file.
         self._counters.clear()
+        # Clients that have mapped the log may finish reading: this only unlinks its file.
         self._context.logs.delete(self._stored)

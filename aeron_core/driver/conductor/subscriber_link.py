@@ -1,4 +1,4 @@
-"""Links of subscriptions to streams: positions are reserved for all of a command first, then established."""
+"""Links of subscriptions to streams: first the positions of all links are reserved, then the links established."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ class SubscriberLink(NamedTuple):
 
 
 def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
-    """Return a link for each pair. Raises StorageError and reserves none if the counters do not suffice for all."""
-    # Allocating a counter is the only step that can fail. After it the response can be sent, and links
-    # follow it.
+    """Return a link for each pair. Raises StorageError, and reserves none, if there are too few free counters."""
+    # Allocating a counter is the only step that can fail: after it, the response is sent and the links established.
     links: list[SubscriberLink] = []
     try:
         for lifecycle, subscription in pairs:

@@ -14,7 +14,7 @@ While SETUPs are refused for lack of places, the conductor ends images without d
 forged ones do not hold their places for the whole liveness timeout of an image.
 
 Not here: the number of images of one stream (`stream_session_limit`).
-Invariant: places are taken and released on the receiver; the conductor reads `is_contended` only.
+Invariant: places are taken and released on the receiver; the conductor calls `is_contended` only.
 """
 
 from __future__ import annotations

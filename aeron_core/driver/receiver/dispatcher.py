@@ -106,8 +106,8 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        # In every state but UNKNOWN the session was handled already: a SETUP is requested again when PENDING_SETUP
-        # expires, not for each data frame.
+        # In every state but UNKNOWN the session was handled already: a SETUP is requested again when PENDING_SETUP or
+        # REFUSED expires, not for each data frame.
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
             return interest.extend_cool_down(session_id, state, now_ns)
@@ -262,7 +262,7 @@ class Dispatcher(ReceiveDispatcher):
         return cython.cast(PublicationImage, image).consumed_position()
 
     def add_interest(self, interest: StreamInterest) -> int:
-        """Add a borrowed interest in a stream id; subscriptions follow. Return 0."""
+        """Add a borrowed interest in a stream id; return the number of interests. Subscriptions to it follow."""
         return self._interests.put(interest.stream_id, cython.cast(cython.pointer(PyObject), interest))
 
     def remove_interest(self, interest: StreamInterest) -> int:
@@ -297,7 +297,10 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def add_image(self, image: PublicationImage) -> int:
-        """Route the frames of a session to its image, if its stream is still subscribed; return 0."""
+        """Route the frames of a session to its image; return the number of images of its stream id.
+
+        Returns 0, and routes nothing, if the stream is no longer subscribed.
+        """
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0

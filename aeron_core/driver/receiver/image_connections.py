@@ -10,7 +10,7 @@ whose mapping has changed: it sends its answers to the source of a SETUP if noth
 REBIND_NS. A sender that gets no answers repeats its SETUP, and an active one sends more often than that, so that a
 forged SETUP cannot redirect its answers.
 Invariant: only the receiver uses the private attributes; the conductor keeps each connection alive until the receiver
-has confirmed its removal.
+has confirmed the removal of the connection or of the image.
 Source: aeron_publication_image.c (aeron_publication_image_track_connection and its callers).
 """
 
@@ -97,8 +97,7 @@ class ImageConnections:
 
     def append(self, connection: object) -> int:
         """Add a borrowed ImageConnection; return the number of connections."""
-        # The connection of the SETUP is known from the start; one that is added later is unknown until its first
-        # datagram.
+        # The connection of the SETUP is known from the start; any other is unknown until its first datagram.
         if cython.cast(ImageConnection, connection)._is_known:
             self._known_count += 1
         return self._all.append(connection)

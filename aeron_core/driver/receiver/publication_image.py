@@ -256,7 +256,7 @@ class PublicationImage:
         if is_revoked:
             self.log.set_is_revoked(True)
             self._counters.publication_images_revoked.increment_release()
-        # The position is for clients, in the log; the flag is for the conductor.
+        # The position is for clients, in the log; the flag is for the conductor and the dispatcher.
         self.log.set_end_of_stream_position(self.connections.end_position())
         self.is_end_of_stream.set_release(1)
         return 0
@@ -301,8 +301,9 @@ class PublicationImage:
             or lowest > self._next_sm_position + (window >> 2)
             or window != self.window_length
         ):
-            # Extend the window before the sender has used it up: when a quarter was consumed, or if the strategy wants
-            # it. Data that was consumed a term ago is zeroed: a frame length of zero means "not received yet".
+            # Extend the window before the sender has used it up: when a quarter was consumed, or if the strategy
+            # requests it or changes the window. Data that was consumed a term ago is zeroed: a frame length of zero means
+            # "not received yet".
             self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
             self._next_sm_position = lowest
             self.window_length = window
@@ -313,8 +314,8 @@ class PublicationImage:
         return self.loss.recover(now_ns, self.is_draining.get_acquire() != 0)
 
     def send_pending(self, now_ns: int) -> int:
-        """Send the status message, error or measurement that is due; return how many were, 0 to 2."""
-        # Errors replace status messages: without those the sender times this receiver out.
+        """Send the status message, error or measurement that is due; return how many were due, 0 to 2."""
+        # Errors replace status messages: without status messages the sender times this receiver out.
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
         work = 0
@@ -326,7 +327,7 @@ class PublicationImage:
             if session != 0:
                 # Due now: the requester waits for the session id of the responses.
                 self._sm_deadline_ns = now_ns - 1
-        # Due because subscribers advanced, the window changed or the strategy wants it, or periodically: the message
+        # Due because subscribers advanced, the window changed or the strategy requests it, or periodically: the message
         # also shows that this receiver is alive.
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
             if now_ns > self._sm_deadline_ns and session != 0:

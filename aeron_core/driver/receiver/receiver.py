@@ -133,7 +133,7 @@ class Receiver(DataAgent):
             self._release()
         elif operation == operations.ADD_IMAGE_SUBSCRIBER:
             self._link(
-                # LINKED carries the join position to the conductor, which announces the image to the client with it.
+                # LINKED carries the join position to the conductor, which then announces the image to the client.
                 cython.cast(PublicationImage, image).add_subscriber(cython.cast(SubscriberPosition, position))
             )
         elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:
@@ -145,8 +145,8 @@ class Receiver(DataAgent):
         return 0
 
     def _silence_predecessors(self, successor: PublicationImage) -> int:
-        # An image without subscribers sends status messages with EOS before it goes. The sender cannot distinguish them
-        # from those of the newer image, and would forget the receiver.
+        # An image without subscribers sends status messages with EOS before it is removed. The sender cannot
+        # distinguish them from those of the newer image, and would forget the receiver.
         for i in range(self._images.size):
             image = self._images.at(i)
             if cython.cast(PublicationImage, image).is_of_stream_of(successor):

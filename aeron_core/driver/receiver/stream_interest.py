@@ -86,7 +86,7 @@ class StreamInterest:
         return 0
 
     def expire_pending_soon(self, session_id: int, now_ns: int) -> int:
-        """Shorten a PENDING_SETUP of the session to SETUP_INTERVAL_NS; return 0.
+        """Let a PENDING_SETUP of the session expire after SETUP_INTERVAL_NS; ignore any other state. Return 0.
 
         Then its next data requests a SETUP again: a sender with receivers sends one SETUP for each request, and data
         requests none in that state.

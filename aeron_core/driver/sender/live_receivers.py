@@ -25,7 +25,7 @@ class LiveReceivers:
         return self._times.size
 
     def note(self, receiver_id: int, now_ns: int) -> bool:
-        """Record a status message; return False if the receiver is new and the limit is reached."""
+        """Record a status message; return False if the receiver is new and the limit is reached, else True."""
         if self._times.size == 0:
             # This is the only receiver: nothing can time out earlier.
             self._sweep_deadline_ns = now_ns + self._timeout_ns

@@ -314,7 +314,7 @@ class NetworkPublication(SendingPublication):
         stays tracked. `destination_registration_id` is -1 unless a client added the destination.
         """
         self._flow_control.on_error(error, now_ns)
-        # Each rejection is reported once, because the receiver is then forgotten; an invented receiver is not tracked.
+        # Each rejection is reported once, because the receiver is then forgotten, and others are not reported.
         if not self._receivers.is_tracked(error.receiver_id):
             return 0
         # Not reported now: the receiver stays tracked, so that its next ERR frame can be reported.
@@ -331,7 +331,7 @@ class NetworkPublication(SendingPublication):
 
         Returns the length of the reply, 0 if none was sent: the RTTM was a reply itself, or requests are too frequent.
         """
-        # Without the flag it is a reply: receivers do not reply to measurements of a publication, only to requests.
+        # Without the flag it is a reply, to a request for a proof: one-way measurements get no replies.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             self._proofs.on_reply(rttm.receiver_id, rttm.echo_timestamp)
             return 0

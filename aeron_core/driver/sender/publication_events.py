@@ -1,8 +1,8 @@
 """Events that a publication reports to the conductor.
 
 Invariant: peers cannot flood the conductor. In SETUP_INTERVAL_NS at most one event about responses and ERRORS errors
-of receivers are sent; the publication reports refused receivers once until one of its receivers is forgotten. If the
-ring is full, the event is counted and dropped; receivers repeat what causes responses and errors.
+of receivers are sent; the publication reports refused receivers once until one of its receivers times out. If the ring
+is full, the event is counted and dropped: receivers repeat their RSP_SETUP and ERR frames.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Resender(SendStream):
-    """A stream that can retransmit a part of a term; base of the publications of the sender."""
+    """A stream that can retransmit a part of a term; base of the publications that are sent over a network."""
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
         """Retransmit at most `length` bytes at `term_offset`; return the stream bytes sent, padding included."""

@@ -54,7 +54,8 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     ) -> None:
         """Add or share a publication and respond to its client; a new one is linked to its subscriptions.
 
-        Raises ChannelUriError, CommandRefusedError if an existing stream contradicts the command, or StorageError.
+        Raises ChannelUriError if a parameter is wrong, CommandRefusedError if an existing stream contradicts the
+        command, StorageError if there is too little space or no counter is free.
         """
         params = PublicationParameters.parse(
             uri, self.context.settings.publication_defaults, self._find_tagged
@@ -70,7 +71,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         self.use(client, command, lifecycle, NULL_COUNTER_ID)
 
     def _unfinished(self) -> list[IpcPublicationLifecycle]:
-        # As in the reference, a stream that its subscribers have read to the end blocks no session id.
+        # As in the reference, a stream that lingers blocks no session id.
         states = (operations.PUBLICATION_ACTIVE, operations.PUBLICATION_DRAINING)
         return [lifecycle for lifecycle in self.lifecycles if lifecycle.state in states]
 
@@ -92,7 +93,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             links = reserve_links((lifecycle, each) for each in waiting)
             undo.pop_all()
         if response_subscription is not None:
-            # The response subscription had no session until now: it accepts this one only.
+            # From now on the response subscription accepts this session only.
             response_subscription.accept_responses_of(request.session_id)
         # Listed before the response: a subscription that the next command adds finds the stream.
         self.lifecycles.append(lifecycle)
@@ -105,7 +106,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     def _response_subscription(
         self, params: PublicationParameters, stream_id: int
     ) -> SubscriptionEntry | None:
-        """Return the subscription that a new stream brings responses to, None if it brings none.
+        """Return the subscription that gets a new stream as its responses, None if there is none.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """

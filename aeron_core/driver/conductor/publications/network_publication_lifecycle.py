@@ -69,8 +69,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         return self._gap_position
 
     def _on_released(self) -> None:
-        # From now on heartbeats have the EOS flag, unless the URI disables it. With data left to send,
-        # the drain sets the flag later.
+        # If everything was sent, heartbeats have the EOS flag from now on, unless the URI disables it. Otherwise
+        # `_drain` sets it later.
         if self.publication.sender_position.get_acquire() >= self.producer_position:
             self.publication.is_end_of_stream.set_release(1)
 

@@ -43,8 +43,8 @@ def new_network_publication(
 ) -> SendingPublication:
     """Return a publication for the sender; its counters are added to `storage`.
 
-    Raises StorageError, CommandRefusedError if the flow control is not installed, or the error of its factory:
-    PluginError, or another AeronError for wrong options.
+    Raises StorageError if no counter is free, CommandRefusedError if the flow control is not installed, or the error of
+    its factory: PluginError, or another AeronError for wrong options.
     """
     # Counters of a strategy come first, as in the reference.
     flow_control = _flow_control(context, request, endpoint, storage, initial_term_id)

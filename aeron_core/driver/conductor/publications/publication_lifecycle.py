@@ -141,8 +141,8 @@ class PublicationLifecycle(StreamLifecycle):
                 self._revoke()
             else:
                 # Source: aeron_network_publication_check_untethered_subscriptions, and that of IPC.
-                # A subscriber at this limit or below leaves publishers at most a quarter of their window
-                # beyond what the others have consumed.
+                # A subscriber at this limit or below leaves publishers at most a quarter of their window beyond the
+                # furthest consumer.
                 window = self.params.publication_window_length
                 self.check_untethered(self._consumer_position() - window + window // 4, now_ns)
                 # If the only publisher of an exclusive stream died, its client times out and the stream
@@ -202,8 +202,8 @@ class PublicationLifecycle(StreamLifecycle):
     def _skip_dead_claim(self, position: int) -> bool:
         """Unblock a stream without publishers at `position`; return whether anything was done.
 
-        Unlike the reference, this also passes the last claim if its publisher moved only the tail: readers would
-        never reach the end of the stream.
+        Unlike the reference, this also passes the last claim if its publisher moved only the tail: otherwise readers
+        would never reach the end of the stream.
         """
         # Nothing was claimed beyond the position: it is the end, not a gap.
         if position >= self.producer_position:

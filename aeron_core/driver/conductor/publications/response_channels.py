@@ -49,8 +49,8 @@ class ResponseChannels:
     def check(self, channel: Channel) -> ImageLifecycle | None:
         """Return the image that a publication responds to, None if it responds to none.
 
-        Raises ChannelUriError for a wrong URI. Raises CommandRefusedError if a response has no correlation id, or that
-        of no image that requests responses; and if a request names no network subscription of this driver.
+        Raises ChannelUriError if the URI is wrong. Raises CommandRefusedError if a response channel has no correlation
+        id, or its image does not exist or requests no responses; and if a request names no network subscription.
         """
         params = PublicationParameters.parse(
             channel.uri,

@@ -1,7 +1,7 @@
 """Destinations of manual multi-destination publications, which clients add and remove.
 
 Not here: dynamic destinations, which the medium learns from status messages.
-Invariant: a command is confirmed only after the endpoint has accepted the change; else it is refused.
+Invariant: a change is confirmed only after the endpoint has accepted it; otherwise its command is refused.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class SendDestinations:
         """Return the unfinished command that adds a destination once its channel is resolved.
 
         A destination with an unknown name is added too; it is used as soon as the name can be resolved. Raises
-        ChannelUriError, and like the continuation CommandRefusedError if the publication is unknown or not manual; the
-        continuation also if the endpoint cannot take the change now.
+        ChannelUriError if the URI is wrong. The call and the continuation raise CommandRefusedError if the publication
+        is unknown or not manual, the continuation also if the endpoint cannot take the change now.
         """
         # Refuse at once what cannot succeed, before a lookup that may take seconds.
         self._endpoint(command.registration_id)
@@ -64,8 +64,9 @@ class SendDestinations:
     def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
         """Remove the newest destination with the name in the URI, else with its address, if there is one.
 
-        Returns None if the name was found, else the unfinished command that compares the resolved address. Raises as
-        `add`.
+        Returns None if the name was found, else the unfinished command that compares the resolved address. Raises
+        ChannelUriError if the URI is wrong. The call and the continuation raise CommandRefusedError if the publication
+        is unknown or not manual, or the endpoint cannot take the change now.
         """
         endpoint = self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)
@@ -88,7 +89,8 @@ class SendDestinations:
     def remove_by_id(self, command: commands.RemoveDestinationById) -> None:
         """Remove the destination that the command with a registration id added, if it is there.
 
-        Raises CommandRefusedError if the publication is unknown or not manual, or the endpoint cannot take the change.
+        Raises CommandRefusedError if the publication is unknown or not manual, or the endpoint cannot take the change
+        now.
         """
         endpoint = self._endpoint(command.resource_registration_id)
         self._remove(command.correlation_id, endpoint, command.destination_registration_id)
@@ -147,7 +149,7 @@ def _checked(uri: ChannelUri) -> ChannelUri:
 
 def _or_unresolved(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
     """Return a future of the channel; it has no address if the name is unknown."""
-    # The callback runs on the thread of the lookup, so it only fills a future, which the conductor polls.
+    # The callback may run on the thread of the lookup, so it only fills a future, which the conductor polls.
     settled: Future[Channel] = Future()
 
     def settle(done: Future[Channel]) -> None:

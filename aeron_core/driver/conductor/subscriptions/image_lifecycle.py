@@ -81,7 +81,7 @@ class ImageLifecycle(StreamLifecycle):
 
     @property
     def source_identity(self) -> str:
-        """Address of the sender: `host:port`."""
+        """Address of the sender, usually `host:port`."""
         return self._source
 
     @property
@@ -104,7 +104,7 @@ class ImageLifecycle(StreamLifecycle):
 
     def start(self) -> None:
         """Pass the image to the receiver."""
-        # The receiver routes frames of the session to the image from now on.
+        # With this command the receiver begins to route frames of the session to the image.
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -190,8 +190,8 @@ class ImageLifecycle(StreamLifecycle):
         return timeout_ns
 
     def _has_ended(self, now_ns: int) -> bool:
-        # Acquire: pairs with the release of the receiver. It stores the time of heartbeats too, so only a sender
-        # that stopped or cannot be reached is silent.
+        # Acquire: pairs with the release of the receiver. It stores the time of heartbeats too, so an image is silent
+        # only if its sender stopped or cannot be reached, or if the image was rejected.
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
         if not self.has_readers or now_ns > silent_since_ns + self._timeout_ns(now_ns):
             return True
@@ -217,7 +217,7 @@ class ImageLifecycle(StreamLifecycle):
 
     def _on_removed(self) -> None:
         self._is_removed = True
-        # The receiver released them with the image, not one by one.
+        # The receiver released subscribers and connections with the image, not one by one.
         for item in (*self.links.values(), *self._connections):
             self.context.receiver.forget(item)
         self._when_removed()

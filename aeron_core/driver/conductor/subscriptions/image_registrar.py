@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import Channel
 
 
-#: Images that are created in one duty cycle. Invented: together they take 1 to 2 ms.
+#: Maximum number of SETUPs that are handled in one duty cycle. Invented: two images take 1 to 2 ms.
 IMAGES_PER_CYCLE: Final = 2
 
 
@@ -71,8 +71,8 @@ class ImageRegistrar:
         No image is created if its endpoint was closed, the stream is not subscribed any more, or on an error, which is
         logged: the sender's next SETUP tries again.
         """
-        # An image takes the time of several commands: a burst of SETUPs must not delay the commands of clients, nor, in
-        # the mode SHARED, the data of all streams.
+        # An image takes the time of several commands: a burst of SETUPs must not delay the commands of clients, nor the
+        # data of all streams if the agents share one thread.
         count = min(len(self._setups), IMAGES_PER_CYCLE)
         for _ in range(count):
             self._create_image(self._setups.pop(next(iter(self._setups))))

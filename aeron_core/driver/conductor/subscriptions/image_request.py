@@ -23,7 +23,7 @@ class ImageRequest:
     endpoint: ReceiveEndpointEntry
     subscription: SubscriptionEntry
     setup: Setup
-    source: str  # `host:port` of the sender
+    source: str  # address of the sender, usually `host:port`
 
     @property
     def owner(self) -> CounterOwner:

@@ -69,8 +69,8 @@ def new_image(
 ) -> PublicationImage:
     """Return an image for the receiver; its counters are added to `storage`.
 
-    Raises StorageError, AeronError if the initial window is shorter than the mtu of the sender, or the error of the
-    factory of the congestion control: PluginError, or another AeronError for wrong options.
+    Raises StorageError if no counter is free, AeronError if the initial window is shorter than the mtu of the sender,
+    or the error of the factory of the congestion control: PluginError, or another AeronError for wrong options.
     """
     setup, settings = request.setup, context.settings
     # Counters of a strategy come first, as in the reference.
@@ -153,7 +153,7 @@ def _congestion_control(
 
 
 def _check_window(request: ImageRequest, congestion_control: CongestionControl) -> None:
-    # Source: aeron_driver_conductor.c: an image that cannot hold one datagram would never make progress.
+    # Source: aeron_driver_conductor.c: an image with a window below one datagram would never make progress.
     window = initial_window_length_of(congestion_control)
     if request.setup.mtu > window:
         raise AeronError(
@@ -183,6 +183,5 @@ def _nak_delay(settings: DriverFields, request: ImageRequest) -> NakDelay:
     first_ns = params.nak_delay_ns
     if first_ns is None:
         first_ns = settings.nak_unicast_delay_ns
-    # One receiver cannot multiply NAKs, so it asks without random delay, then repeats at a fixed
-    # interval.
+    # A single receiver cannot multiply NAKs, so it requests without a random delay, and repeats at a fixed interval.
     return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)

@@ -37,9 +37,9 @@ class ReceiveDestinations:
     def add(self, command: AddRcvDestination) -> Unfinished | None:
         """Add a destination: an address, shared memory or a spy.
 
-        Returns None for shared memory, else the unfinished command that continues with the resolved channel. One of the
-        two raises CommandRefusedError if the subscription is unknown or not manual, ChannelUriError, or OSError if the
-        socket cannot be opened.
+        Returns None for shared memory, else the unfinished command that continues with the resolved channel. The call
+        or the continuation raises CommandRefusedError if the subscription is unknown or not manual, ChannelUriError if
+        the URI is wrong, OSError if the socket cannot be opened, StorageError if no counter is free.
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
@@ -89,7 +89,7 @@ class ReceiveDestinations:
         # Reserved before the entry is registered: a failure leaves no trace.
         links = subscriptions.reserve_links_of(local, lifecycles)
         subscriptions.all.append(local)
-        # The owner removes the entries of this list when it is removed; a client can remove one by its URI.
+        # The entries of this list are removed with the owner; a client can remove one by its URI.
         owner.local_destinations.append(local)
         self._context.clients.on_success(command.correlation_id)
         # Linked after the response: the client must have the destination before its images.
@@ -99,9 +99,9 @@ class ReceiveDestinations:
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
         """Remove a destination; an unknown address is ignored.
 
-        Returns the unfinished command of an address, which has to be resolved first, else None. One of the
-        two raises ChannelUriError, or CommandRefusedError if the subscription is unknown, has no such spy or shared
-        memory, or is not manual, which is checked for addresses only.
+        Returns the unfinished command of an address, which has to be resolved first, else None. The call or the
+        continuation raises ChannelUriError if the URI is wrong, and CommandRefusedError if the subscription is unknown,
+        has no such spy or shared memory, or is not manual, which is checked for addresses only.
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
@@ -129,8 +129,7 @@ class ReceiveDestinations:
             raise _unknown(command)
         owner.local_destinations.remove(local)
         self._context.clients.on_success(command.correlation_id)
-        # The client keeps the subscription, so it must be notified of the images that go with the
-        # destination.
+        # The client keeps the subscription, so it must be notified of the images that end with the destination.
         self._registrars.subscriptions.remove(local, self._registrars.lifecycles(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParameters:

@@ -60,7 +60,7 @@ class SubscriptionEntry:
             self.endpoint.subscribe(self.stream_id, self.params.session_id)
 
     def leave_endpoint(self) -> None:
-        """Undo `join_endpoint`; call with the session id with which that was called."""
+        """Undo `join_endpoint`; call before `params.session_id` changes."""
         if self.endpoint is None:
             return
         if self.awaits_response:

@@ -63,7 +63,7 @@ class SubscriptionRegistrar:
     ) -> None:
         """Add a subscription to IPC streams, respond, and link those that exist.
 
-        Raises ChannelUriError or StorageError.
+        Raises ChannelUriError if the URI is wrong, StorageError if there are too few free counters.
         """
         params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
@@ -83,7 +83,7 @@ class SubscriptionRegistrar:
     ) -> None:
         """Add a spy on the publications of a channel, respond, and link those that exist.
 
-        Raises ChannelUriError or StorageError.
+        Raises ChannelUriError if the URI is wrong, StorageError if there are too few free counters.
         """
         params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
@@ -158,7 +158,7 @@ class SubscriptionRegistrar:
         return endpoint
 
     def params_of(self, uri: ChannelUri) -> SubscriptionParameters:
-        """Return the parameters of a subscription from its URI and the settings. Raises ChannelUriError."""
+        """Return the parameters of a subscription. Raises ChannelUriError if its URI is wrong."""
         return SubscriptionParameters.parse(
             uri,
             self.context.settings.subscription_defaults,
@@ -180,14 +180,14 @@ class SubscriptionRegistrar:
     ) -> list[SubscriberLink]:
         """Return links of a local subscription to the streams that it matches and that accept it.
 
-        Raises StorageError.
+        Raises StorageError if there are too few free counters.
         """
         return _reserve_all(
             subscription, (lifecycle for lifecycle in lifecycles if _is_for(subscription, lifecycle))
         )
 
     def of_ipc(self, lifecycle: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the shared-memory subscriptions that match the ids of a new IPC stream."""
+        """Return the shared-memory subscriptions that match the ids of an IPC stream."""
         return [
             subscription
             for subscription in self.all
@@ -260,7 +260,7 @@ class SubscriptionRegistrar:
             self.close_if_unused(subscription.endpoint)
 
     def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
-        """Close a receive endpoint that has neither subscriptions nor images."""
+        """Close a receive endpoint if it has neither subscriptions nor images."""
         # The second condition fails if this endpoint was closed before, even if a new one has its key now.
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
@@ -304,7 +304,7 @@ def _is_for(subscription: SubscriptionEntry, lifecycle: StreamLifecycle) -> bool
     spied = subscription.spied
     if spied is None or not isinstance(lifecycle, NetworkPublicationLifecycle):
         return subscription.kind is SubscriptionKind.SHARED_MEMORY
-    # The reference ignores the session id of a spy with a tag; here `matches` has checked it.
+    # The reference ignores the session id of a spy with a tag; here the callers check it with `matches`.
     if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == lifecycle.endpoint.tag:
         return True
     return spied.canonical_form == lifecycle.endpoint.channel.canonical_form
