@@ -302,8 +302,8 @@ class PublicationImage:
             or window != self.window_length
         ):
             # Extend the window before the sender has used it up: when a quarter was consumed, or if the strategy
-            # requests it or changes the window. Data that was consumed a term ago is zeroed: a frame length of zero means
-            # "not received yet".
+            # requests it or changes the window. Data that was consumed a term ago is zeroed: a frame length of zero
+            # means "not received yet".
             self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
             self._next_sm_position = lowest
             self.window_length = window

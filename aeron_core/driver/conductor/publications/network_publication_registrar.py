@@ -184,7 +184,8 @@ def _check_simulation(lifecycle: NetworkPublicationLifecycle, params: Publicatio
     if params.spies_simulate_connection != lifecycle.params.spies_simulate_connection:
         requested = "true" if params.spies_simulate_connection else "false"
         raise CommandRefusedError(
-            f"existing publication has different spies simulate connection: requested={requested}: ssc must have "
-            f"the other value, as for {lifecycle.channel}; for a stream of its own, add an exclusive publication",
+            f"existing publication has different spies simulate connection: requested={requested}: ssc must be "
+            f"{str(lifecycle.params.spies_simulate_connection).lower()}, as for {lifecycle.channel}; for a stream of "
+            f"its own, add an exclusive publication",
             ErrorCode.GENERIC_ERROR,
         )
