@@ -55,7 +55,10 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class Assembly:
-    """The parts of one driver; used by its owner, which runs the agents."""
+    """The parts of one driver; used by its owner, which runs the agents.
+
+    The constructor raises StorageError if a file cannot be created; errors of the name resolver are passed on.
+    """
 
     def __init__(  # noqa: PLR0913 - the parts of a driver
         self,

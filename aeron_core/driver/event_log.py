@@ -68,7 +68,7 @@ _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
 
 
 class EventLog:
-    """The event log of one driver; any thread may log events."""
+    """The event log of one driver; any thread may log events. Raises StorageError if `file` cannot be opened."""
 
     def __init__(
         self,

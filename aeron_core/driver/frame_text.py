@@ -50,7 +50,7 @@ def describe_frame(datagram: bytes) -> str:
     kind = _KINDS.get(_type_of(datagram))
     if kind is None:
         return f"unknown frame of {len(datagram)} bytes"
-    # Classes, not objects: several threads may describe frames at the same time.
+    # A new frame for each call: several threads may describe frames at the same time.
     name, frame_class = kind
     frame = frame_class()
     # The log shows datagrams before any check: these bytes may come from any program.

@@ -289,7 +289,7 @@ class MediaDriver:
             self._invoker.close()
         if self._assembly is not None:
             self._assembly.close()
-        # The last references to mapped memory and descriptors: a closed driver that is still referenced holds none.
+        # Drop the last references to mapped memory and descriptors: a closed driver may still be referenced.
         self._runners.clear()
         self._invoker = None
         self._assembly = None

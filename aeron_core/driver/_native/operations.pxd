@@ -38,9 +38,8 @@ cpdef enum:
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
     ELICIT_SETUP                 # dispatcher, endpoint whose control address gets the request; session id, stream id
     # Agents to the conductor
-    RELEASED = 64                # target and subject of a removal; its operation: the agent no longer uses the subject,
-                                 # or the target if there is no subject
-    LINKED                       # target and subject of an addition; its operation; the join position of the subject
+    RELEASED = 64                # target and subject of the removal; its operation
+    LINKED                       # target and subject of the addition; its operation; the join position
     CREATE_IMAGE                 # endpoint, dispatcher; see `Dispatcher._report`
     CREATE_IMAGE_REFUSED         # as CREATE_IMAGE, but a limit is reached: value 1 is the reason, a …REFUSED… below
     PUBLICATION_ERROR            # publication; see `PublicationEvents.error`

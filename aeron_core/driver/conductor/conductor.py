@@ -161,7 +161,7 @@ class Conductor:
 
     def _on_publication_error(self) -> None:
         event = self._event
-        # An ERR frame of a receiver. Agents create no Python objects, so its fields arrive as numbers.
+        # An ERR frame of a receiver. Agents create no Python objects, so its fields arrive as numbers and bytes.
         publication = cast("NetworkPublication", event.target)
         source = event.source
         error_code, has_group_tag = event.numbers[:2]

@@ -134,7 +134,7 @@ class LogStorage:
             )
         threshold = self._settings.low_file_store_warning_threshold_length
         if free <= threshold:
-            # The space differs with each log that peers or clients make the driver create.
+            # The free space differs with each log that peers or clients cause: limit its texts like those of peers.
             self._errors.record_variable(
                 Cause.PEER,
                 ErrorCode.UNUSED,

@@ -329,7 +329,8 @@ class NetworkPublication(SendingPublication):
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Reply to a receiver that measures the round-trip time, or take its reply as a proof.
 
-        Returns the length of the reply, 0 if none was sent: the RTTM was a reply itself, or requests are too frequent.
+        Returns the length of the reply, 0 if none was sent: the RTTM was a reply itself, requests are too frequent, or
+        the socket did not accept the reply.
         """
         # Without the flag it is a reply, to a request for a proof: one-way measurements get no replies.
         if not rttm.flags & wire.RTTM_FLAG_REPLY:

@@ -88,8 +88,7 @@ class NameResolution:
         """
         done: Future[Channel] = Future()
         try:
-            # Most channels have literal addresses: they need no thread, and the response follows in the same
-            # duty cycle.
+            # A channel with literal addresses needs no thread: its response follows in the same duty cycle.
             done.set_result(
                 transport.resolve_channel(uri, self._resolve_at_once, is_publication=is_publication)
             )

@@ -56,7 +56,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         )
 
     def _consumer_position(self) -> int:
-        # Written by the sender: everything before this position was sent, or confirmed by a connected peer.
+        # Written by the sender: everything before this position was sent, confirmed by a connected peer, or read by
+        # spies that simulate a connection.
         return self.publication.sender_position.get_acquire()
 
     def _blocked_position(self) -> int:

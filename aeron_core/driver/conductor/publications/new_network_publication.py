@@ -115,8 +115,8 @@ def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> N
     storage.allocate(counter_types.SENDER_BPE, "snd-bpe")
     storage.allocate(counter_types.SENDER_NAKS_RECEIVED, "snd-naks-received")
     position = start_position(storage.log, request.params)
-    # Set before any thread or client sees them. The publisher limit equals the position, so publishers are
-    # held back until the sender raises it.
+    # Set before the sender or a publisher uses them. The publisher limit equals the position, so publishers are held
+    # back until the sender raises it.
     for type_id in _POSITIONS:
         storage[type_id].set_release(position)
 

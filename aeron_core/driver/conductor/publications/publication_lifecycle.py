@@ -187,8 +187,8 @@ class PublicationLifecycle(StreamLifecycle):
         self._publication.state.set_release(state)
 
     def _unblock_if_stuck(self, now_ns: int) -> None:
-        # A publisher that died between claim and commit would block all other publishers of the stream.
-        # Progress of the consumers, or a stream that is read to its end, restarts the timeout.
+        # A publisher that died between claim and commit would block the consumers of the stream, and so its other
+        # publishers. Progress of the consumers, or a stream that is read to its end, restarts the timeout.
         position = self._blocked_position()
         if position != self._last_blocked_position or self.producer_position <= position:
             self._last_blocked_position = position

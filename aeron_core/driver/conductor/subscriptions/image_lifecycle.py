@@ -111,7 +111,7 @@ class ImageLifecycle(StreamLifecycle):
         self.context.receiver.link(operations.ADD_IMAGE_SUBSCRIBER, self.image, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
-        # The receiver released the image with all its subscribers: no confirmation would come.
+        # The receiver released the image with all its subscribers: there is nothing to remove.
         if self._is_removed:
             self.free_counter_of(position)
             return
