@@ -156,7 +156,8 @@ class MediaDriver:
 
         If `settings` is None or a mapping without `aeron_dir`, the driver gets a private directory and, unless the
         mapping sets `storage` or `dir_delete_on_shutdown`, keeps its log buffers in POSIX shared memory and deletes
-        both when it is closed. It also deletes what killed drivers of this kind left behind. Raises as `launch`.
+        both when it is closed. It also deletes what killed drivers of this kind left behind.
+        Raises what `launch` raises.
         """
         if isinstance(settings, DriverFields):
             return cls.launch(settings, registry=registry, sections=sections)
@@ -275,7 +276,7 @@ class MediaDriver:
 
         Deletes the directory if `dir_delete_on_shutdown` is set. Waits for the current duty cycle and at most
         one idle period of each agent, for the event log, and for plugins. A `memoryview` of shared memory
-        that a program kept stays valid.
+        that a program kept stays valid. Only the first call has an effect.
         """
         # A signal handler and the end of a `with` block may both close: the first one does the work.
         with self._closing:

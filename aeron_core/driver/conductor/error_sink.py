@@ -125,7 +125,7 @@ class ErrorSink:
         self._texts_of_kind: Counter[str] = Counter()
 
     def record(self, code: int, text: str, peer: str = "") -> None:
-        """Count an error and log its text, beside the address of the last peer that caused it."""
+        """Count an error and log its text, if the log has space; `peer` is the address of the peer that caused it."""
         self._counters.errors.get_and_add(1)
         # The log is a fixed buffer with one entry for each distinct text. Repetitions only update its
         # count and its time, so a text should not contain numbers that always differ.

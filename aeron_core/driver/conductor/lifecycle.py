@@ -101,7 +101,7 @@ class StreamLifecycle(ABC):
         return SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
 
     def link(self, subscription: SubscriptionEntry, position: SubscriberPosition) -> None:
-        """Add a subscription to the stream; its client gets the available image when the agent follows it."""
+        """Add a subscription to the stream; its client gets the available image once the agent follows it."""
         self.links[subscription] = position
         self._joining.add(subscription)
         # A tethered subscriber, the default, may hold back its publisher without limit. An untethered one

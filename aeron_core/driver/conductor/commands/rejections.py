@@ -99,7 +99,7 @@ class Rejections:
         self._cool_downs[lifecycle] = now_ns + self._context.settings.image_liveness_timeout_ns
 
     def on_timer(self, now_ns: int) -> None:
-        """Link the subscriptions of IPC streams again after their cool-down, unless the stream has ended."""
+        """Link the subscriptions of IPC streams again after their cool-down, if the stream still accepts any."""
         over = [lifecycle for lifecycle, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
         for lifecycle in over:
             del self._cool_downs[lifecycle]

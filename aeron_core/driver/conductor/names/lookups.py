@@ -24,7 +24,7 @@ class LookupThreads:
         self._lock = threading.Lock()
 
     def __call__(self, lookup: Callable[[], None]) -> None:
-        """Start a lookup, or queue it if `limit` lookups run; it must not raise.
+        """Start a lookup, which must not raise, or queue it if `limit` lookups run.
 
         Raises RuntimeError if the system cannot start a thread.
         """
