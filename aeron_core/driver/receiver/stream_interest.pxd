@@ -22,7 +22,7 @@ cdef class StreamInterest:
     cdef PointerMap _images     # session id -> PublicationImage, borrowed
     cdef int32_t _in_progress   # number of sessions in INIT_IN_PROGRESS
     cdef int32_t _cool_downs    # number of sessions in COOL_DOWN
-    cdef int64_t _stale_from_ns  # no state becomes stale before this time
+    cdef int64_t _stale_from_ns  # frames cause no scan for stale states before this time
 
     cdef bint wants(self, int32_t session_id) noexcept nogil
     cdef bint has_capacity(self, int64_t now_ns) noexcept nogil

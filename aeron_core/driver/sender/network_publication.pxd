@@ -42,7 +42,7 @@ cdef class NetworkPublication(SendingPublication):
     cdef bint _requires_proof                   # the flow control gets status messages of proved receivers only
     cdef PublicationEvents _events              # to the conductor
     cdef int32_t _max_entries                   # of one send call
-    cdef bint _has_refused_receivers            # reported, and no receiver was forgotten since
+    cdef bint _has_refused_receivers            # reported, and no receiver has timed out since
     cdef bint _requests_response                # the SETUP requests a response stream
     cdef bint _is_response                      # the stream answers requests
     cdef bint _is_unicast                       # one receiver: its EOS ends the linger early

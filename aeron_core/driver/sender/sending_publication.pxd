@@ -14,10 +14,10 @@ cdef class SendingPublication(Resender):
     cdef readonly int64_t registration_id
     cdef readonly SendChannelEndpoint endpoint
     cdef readonly AtomicLong state              # a PUBLICATION_…, written by the conductor
-    cdef readonly AtomicLong is_end_of_stream   # 1 once everything was sent and no more follows; by the conductor
+    cdef readonly AtomicLong is_end_of_stream   # 1 once no more data follows; written by the conductor
     cdef readonly AtomicLong has_receivers      # 1 while a receiver is alive
-    cdef readonly AtomicLong has_unicast_eos    # 1 once the only receiver confirmed the end of the stream
-    cdef readonly AtomicCounter sender_position  # bytes sent, or confirmed by the peer; written by the sender
+    cdef readonly AtomicLong has_unicast_eos    # 1 once the only receiver has left the stream
+    cdef readonly AtomicCounter sender_position  # sent, or confirmed by the peer, up to here; written by the sender
     cdef readonly AtomicCounter sender_limit     # position that receivers allow; written by the sender
     cdef readonly SubscriberPositions spies      # local subscribers of the log; used by the sender only
     cdef bint _simulates_connection             # spies count as receivers
