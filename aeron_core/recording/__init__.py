@@ -1,4 +1,4 @@
-"""Recordings: streams stored on disk by position, with one writer and any number of readers."""
+"""Recordings: streams stored in files by position; one process writes a recording, any process may read it."""
 
 from __future__ import annotations
 

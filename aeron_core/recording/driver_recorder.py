@@ -1,7 +1,7 @@
 """Recorder that runs in the driver's process, on its own thread and with its own client.
 
-Unless an error stops the recorder, everything that the driver delivered before its shutdown is recorded: the
-log buffers stay mapped until the recorder has read them.
+It is closed after the agents of the driver. It then records what they delivered before: its client still has the log
+buffers mapped.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 class DriverRecorder:
     """Records the streams of the settings through a client of its own, from its creation until `close`.
 
-    The constructor raises ConfigurationError for wrong settings, RegistrationError if the driver refuses a stream,
-    ArchiveInUseError if the archive has another recorder, other RecordingErrors if it cannot be used, and the errors of
-    `connect`. Later errors are passed to `on_error`, on the recorder's thread or in `close`.
+    The constructor raises ConfigurationError for wrong settings, the errors of `connect` and of
+    `Aeron.add_subscription`, ArchiveInUseError if the archive has another recorder, other RecordingErrors if it cannot
+    be used, and OSError if the store of a remote archive fails. Other errors are passed to `on_error`, which the
+    constructor, `close`, the thread of the recorder and that of a spool's uploads call.
     """
 
     def __init__(
@@ -50,7 +51,10 @@ class DriverRecorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Record the remaining data, stop the recordings, upload a spool, and close the client; call once."""
+        """Record the remaining data, stop the recordings, upload a spool, and close the client; call once.
+
+        Errors are passed to `on_error`.
+        """
         self._is_closing.set()
         self._thread.join()
         self._aeron.do_work()  # a new image may be pending
@@ -95,9 +99,9 @@ class DriverRecorder:
             return 0
 
     def _is_client_closed(self) -> bool:
-        """Return whether the client is closed but not the driver.
+        """Return whether the client was closed although this recorder is not being closed.
 
-        This happens, for example, when the process was suspended for longer than the client liveness timeout.
+        For example, a process that was suspended for longer than the client liveness timeout loses its client.
         """
         return not self._is_closing.is_set() and any(
             subscription.is_closed for subscription in self._subscriptions

@@ -1,4 +1,4 @@
-"""Target of a recorder: a local archive, or a spool that is uploaded to a remote archive."""
+"""Target of a recorder: a local archive, or a local spool whose recordings are uploaded to another archive."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ def recording_place(
 ) -> Iterator[RecordingPlace]:
     """Yield the archive to record into and its parameters, made from `params`; create missing archives.
 
-    Without `spool` this is the archive `to`, a local folder. With `spool`, a local folder, a thread moves finished
-    segments from there to `to` until the context exits. Segments that could not be uploaded stay in the spool for the
-    next recorder, and so do damaged ones with `verify`; both are reported to `params.on_error`. `retention` limits
-    `to` in either case. Raises ConfigurationError for a remote archive without a spool, a spool of another archive, and
-    a folder with other files, and RecordingError if an archive is damaged or the disk fails.
+    Without `spool` this is the archive `to`, a local folder. With `spool`, a local folder, a thread uploads finished
+    segments and stopped recordings to `to`, the rest when the context exits. What could not be uploaded stays in the
+    spool for the next recorder, and so do damaged segments with `verify`; `params.on_error` is called for both.
+    `retention` limits `to` in either case. Raises ConfigurationError for a remote archive without a spool, a spool that
+    is not local or belongs to another archive, an unsupported URI, and a folder with other files; RecordingError if an
+    archive is damaged or the disk fails, OSError if a remote store fails.
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):
             raise ConfigurationError(
-                f"{to}: needs a spool, a local folder to record into first: set --spool, or recording.spool"
+                f"{to}: is no local folder: it needs a spool, a local folder to record into first: set --spool, or "
+                "recording.spool"
             )
         yield RecordingPlace(Archive.create(to), replace(params, retention=retention))
         return
@@ -58,5 +60,5 @@ def recording_place(
     finally:
         if not thread.close():
             params.on_error(
-                RecordingError(f"{spool}: some segments are not in {to} yet; the next recorder uploads them")
+                RecordingError(f"{spool}: some segments are not in {to} yet; the next recorder tries again")
             )

@@ -18,13 +18,13 @@ _recorders: WeakKeyDictionary[Any, DriverRecorder] = WeakKeyDictionary()  # by d
 
 @hookimpl
 def aeron_settings() -> Mapping[str, type[BaseModel] | str]:
-    """Return the model of the section `recording`, as the path of a class that is imported when it is needed."""
+    """Return the model of the section `recording` as text `module:class`, which is imported when it is needed."""
     return {"recording": "aeron_core.recording.settings:RecordingSettings"}
 
 
 @hookimpl
 def aeron_driver_started(driver: Any) -> None:
-    """Start a recorder if the section names streams to record; raises as the constructor of `DriverRecorder`."""
+    """Start a recorder if the section has streams to record; raises as the constructor of `DriverRecorder`."""
     # Without a value in any source there are no streams, and nothing to import.
     if not driver.sections.is_set("recording"):
         return
@@ -38,7 +38,7 @@ def aeron_driver_started(driver: Any) -> None:
 
 @hookimpl
 def aeron_driver_closed(driver: Any) -> None:
-    """Close the driver's recorder, if it has one; returns when the remaining data is recorded."""
+    """Record the remaining data and close the driver's recorder, if it has one."""
     recorder = _recorders.pop(driver, None)
     if recorder is not None:
         recorder.close()

@@ -1,4 +1,4 @@
-# Faults of a frame of a recording.
+# Faults of a frame of a recording, as FrameScanner reports them.
 
 cpdef enum:
     NO_FAULT = 0

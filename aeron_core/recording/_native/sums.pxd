@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
 
-# An entry of an index file: aeron_core.recording.storage.index.
+# Layout of an entry of an index file; aeron_core.recording.storage.index describes the fields.
 cpdef enum:
     ENTRY_LENGTH = 24
     ENTRY_END_POSITION_OFFSET = 0

@@ -1,6 +1,6 @@
-"""CRC-32, as of zlib, at the speed of memory: polynomial multiplication where the processor has it, else tables.
+"""CRC-32 as in zlib: by multiplication of polynomials if the processor supports it, else by tables.
 
-Not here: what of a recording has a checksum (check_sums).
+Not here: which bytes of a recording are summed (check_sums).
 """
 
 from libc.stdint cimport uint8_t

@@ -38,7 +38,11 @@ def export(
     file: BinaryIO,
     form: ExportFormat,
 ) -> int:
-    """Write messages and return their number; raises ConfigurationError if pyarrow is needed and missing."""
+    """Write messages to `file` and return their number.
+
+    Raises ConfigurationError if the format needs pyarrow and it is not installed, and the errors of `messages` and
+    `file`.
+    """
     if form is ExportFormat.LINES:
         return _write_all(file, (message.payload + b"\n" for message in messages))
     if form is ExportFormat.LENGTH_PREFIXED:

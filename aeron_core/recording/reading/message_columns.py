@@ -12,9 +12,9 @@ from aeron_core.uri.values import INT32_MAX
 
 
 class MessageColumns:
-    """Columns for `capacity` messages with `payload_capacity` bytes in total, at most 2 GiB; little-endian.
+    """Columns for `capacity` messages with `payload_capacity` bytes in total; one thread uses it at a time.
 
-    One thread uses it at a time. Raises ValueError unless both capacities are from 1 to 2**31 - 1.
+    The constructor raises ValueError unless both capacities are from 1 to 2**31 - 1.
     """
 
     def __init__(self, capacity: int, payload_capacity: int) -> None:

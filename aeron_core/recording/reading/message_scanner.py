@@ -29,7 +29,8 @@ class MessageScanner:
         Return the consumed bytes, more than `length` if the body of padding is missing. The scan stops before a message
         that does not fit into the columns, with its payload length in `required_length`; before an incomplete message;
         and before an invalid frame, with the reason in `frames.fault`. Fragments without the beginning or the end of
-        their message are dropped and counted in `dropped`; unless `is_assembling`, each fragment counts as a message.
+        their message are dropped and counted in `dropped`. Unless `is_assembling`, each fragment is treated as a
+        message. Raises IndexError for a range beyond the buffer.
         """
         data.check(begin, length)
         self.required_length = -1
@@ -63,7 +64,7 @@ class MessageScanner:
     def _take_fragments(
         self, data: AtomicBuffer, begin: int, length: int, position: int, columns: MessageColumns
     ) -> int:
-        """Take a fragmented message, or drop its fragments; return the consumed bytes.
+        """Append a fragmented message to the columns, or drop its fragments; return the consumed bytes.
 
         Returns 0 if the message is incomplete or does not fit, or a frame is invalid.
         """
@@ -78,7 +79,8 @@ class MessageScanner:
             flags = data.get_u8(frame + wire.FRAME_FLAGS_OFFSET)
             frame_type = data.get_u16(frame + wire.FRAME_TYPE_OFFSET)
             if frame_type == wire.TYPE_PAD or flags & wire.DATA_FLAG_BEGIN != expected:
-                # The fragments so far have no end: drop them. A single fragment without a beginning is dropped too.
+                # Drop the fragments so far, which have no end, or, if this is the first one, a fragment without a
+                # beginning.
                 self.dropped += 1
                 return measured if measured > 0 else positions.align_frame(frame_length)
             measured += positions.align_frame(frame_length)

@@ -45,9 +45,9 @@ def messages(recording: Recording, begin: int, end: int, *, verify: bool = True)
 def whole_frames(
     recording: Recording, begin: int, end: int, *, verify: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield pairs (position, bytes) of whole frames; padding at the end of a pair may lack a part of its body.
+    """Yield pairs (position, bytes) of whole frames from `begin` up to `end`.
 
-    Raises the same errors as `messages`.
+    Padding at the end of the bytes may lack a part of its body. Raises the same errors as `messages`.
     """
     scanner = recording.scanner()
     rest, padded = b"", begin
@@ -107,7 +107,7 @@ class _Assembly:
 
 
 class _FragmentTimes:
-    """Recording times by position, for queries with growing positions."""
+    """Recording times of messages by their end, efficient for queries with growing positions."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

@@ -1,6 +1,6 @@
 """Replay: publishes a recording again, the same frames at the same positions.
 
-Not here: pacing, and the case of no subscriber (the caller of `do_work`).
+Not here: pacing, and waiting for a subscriber, which the caller of `do_work` does.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def replay_channel(
 ) -> ChannelUri:
     """Return a channel for a publication that begins at `position`, with the recording's term and MTU lengths.
 
-    With `keeps_session`, also with its session id. Raises ConfigurationError for a malformed channel, and if `position`
-    is negative or not a multiple of 32.
+    With `keeps_session`, it has the session id of the recording too. Raises ConfigurationError for a malformed channel,
+    and if `position` is negative or not a multiple of 32.
     """
     builder = ChannelUriBuilder(ChannelUri.parse(channel))
     builder.initial_position(position, descriptor.initial_term_id, descriptor.term_length)
@@ -40,9 +40,9 @@ def replay_channel(
 class Replay:
     """Appends the frames from `begin` up to `end` to a publication at position `begin`; for one thread.
 
-    Frames get the session and stream ids of the publication and are otherwise unchanged. Raises ConfigurationError
-    if the position or the log of the publication does not match the recording. With `verify`, frames are offered only
-    after their checksums were compared.
+    Frames get the session and stream ids of the publication and are otherwise unchanged. With `verify`, they are
+    offered only after their checksums were compared. The constructor raises ConfigurationError if the position, term
+    length or initial term id of the publication does not match the recording.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Replay:
         self._is_same_stream = (
             publication.session_id == descriptor.session_id and publication.stream_id == descriptor.stream_id
         )
-        # An offer that begins within the limit is accepted whole, so a block must not exceed a message.
+        # At most as long as a message, because an offer that begins below the publisher limit is accepted whole.
         self._block_length = publication.max_message_length & _LENGTH_MASK
         self._blocks = self._make_blocks(whole_frames(recording, begin, end, verify=verify))
         self._block = b""
@@ -82,9 +82,9 @@ class Replay:
         return self.position >= self.end
 
     def do_work(self) -> int:
-        """Offer the next block; return the bytes accepted, 0 if the replay is done, or a negative `offer` result.
+        """Offer the next block; return the bytes accepted, 0 if the replay is done, or a negative result of `offer`.
 
-        After a negative result the next call offers the block again. Raises the errors of `messages`.
+        After a negative result, the next call offers the block again. Raises the errors of `messages`.
         """
         if self.is_done:
             return 0
@@ -104,8 +104,7 @@ class Replay:
     def _offer(self, block: bytes) -> int:
         if not _is_padding(block):
             return self._publication.offer_block(block)
-        # A block that begins with padding is that padding alone: at the beginning of a term or of the replay, or after
-        # padding. It may need several offers: the rest of the block is padding again.
+        # This block is one padding frame, longer than an offer may be: the rest of it is then offered as padding again.
         length = min(len(block), self._block_length)
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
 

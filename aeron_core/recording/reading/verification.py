@@ -55,7 +55,7 @@ def verify(
 
     `now_ns`: since the epoch. `on_progress` is called with the bytes of the range done since its last call.
 
-    Raises RecordingError if the descriptor or another file of the recording cannot be read.
+    Raises RecordingError if the descriptor, the mark or another file of the recording cannot be read.
     """
     return _Verification(store, recording, on_progress).run(state_of(recording, now_ns))
 
@@ -71,7 +71,7 @@ class _Verification:
     def run(self, state: RecordingState) -> VerifiedRecording:
         result = self._result
         position = result.begin
-        # The files decide how many there are, because a damaged end of the recording can be anywhere.
+        # Iterate over the existing files, not over the range: the end in a damaged descriptor can be any position.
         for base in self._recording.segments():
             end = min(base + self._recording.descriptor.segment_length, result.end)
             if base != self._recording.segment_base(base) or not position < end:
@@ -99,7 +99,7 @@ class _Verification:
             self._add_fault(base + length, base, f"ends there: must extend to position {end}")
             self._on_progress(end - begin)
             return
-        # Read before the entries, because the index grows.
+        # Before the entries are read: a recording that grows meanwhile needs no more than this.
         required = self._recording.required_cover(base)
         for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
             self._verify_piece(base, piece_begin, piece_end, crc32)
@@ -112,7 +112,7 @@ class _Verification:
                 )
 
     def _pieces(self, base: int, begin: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-        """Yield (begin, end, checksum) of the parts of a segment; None without a checksum."""
+        """Yield triples (begin, end, checksum) of the parts of a segment; the checksum is None if there is none."""
         for entry in self._recording.all_index_entries(base):
             if begin >= end:
                 return
@@ -142,7 +142,7 @@ class _Verification:
                 )
 
     def _verify_tail(self) -> None:
-        """Check that the bytes after the end, those of an incomplete message, are whole frames."""
+        """Add a fault unless the bytes after the end, those of an incomplete message, are whole frames."""
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):
@@ -162,13 +162,17 @@ class _Verification:
             )
 
     def _data(self, base: int, begin: int, end: int) -> tuple[AtomicBuffer, int]:
-        """Return memory with the bytes from `begin` to `end`, and their offset; a local file may end earlier."""
+        """Return memory with the bytes from position `begin` to `end`, and their offset; a local file may end earlier.
+
+        Raises CorruptRecordingError if a local file cannot be mapped, or a remote one was truncated meanwhile.
+        """
         path = self._store.local_path(self._path(base))
         if path is None:
             data = self._store.read(self._path(base), begin - base, end - begin)
             if len(data) != end - begin:
                 raise CorruptRecordingError(
-                    f"{self._store.uri}/{self._path(base)}: was truncated concurrently; verify the recording again"
+                    f"{self._store.uri}/{self._path(base)}: ends at position {begin + len(data)}, not at {end}: was "
+                    "truncated concurrently; verify the recording again"
                 )
             return AtomicBuffer(data), 0
         try:

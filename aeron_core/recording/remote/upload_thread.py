@@ -10,7 +10,7 @@ from typing import Final
 from aeron_core.recording.remote.uploader import Uploader
 from aeron_core.recording.retention.retention import Retention
 
-#: Pause between two scans of the spool without a wake-up. An invented number.
+#: Pause between two scans of the spool without a wake-up. An invented number: as long as the first delay of a retry.
 _PAUSE_S: Final = 1.0
 
 
@@ -37,7 +37,7 @@ class UploadThread:
         self._wake.set()
 
     def close(self) -> bool:
-        """Upload the rest, wait for the thread to end, and return whether everything was uploaded."""
+        """Upload the rest without retries, wait for the thread to end, and return whether everything was uploaded."""
         self._is_closing = True
         self._wake.set()
         self._thread.join()

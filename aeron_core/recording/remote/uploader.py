@@ -2,9 +2,10 @@
 
 Not here: the thread that runs it (upload_thread).
 Invariant: a local file is deleted only after the file and a catalogue entry for it were uploaded. Pending work is
-derived from the spool itself, so it survives a crash.
+derived from the spool and the remote catalogue, so it survives a crash.
 
-With `verify`, a damaged segment is not uploaded, and keeps its recording in the spool until the user has decided.
+With `verify`, a damaged segment is not uploaded: it and later segments of its recording stay in the spool until the
+user accepts the damage.
 
 The remote catalogue describes a recording as stopped at the end of its last segment: readers always see a complete
 recording, which grows with each upload.
@@ -83,7 +84,8 @@ class Uploader:
     def do_work(self, now_ns: int) -> int:
         """Upload one segment or descriptor; return the bytes of its files plus 1, 0 if nothing was uploaded.
 
-        Nothing is uploaded if nothing is pending, before a retry is due, and after an error, which goes to `report`.
+        Nothing is uploaded if nothing is pending, before a retry is due, and after an error, which is passed to
+        `report` once.
         """
         if now_ns < self._retry_ns:
             return 0
@@ -99,7 +101,7 @@ class Uploader:
         return length
 
     def finish(self, now_ns: int) -> bool:
-        """Upload all pending segments without retries; return whether all were uploaded."""
+        """Upload all pending segments and descriptors without retries; return whether all were uploaded."""
         self._retry_ns = 0
         while self.do_work(now_ns):
             pass
@@ -115,9 +117,9 @@ class Uploader:
         return 0
 
     def _is_right(self, piece: _Piece, now_ns: int) -> bool:
-        """Return whether the checksums of a piece are right or need not be verified.
+        """Return whether the checksums of a piece are right, or need not be verified.
 
-        A wrong piece is reported, and checked again after LAST_RETRY_NS.
+        A damaged piece is reported once, and checked again after LAST_RETRY_NS.
         """
         recording_id = piece.recording.recording_id
         reported, due_ns = self._damaged.get(recording_id, ("", 0))
@@ -174,7 +176,7 @@ class Uploader:
         return length
 
     def _enter(self, local: RecordingDescriptor, piece: _Piece, now_ns: int) -> None:
-        """Update the remote catalogue, which keeps its own start position."""
+        """Write the descriptor to the remote catalogue; its start position there, if it has one, is kept."""
         is_end = local.is_end_of_stream and not piece.is_whole
         changes: dict[str, object] = {
             "stop_position": piece.end_position,
@@ -188,7 +190,7 @@ class Uploader:
         self._stops[local.recording_id] = piece.end_position, is_end
 
     def _forget_tail(self, recording: Recording, now_ns: int) -> None:
-        """Delete the local tail of a recording that was stopped more than an hour ago."""
+        """Delete the rest of an uploaded recording from the spool if it was stopped more than an hour ago."""
         stop_time_ns = recording.descriptor.stop_time_ns
         if stop_time_ns is not None and now_ns - stop_time_ns > _TAIL_LINGER_NS:
             purge_recording(self._spool.store, recording.recording_id, now_ns)

@@ -40,9 +40,10 @@ class Lease(BaseModel):
 
 
 def write_lease(store: FileStore, name: str, positions: Mapping[int, int], now_ns: int) -> Lease:
-    """Write or renew the lease of a reader and return it; `positions`: by recording id.
+    """Write or renew the lease of a reader and return it; `positions`: by recording id, `now_ns`: since the epoch.
 
-    Raises ConfigurationError for an invalid name, RecordingError if a local disk fails.
+    Raises ConfigurationError for an invalid name, RecordingError if a local disk fails, OSError if a remote store
+    fails.
     """
     lease = Lease(name=_checked(name), positions=dict(positions), updated_ns=now_ns)
     store.write(_file(name), lease.model_dump_json().encode() + b"\n")
@@ -69,8 +70,8 @@ def read_lease(store: FileStore, name: str) -> Lease | None:
 def read_leases(store: FileStore) -> list[Lease]:
     """Return all leases, sorted by file name, expired ones too.
 
-    Files whose name cannot be a consumer's are not leases and are ignored. Raises CorruptRecordingError for a damaged
-    file: its reader may need any data.
+    Files that are not named like a lease are ignored. Raises CorruptRecordingError for a damaged file, because its
+    reader may need any data.
     """
     consumers = (
         name.removesuffix(_SUFFIX) for name in store.names(names.CONSUMERS) if name.endswith(_SUFFIX)
@@ -82,7 +83,7 @@ def read_leases(store: FileStore) -> list[Lease]:
 def needed_from(
     leases: Iterable[Lease], recording_id: int, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS
 ) -> tuple[int, str] | None:
-    """Return the lowest position that a valid lease needs and the lease's name; None if no lease needs any."""
+    """Return the lowest position that a valid lease needs, and the lease's name; None if none has the recording."""
     held = [
         (lease.positions[recording_id], lease.name)
         for lease in leases

@@ -29,10 +29,11 @@ _PURGED: Final = ".purged-"
 
 
 def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_last: bool = True) -> int:
-    """Delete all segments that end at or before `position`, except the last; return the bytes of these segments.
+    """Delete all segments that end at or before `position`, except the last one; return their bytes.
 
     Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
-    RecordingNotFoundError for an unknown id, RecordingError if the catalogue cannot be written.
+    RecordingNotFoundError for an unknown id, RecordingError if the catalogue cannot be read or written, OSError if a
+    file cannot be deleted.
     """
     recording = Recording(store, recording_id)
     with lock(store):
@@ -53,7 +54,8 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
     """Delete a recording and return the bytes of its segments; `now_ns`: since the epoch.
 
-    Raises RecordingError if it is being recorded, RecordingNotFoundError for an unknown id.
+    Raises RecordingError if it is being recorded, RecordingNotFoundError for an unknown id, OSError if its files
+    cannot be deleted.
     """
     recording = Recording(store, recording_id)
     with lock(store):
@@ -98,7 +100,10 @@ def _delete_purged(store: FileStore, name: str) -> None:
 
 
 def delete_orphans(store: FileStore) -> None:
-    """Delete files that interrupted purges left; for the recorder of the archive, when it starts."""
+    """Delete files that interrupted purges left in a local archive; for its recorder, when it starts.
+
+    Raises the errors of `purge_before`.
+    """
     finish_purges(store)
     for name in store.names():
         recording_id = names.parse_recording_folder(name)

@@ -1,8 +1,8 @@
 """Retention: finds segments that exceed the policy and deletes them one at a time.
 
 Not here: deleting a segment (purge), and the positions of readers (leases).
-Invariant: kept are the last segment of a live or abandoned recording, the last one of a recording that
-batches are appended to, and everything that a valid lease needs.
+Invariant: it never deletes the last segment of a live or abandoned recording, the last one of a recording that
+batches are appended to, and what a valid lease needs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class RetentionPolicy:
             ("lease_timeout_ns", self.lease_timeout_ns),
         ):
             if value is not None and value <= 0:
-                raise ConfigurationError(f"retention {name}={value}: must be positive, or left out")
+                raise ConfigurationError(
+                    f"retention {name}={value}: must be positive (at least 1), or left out"
+                )
 
     @property
     def is_limited(self) -> bool:
@@ -80,7 +82,7 @@ class Retention:
         self._reported = ""
 
     def do_work(self, now_ns: int) -> int:
-        """Delete at most one segment and return its bytes, 0 if none; a recording goes with its last segment.
+        """Delete at most one segment and return its bytes, 0 if none; the last segment with its recording.
 
         `now_ns`: since the epoch. Errors are passed to `report`.
         """
@@ -155,7 +157,8 @@ class Retention:
             elif is_last and state in _GROWING:
                 holder = "their recorder"
             elif is_last and recording.descriptor.appender is not None:
-                # Deleting the recording would lose the id of its last batch, which would then be appended again.
+                # The last segment is deleted with its recording, and with that the id of its last batch, which a retry
+                # would then append again.
                 holder = "their appender"
             length = max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
             end_ns = self._end_ns(recording, base, now_ns)

@@ -24,7 +24,10 @@ class RecordingState(StrEnum):
 
 
 def state_of(recording: Recording, now_ns: int) -> RecordingState:
-    """Return the state at `now_ns`, since the epoch; abandoned if it is not stopped and has no mark."""
+    """Return the state at `now_ns`, since the epoch; abandoned if it is not stopped and has no mark.
+
+    Raises RecordingNotFoundError if there is no descriptor, CorruptRecordingError for a damaged descriptor or mark.
+    """
     descriptor = recording.descriptor
     if descriptor.stop_position is not None:
         return RecordingState.ENDED if descriptor.is_end_of_stream else RecordingState.STOPPED

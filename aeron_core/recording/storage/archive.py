@@ -1,7 +1,7 @@
 """Archive: a folder of recordings.
 
 Not here: the content of a recording (recording), writing (recording_writer) and purging (retention).
-Invariant: a recording id is assigned once and never reused.
+Invariant: no two recordings of an archive ever have the same id.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class _ArchiveFile(BaseModel):
 
 
 class Archive:
-    """Recordings by id; one thread uses it. Any process may read the archive; one recorder and batch appenders write.
+    """Recordings by id; one thread uses it. Other processes may use the archive at the same time.
 
     Its creation raises RecordingNotFoundError if there is no archive, CorruptRecordingError for a damaged
-    `archive.json`.
+    `archive.json`, and the errors of `FileStore`; so do the methods.
     """
 
     def __init__(self, store: FileStore) -> None:
@@ -52,7 +52,7 @@ class Archive:
         """Return the archive at a path or URI.
 
         Raises RecordingNotFoundError if there is none, CorruptRecordingError if its `archive.json` is damaged,
-        ConfigurationError for an unsupported URI.
+        ConfigurationError for an unsupported URI, and the errors of `FileStore`.
         """
         return cls(open_store(where))
 
@@ -61,8 +61,8 @@ class Archive:
         """Return the archive at a path or URI; create it if it does not exist.
 
         `archive_uuid`: that of a new archive, None for a random one. Raises ConfigurationError for a folder
-        that contains other files and for an unsupported URI, RecordingError if the disk fails, CorruptRecordingError
-        if an existing `archive.json` is damaged.
+        that contains other files and for an unsupported URI, RecordingError if a local disk fails, OSError if a remote
+        store fails, CorruptRecordingError if an existing `archive.json` is damaged.
         """
         store = open_store(where)
         if store.size(names.ARCHIVE) < 0:
@@ -79,7 +79,7 @@ class Archive:
         return self.store.uri
 
     def recordings(self) -> list[Recording]:
-        """Return all recordings in the order of their ids."""
+        """Return the recordings that have a descriptor, in the order of their ids."""
         found = sorted(
             recording_id
             for name in self.store.names()
@@ -90,7 +90,7 @@ class Archive:
         return [self._recording(recording_id) for recording_id in found if self._exists(recording_id)]
 
     def recording(self, recording_id: int) -> Recording:
-        """Return one recording; raises RecordingNotFoundError, which lists the existing ids."""
+        """Return one recording; raises RecordingNotFoundError, with the existing ids, if it does not exist."""
         if self._exists(recording_id):
             return self._recording(recording_id)
         known = ", ".join(str(recording.recording_id) for recording in self.recordings()) or "none"
@@ -99,7 +99,10 @@ class Archive:
         )
 
     def next_recording_id(self) -> int:
-        """Return an id that was never returned before, and store that; raises RecordingError if the disk fails."""
+        """Return an id that was never returned before, from 0 up, and store the next one in `archive.json`.
+
+        Raises RecordingError if the disk fails or the file is damaged.
+        """
         with lock(self.store):
             current = self._read()
             following = current.model_copy(update={"next_recording_id": current.next_recording_id + 1})
@@ -110,7 +113,7 @@ class Archive:
     def recorder_lock(self) -> Iterator[None]:
         """Hold the recorder lock until the context exits; a remote archive has none.
 
-        Raises ArchiveInUseError if another recorder holds it, RecordingError if its file cannot be opened.
+        Raises ArchiveInUseError if it is held already, RecordingError if its file cannot be opened.
         """
         with lock(self.store, names.RECORDER_LOCK, is_waiting=False):
             yield
@@ -138,7 +141,7 @@ class Archive:
 
 
 def _check_is_free(store: FileStore) -> None:
-    """Raise ConfigurationError for a folder with other files: an archive deletes files by their names."""
+    """Raise ConfigurationError for a folder with other files, because an archive deletes files by their names."""
     own = {names.ARCHIVE_LOCK, names.RECORDER_LOCK, names.APPENDER_LOCK, names.STAGING}
     held = [name for name in store.names() if name not in own and not name.startswith(f".{names.ARCHIVE}.")]
     if held:

@@ -13,8 +13,8 @@ from aeron_core.recording.storage.file_store import FileStore, LocalStore, missi
 if TYPE_CHECKING:
     from pyarrow import fs
 
-#: Age from which a file's modification time identifies its version. Object stores have timestamps in seconds;
-#: the margin, an invented number, covers the difference between their clock and ours.
+#: Age from which a file's modification time identifies its version. Some object stores have timestamps in
+#: seconds; the margin, an invented number, covers the difference between their clock and ours.
 _SETTLED_NS: Final = 60_000_000_000
 
 
@@ -52,9 +52,9 @@ class ArrowStore(FileStore):
         return -1 if info is None else int(info.size)
 
     def version(self, name: str) -> object:
-        """Return the file's modification time and size, None if it does not exist.
+        """Return the file's modification time in ns and its size in bytes, None if it does not exist.
 
-        The content instead, if the time is unknown or at most a minute ago.
+        Returns the content instead if the time is unknown, or not more than a minute ago.
         """
         info = self._info(name)
         if info is None:
@@ -64,7 +64,10 @@ class ArrowStore(FileStore):
         return self.read(name)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end."""
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end.
+
+        Raises RecordingNotFoundError if the file does not exist, OSError if it cannot be read.
+        """
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
                 available = max(file.size() - offset, 0)
@@ -74,23 +77,26 @@ class ArrowStore(FileStore):
             raise missing(f"{self.uri}/{name}") from None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write or replace a whole file."""
+        """Write or replace a whole file; raises OSError if that fails."""
         path = self._path(name)
         self._filesystem.create_dir(path.rpartition("/")[0], recursive=True)
         with self._filesystem.open_output_stream(path) as file:
             file.write(data)
 
     def delete(self, name: str) -> None:
-        """Delete a file; a missing file is no error."""
+        """Delete a file; a missing file is no error. Raises OSError if it cannot be deleted."""
         if self._info(name) is not None:
             self._filesystem.delete_file(self._path(name))
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder and its content; raises OSError if the filesystem requires that it exists."""
+        """Delete a folder and its content.
+
+        Raises OSError if that fails, and if the folder is missing and the filesystem has folders.
+        """
         self._filesystem.delete_dir(self._path(folder))
 
     def upload(self, path: Path, name: str) -> None:
-        """Copy a local file to `name`, replacing an existing file."""
+        """Copy a local file to `name`, replacing an existing file; raises OSError if that fails."""
         from pyarrow import fs  # noqa: PLC0415 - lazy: optional
 
         target = self._path(name)
@@ -112,7 +118,7 @@ class ArrowStore(FileStore):
 def open_store(where: str | Path) -> FileStore:
     """Return the store at a path or URI.
 
-    Raises ConfigurationError for an unsupported URI, or one that needs pyarrow if that is not installed.
+    Raises ConfigurationError for a URI that pyarrow does not support, or that needs pyarrow if it is not installed.
     """
     text = str(where)
     if "://" not in text:

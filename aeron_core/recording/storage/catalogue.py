@@ -30,12 +30,15 @@ def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
 
 
 def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Write the descriptor of a recording, replacing the previous one; raises RecordingError if a local disk fails."""
+    """Write the descriptor of a recording, replacing the previous one.
+
+    Raises RecordingError if a local disk fails, OSError if a remote store fails.
+    """
     store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
 
 
 def keep_reserve(store: FileStore) -> None:
-    """Reserve disk space for `write_descriptor_on_full_disk` in a local folder, if enough is free."""
+    """Reserve disk space for `write_descriptor_on_full_disk`, if the archive is local and enough is free."""
     if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
         return
     try:
@@ -46,9 +49,10 @@ def keep_reserve(store: FileStore) -> None:
 
 
 def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Write a descriptor; if that fails, free the reserve and retry: the purge that follows frees more space.
+    """Write a descriptor; if that fails, free the reserved disk space and retry.
 
-    Raises RecordingError if it fails without a reserve, or again.
+    For a purge, which frees more space afterwards. Raises RecordingError if the write fails and there is no reserve, or
+    if the retry fails.
     """
     try:
         write_descriptor(store, descriptor)
@@ -62,7 +66,7 @@ def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescrip
 def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
     """Set the fields `changes` in the descriptor of one recording, and return the new descriptor.
 
-    Raises as `read_descriptor`, and RecordingError if the disk fails. The values are not validated.
+    Raises the errors of `read_descriptor` and `write_descriptor`. The values are not validated.
     """
     with lock(store):
         descriptor = read_descriptor(store, recording_id).model_copy(update=changes)
@@ -71,7 +75,10 @@ def update_descriptor(store: FileStore, recording_id: int, **changes: object) ->
 
 
 def has_recorder(store: FileStore) -> bool:
-    """Return whether a recorder holds the lock of a local archive; False for a remote one, which has no lock."""
+    """Return whether the recorder lock of a local archive is held; False for a remote archive, which has none.
+
+    Raises RecordingError if the file of the lock cannot be opened.
+    """
     try:
         with lock(store, names.RECORDER_LOCK, is_waiting=False):
             return False
@@ -81,13 +88,13 @@ def has_recorder(store: FileStore) -> bool:
 
 @contextmanager
 def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
-    """Hold one of the locks of a local archive, after waiting for it; a remote archive has none.
+    """Hold one of the locks of a local archive until the context exits; a remote archive has none.
 
-    Raises ArchiveInUseError if the lock is taken and `is_waiting` is false, RecordingError if its file cannot
-    be opened.
+    If the lock is held already, waits for it, or raises ArchiveInUseError if `is_waiting` is false. Raises
+    RecordingError if its file cannot be opened.
     """
     if not isinstance(store, LocalStore):
-        yield  # no lock: the only writer is the uploader, whose recorder holds the lock of the spool
+        yield  # object stores have no locks; only one uploader adds data, that of the locked spool
         return
     path = store.folder / name
     try:

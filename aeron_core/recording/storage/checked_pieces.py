@@ -1,12 +1,11 @@
 """Checks of what is read from a recording against the checksums of its index.
 
-An index has a checksum for each piece of a segment, from the end of one entry up to that of the next. Reads
-end where a piece ends, so that each is checked in memory while it is in the cache; a piece that extends
-beyond the range to read is read and checked apart.
+An index has a checksum for each piece of a segment, from the end of one entry up to that of the next. Reads end at the
+end of a piece, so that data is checked while it is in the cache. A piece that extends beyond the range to read is read
+and checked separately.
 
-Not here: reading (recording), and a list of all faults (verification). Invariant: bytes that passed `check`
-are those that were recorded. The end of a live recording, which its index does not cover yet, passes without
-a check.
+Not here: reading (recording), and a list of all faults (verification). Invariant: bytes that passed `check` match the
+checksums of the index, except those that the index of a live recording does not cover yet.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class CheckedPieces:
     def reach(self, position: int, limit: int) -> int:
         """Return the position at which a read from `position` has to end: the last end of a piece up to `limit`.
 
-        If there is none, it is the end of the piece that holds `position`; without a piece, it is `limit`. Never
-        after the range or the segment.
+        If there is none, it is the end of the piece that holds `position`, or `limit` if no piece does. It is at most
+        the end of the range and of the segment.
         """
         self._load(position)
         limit = min(limit, self._end, self._base + self._recording.descriptor.segment_length)
@@ -55,10 +54,13 @@ class CheckedPieces:
         return int(self._ends[last]) if last >= entry else min(int(self._ends[entry]), self._end)
 
     def check(self, position: int, data: AtomicBuffer, offset: int, length: int) -> None:
-        """Check `length` bytes at `offset` of `data`, read from `position` up to the result of `reach`."""
+        """Raise CorruptRecordingError if a checksum of `length` bytes at `offset` of `data` is wrong.
+
+        They were read from `position` up to the result of `reach`.
+        """
         first = self._entry_at(position)
         if self._begin_of(first) < position:
-            first += 1  # it begins before the range, and was checked apart
+            first += 1  # it begins before the range, and was checked separately
         last = self._entry_at(position + length)
         if first < last:
             self._check_entries(first, last, data, offset + self._begin_of(first) - position)
@@ -76,7 +78,7 @@ class CheckedPieces:
                 self._check_edge(entry)
 
     def _check_edge(self, entry: int) -> None:
-        """Read and check a piece if it extends beyond the range."""
+        """Read and check a piece if a part of it is outside the range; raises as `check`."""
         begin, end = self._begin_of(entry), int(self._ends[entry])
         if begin >= self._end or (begin >= self._begin and end <= self._end):
             return
@@ -97,7 +99,7 @@ class CheckedPieces:
             text = scanner.fault_text()
         raise CorruptRecordingError(
             f"recording {self._recording.recording_id} position {begin + scanned}: {text}; restore the file from "
-            f"a copy, or read another part"
+            "a copy, or read another part; `aeron-core recordings verify` lists all faults"
         )
 
     def _entry_at(self, position: int) -> int:
@@ -111,9 +113,9 @@ class CheckedPieces:
 def checked_chunks(
     recording: Recording, begin: int, end: int, chunk_length: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield chunks (position, bytes) like `Recording.read`, each checked; raises as `CheckedPieces`.
+    """Yield chunks (position, bytes) of the recording from `begin` up to `end`, each checked.
 
-    A chunk is longer than `chunk_length` if a piece is.
+    A chunk has at most `chunk_length` bytes, unless a single piece is longer. Raises the errors of `CheckedPieces`.
     """
     pieces = CheckedPieces(recording, begin, end)
     position = begin

@@ -14,7 +14,7 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN
 #: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
 _MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
-#: A stream has at most 2**31 terms: their count is a positive int32.
+#: A stream has at most 2**31 terms: a term count is an int32 from 0 on.
 _TERM_COUNT_BITS: Final = 31
 
 _Int32 = Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)]
@@ -22,7 +22,7 @@ _Position = Annotated[int, Field(ge=0, multiple_of=wire.FRAME_ALIGNMENT)]
 
 
 class RecordingDescriptor(BaseModel):
-    """Constant properties of a recorded stream, and the positions where the recording begins and ends."""
+    """Properties of a recorded stream, and the positions at which its recording begins and ends."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
@@ -55,12 +55,15 @@ class RecordingDescriptor(BaseModel):
             )
         most = self.term_length << _TERM_COUNT_BITS
         if (last := max(self.start_position, self.stop_position or 0)) > most:
-            raise ConfigurationError(f"position {last}: must be at most {most}, the end of the last term")
+            raise ConfigurationError(f"position {last}: must be from 0 to {most}, the end of the last term")
         return self
 
     @classmethod
     def parse(cls, text: str | bytes, where: str) -> RecordingDescriptor:
-        """Return the descriptor in a file's text; raises CorruptRecordingError with `where` if it is invalid."""
+        """Return the descriptor in a file's text; raises CorruptRecordingError if it is invalid.
+
+        `where`: the name of the file, for the message.
+        """
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -78,7 +81,7 @@ class RecordingDescriptor(BaseModel):
 
 
 def check_segment_length(segment_length: int, term_length: int) -> None:
-    """Raise ConfigurationError unless `segment_length` is a power of two from `term_length` to 1g bytes."""
+    """Raise ConfigurationError unless `segment_length` is a power of two from `term_length` to 1 GiB."""
     if (
         segment_length & (segment_length - 1)
         or segment_length < term_length
@@ -91,7 +94,7 @@ def check_segment_length(segment_length: int, term_length: int) -> None:
 
 
 def first_fault(error: ValidationError, whole: str) -> str:
-    """Return the field, what it must be, and its value, of the first fault of a file; `whole`: name of all fields."""
+    """Return a text with the field, fault and value of the first error; `whole` if it concerns no single field."""
     fault = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in fault["loc"])
     value = "" if not name or fault["type"] == "missing" else f", not {fault['input']!r}"

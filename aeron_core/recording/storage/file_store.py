@@ -24,7 +24,7 @@ class FileStore(ABC):
     """Files by name; any thread may use it.
 
     `read` and `read_into` raise RecordingNotFoundError for a missing file. In a local folder, missing read
-    permission and any fault of `write` raise RecordingError. Other faults are OSErrors.
+    permission, any fault of `write`, and a failed flush raise RecordingError. Other faults are OSErrors.
     """
 
     uri: str
@@ -43,10 +43,16 @@ class FileStore(ABC):
 
     @abstractmethod
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end."""
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end.
+
+        Raises RecordingNotFoundError if the file does not exist.
+        """
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
-        """Read from `offset` on into `target` until it is full or the file ends; return the bytes read."""
+        """Read from `offset` on into `target` until it is full or the file ends; return the number of bytes.
+
+        Raises RecordingNotFoundError if the file does not exist.
+        """
         data = self.read(name, offset, len(target))
         target[: len(data)] = data
         return len(data)
@@ -94,15 +100,18 @@ class LocalStore(FileStore):
         return -1 if status is None else status.st_size
 
     def version(self, name: str) -> object:
-        """Return the file's inode and modification time in ns, None if it does not exist.
+        """Return the pair of the file's inode and modification time in ns, None if it does not exist.
 
-        For files that `write` replaces; segments, indexes and marks are modified in place.
+        For files that `write` replaces: segments, indexes and marks are modified in place.
         """
         status = self._status(name)
         return None if status is None else (status.st_ino, status.st_mtime_ns)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end."""
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end.
+
+        Raises RecordingNotFoundError if the file does not exist, RecordingError if this user may not read it.
+        """
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
                 if offset:
@@ -114,7 +123,10 @@ class LocalStore(FileStore):
             raise _read_failure(self.folder / name, error) from error
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
-        """Read from `offset` on into `target` until it is full or the file ends; return the bytes read."""
+        """Read from `offset` on into `target` until it is full or the file ends; return the number of bytes.
+
+        Raises RecordingNotFoundError if the file does not exist, RecordingError if this user may not read it.
+        """
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
                 filled = 0
@@ -130,7 +142,10 @@ class LocalStore(FileStore):
             raise _read_failure(self.folder / name, error) from error
 
     def write(self, name: str, data: bytes) -> None:
-        """Write or replace a whole file atomically, so that readers never see a part of it."""
+        """Write or replace a whole file atomically, so that readers never see a part of it, and flush it to disk.
+
+        Raises RecordingError if that fails.
+        """
         path = self.folder / name
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -146,7 +161,7 @@ class LocalStore(FileStore):
         sync_folder(path.parent)
 
     def delete(self, name: str) -> None:
-        """Delete a file; a missing file is no error."""
+        """Delete a file; a missing file is no error. Raises OSError if it cannot be deleted."""
         (self.folder / name).unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
@@ -154,14 +169,17 @@ class LocalStore(FileStore):
         shutil.rmtree(self.folder / folder, ignore_errors=True)
 
     def upload(self, path: Path, name: str) -> None:
-        """Copy a local file to `name`, replacing an existing file."""
+        """Copy a local file to `name`, replacing an existing file, and flush it to disk.
+
+        Raises OSError if that fails, RecordingError if only the flush of a folder fails.
+        """
         target = self.folder / name
         make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
         with path.open("rb") as source, _new_file(draft) as copy:
             shutil.copyfileobj(source, copy)
             copy.flush()
-            # The uploader deletes the original after this.
+            # The uploader may delete the original afterwards: the copy must survive a crash of the machine.
             os.fsync(copy.fileno())
         draft.replace(target)
         sync_folder(target.parent)
@@ -195,7 +213,10 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
 
 
 def make_folder(folder: Path) -> None:
-    """Create and flush a local folder and its parents; raises OSError, or RecordingError for the flush."""
+    """Create a local folder and its missing parents, and flush them to disk.
+
+    Raises OSError if a folder cannot be created, RecordingError if the flush fails.
+    """
     if folder.is_dir():
         return
     if folder.exists():
@@ -206,7 +227,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the directory entries of a local folder to disk; raises RecordingError."""
+    """Flush the directory entries of a local folder to disk; raises RecordingError if that fails."""
     fd = -1
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -219,9 +240,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """Create a file and open it for writing; delete an older file of this name before."""
+    """Create a file, replacing one of this name, and open it for writing; raises OSError if that fails."""
     path.unlink(missing_ok=True)
-    # Exclusive: a link that another user of the folder has put there is not followed.
+    # Exclusive: the open fails if another user of the folder has meanwhile put a link there.
     return path.open("xb")
 
 

@@ -76,7 +76,8 @@ class FrameScanner:
     def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
         """Return the fault of the frame at offset `frame`, which must be at `position`; NO_FAULT if it is valid.
 
-        `available`: bytes of `data` to examine from `frame` on. Sets `fault`, and `found` to the wrong value.
+        `available`: bytes of `data` to examine from `frame` on. Sets `fault`, and `found` to the wrong value, or to
+        `available` if that is less than a header.
         """
         self.fault = faults.NO_FAULT
         if available < wire.DATA_HEADER_LENGTH:

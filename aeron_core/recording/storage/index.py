@@ -1,7 +1,7 @@
 """Index of a segment: recording times of positions, and checksums of the bytes between them.
 
 An entry covers the bytes from the end of the previous entry, or from the segment's first frame. It is written
-when 1 MiB is not covered, when a message ends a millisecond or more after the last entry, before each flush
+when 1 MiB or more is not covered, when a message ends a millisecond or more after the last entry, before each flush
 to disk, and at the end of a segment or recording.
 
     end position  int64     after the last frame that it covers
@@ -24,7 +24,7 @@ from aeron_core.recording.storage.file_store import FileStore
 ENTRY: Final = np.dtype([("end_position", "<i8"), ("time_ns", "<i8"), ("crc32", "<u4"), ("flags", "<u4")])
 
 #: Length of data without an entry from which one is due, and minimum time between two entries. Invented numbers: the
-#: index stays small, 24 bytes per MiB or at most a thousand entries per second.
+#: index stays small, 24 bytes per MiB, or about a thousand entries per second unless each write is flushed.
 MAX_COVERED_LENGTH: Final = 1024 * 1024
 MIN_INTERVAL_NS: Final = 1_000_000
 
@@ -47,7 +47,7 @@ def entries_of(data: bytes) -> IndexEntries:
 
 
 def sound_entries(entries: IndexEntries, base_position: int, segment_length: int) -> IndexEntries:
-    """Return the entries before the first invalid one: ends must be aligned, grow, and lie in the segment."""
+    """Return the entries before the first invalid one: ends must be multiples of 32, grow, and lie in the segment."""
     ends = entries["end_position"]
     is_sound = (ends > base_position) & (ends <= base_position + segment_length)
     is_sound &= ends % wire.FRAME_ALIGNMENT == 0
@@ -64,7 +64,7 @@ def read_entries(store: FileStore, name: str, base_position: int, segment_length
 def read_last_entries(
     store: FileStore, name: str, base_position: int, segment_length: int, position: int
 ) -> IndexEntries:
-    """Return the last entries of an index file, up to the first invalid one; empty if the file is missing.
+    """Return the last entries of an index file, before the first invalid one; empty if the file is missing.
 
     The first of them ends at or before `position`, unless it is the first of the segment. Only the end of
     the file is read, as far as this requires.
@@ -80,7 +80,7 @@ def read_last_entries(
 
 
 def _length_of(store: FileStore, name: str, segment_length: int) -> int:
-    # Each entry covers a frame, at least. A longer file is damaged, and is not read to its end.
+    # Each entry covers at least one frame. A longer file is damaged, and is not read to its end.
     most = segment_length // wire.DATA_HEADER_LENGTH * ENTRY.itemsize
     length = min(max(store.size(name), 0), most)
     return length - length % ENTRY.itemsize

@@ -40,9 +40,9 @@ class RecordingMark:
             or buffer.get_i32(_VERSION_OFFSET) != _VERSION
         ):
             raise CorruptRecordingError(
-                f"{path}, {buffer.capacity} bytes: must be at least {LENGTH} bytes that begin with MARK and version "
-                f"{_VERSION}; delete it while no recorder is running: the next one finds the end of the recording "
-                "without it"
+                f"{path}: {buffer.capacity} bytes that begin with {buffer.get_bytes(0, min(buffer.capacity, 8))!r}: "
+                f"must be at least {LENGTH} bytes that begin with MARK and version {_VERSION}; delete it while no "
+                "recorder is running: the next one finds the end of the recording without it"
             )
         self._buffer = buffer
 
@@ -55,7 +55,7 @@ class RecordingMark:
         `is_flushed`: whether the recorder flushes data to disk before it moves the mark past it. `now_ms`: time of the
         first heartbeat, since the epoch.
         """
-        # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
+        # Create a new file and rename it over that of an earlier recorder: readers always find a complete mark.
         # Readers that mapped the old page keep it until they reopen the mark.
         unfinished = path.with_name(f"{path.name}.new")
         unfinished.unlink(missing_ok=True)
@@ -66,7 +66,8 @@ class RecordingMark:
         buffer.put_bytes(_BOOT_ID_OFFSET, boot_id().encode("ascii")[:_BOOT_ID_LENGTH])
         buffer.put_i64(_POSITION_OFFSET, position)
         buffer.put_i64(_HEARTBEAT_OFFSET, now_ms)
-        # Release: a reader that sees the magic number sees all fields above.
+        # Release, paired with the acquire in the constructor: a reader that sees the magic number sees all fields
+        # above.
         buffer.put_i32_release(_MAGIC_OFFSET, _MAGIC)
         try:
             unfinished.replace(path)
@@ -78,7 +79,7 @@ class RecordingMark:
 
     @classmethod
     def open(cls, path: Path) -> RecordingMark | None:
-        """Return the mark of the current or last recorder, None if the file cannot be opened.
+        """Return the mark of the current or last recorder, None if the file is missing, empty or cannot be opened.
 
         Raises CorruptRecordingError if the file is not a mark of this version.
         """
@@ -107,7 +108,7 @@ class RecordingMark:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all data before the position was flushed, so that it survives a crash of the machine."""
+        """Whether the recorder flushes data before it moves the mark, so that the data survives a machine crash."""
         return self._buffer.get_i32(_IS_FLUSHED_OFFSET) != 0
 
     @property

@@ -5,7 +5,7 @@
     recorder.lock                   held by the recorder of the archive
     appender.lock                   held while a batch is appended
     staging/                        data that tasks have written and no commit has appended
-    recorder.json                   client ids of the recorder, for its successor
+    recorder.json                   client ids of the recorder and its driver, for the successor
     reserve                         reserved space that a purge needs on a full disk
     consumers/<name>.json           lease: positions of a reader, which hold back the purge
     <id>/recording.json             descriptor: the catalogue's entry of one recording
@@ -49,13 +49,13 @@ def index_file(recording_id: int, base_position: int) -> str:
 
 
 def parse_segment_file(name: str) -> int | None:
-    """Return the base position in the name of a segment file, None for any other file."""
+    """Return the base position in the name of a segment file, None for any other name."""
     match = _SEGMENT.fullmatch(name)
     return None if match is None else int(match[2])
 
 
 def parse_recording_folder(name: str) -> int | None:
-    """Return the recording id in the name of a folder, None for any other folder."""
+    """Return the recording id in the name of a recording's folder, None for any other name."""
     return int(name) if _RECORDING.fullmatch(name) else None
 
 

@@ -1,7 +1,7 @@
 """Recording: the positions, data and index of one recorded stream, as readers need them.
 
 Not here: messages (recording.reading), writing (recording_writer) and purging (purge).
-Invariant: below its position a recording never changes, except that whole segments are purged at its beginning.
+Invariant: frames before the position of a recording are not changed; whole segments at its beginning can be purged.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Recording:
     def position(self) -> int:
         """The position up to which the recording can be read: after its last whole message.
 
-        The start position if it is neither stopped nor has a mark.
+        The start position if it is neither stopped nor has a mark. Raises CorruptRecordingError for a damaged mark.
         """
         descriptor = self.descriptor
         if descriptor.stop_position is not None:
@@ -81,7 +81,10 @@ class Recording:
 
     @property
     def heartbeat_ms(self) -> int:
-        """Time of the recorder's last heartbeat in ms since the epoch; 0 without a mark, as in a remote archive."""
+        """Time of the recorder's last heartbeat in ms since the epoch; 0 without a mark, as in a remote archive.
+
+        Raises CorruptRecordingError for a damaged mark.
+        """
         mark = self._open_mark()
         return 0 if mark is None else mark.heartbeat_ms
 
@@ -114,9 +117,9 @@ class Recording:
     def read(self, begin: int, end: int, chunk_length: int = CHUNK_LENGTH) -> Iterator[tuple[int, bytes]]:
         """Yield chunks (position, bytes) of the recording from `begin` up to `end`.
 
-        A chunk ends at `chunk_length` or at the end of a segment, possibly within a frame. Raises DataLossError if
-        `begin` was purged or never recorded, or `end` was not recorded; CorruptRecordingError if a file is missing or
-        too short.
+        A chunk has at most `chunk_length` bytes, all from one segment, and may end within a frame. Raises DataLossError
+        if `begin` was purged or never recorded, or `end` was not recorded; CorruptRecordingError if a file is missing
+        or too short; and the errors of `FileStore.read`.
         """
         self._check_range(begin, end)
         segment_length = self.descriptor.segment_length
@@ -137,7 +140,7 @@ class Recording:
             position += length
 
     def read_into(self, position: int, target: memoryview) -> int:
-        """Fill `target` from `position` on, at most to the end of the segment, and return the length.
+        """Fill `target` from `position` on, at most to the end of the segment, and return the number of bytes.
 
         For readers that have checked the range; raises the same errors as `read`.
         """
@@ -160,7 +163,7 @@ class Recording:
         return entries[entries["end_position"] <= self.position]
 
     def all_index_entries(self, base_position: int) -> IndexEntries:
-        """Return the valid index entries of the segment at `base_position`, also after the position."""
+        """Return the valid index entries of the segment at `base_position`, also those after `position`."""
         name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
         return read_entries(self._store, name, base_position, self.descriptor.segment_length)
 
@@ -170,10 +173,10 @@ class Recording:
         The first entry covers the data from the returned position on. The entry that covers `position` is
         among them, if there is one.
 
-        Raises CorruptRecordingError unless they cover what must have a checksum, and the errors of `read`.
+        Raises CorruptRecordingError unless the index covers the data up to `required_cover`, and the errors of `read`.
         """
         base = self.segment_base(position)
-        required = self.required_cover(base)  # first: the index grows
+        required = self.required_cover(base)  # before the index is read, which grows
         name = names.index_file(self.recording_id, base)
         entries = read_last_entries(
             self._store, f"{self.recording_id}/{name}", base, self.descriptor.segment_length, position
@@ -193,8 +196,8 @@ class Recording:
     def required_cover(self, base: int) -> int:
         """Return the position up to which the index of a segment must cover the data.
 
-        The end of the segment if another one follows, else that of a stopped recording; of a live one, the
-        position less what its recorder may leave without an entry.
+        It is the end of the segment if another segment follows. Otherwise it is the position of a stopped recording, or
+        the position of a live one minus the bytes that its recorder may leave without an entry.
         """
         descriptor, end = self.descriptor, self.position
         segment_end = base + descriptor.segment_length
@@ -209,15 +212,15 @@ class Recording:
         return end if descriptor.stop_position is not None else end - uncovered
 
     def first_position(self, base: int) -> int:
-        """Return the position of the first frame of the segment at `base`: the start position if it lies in it."""
+        """Return the position of the first frame of the segment at `base`.
+
+        It is the start position of the recording if that is in the segment, else `base`.
+        """
         start, segment_length = self.start_position, self.descriptor.segment_length
         return start if base < start < base + segment_length else base
 
     def check_extent(self, begin: int, end: int) -> None:
-        """Check a range before a loop over it: not purged, recorded, and with its end within the files.
-
-        Raises the errors of `read`.
-        """
+        """Raise an error of `read` if a range was purged or not recorded, or its end is not within the files."""
         self._check_range(begin, end)
         if begin == end:
             return
@@ -239,9 +242,9 @@ class Recording:
         )
 
     def position_at(self, time_ns: int) -> int:
-        """Return the last known end of a message recorded before `time_ns`, the start position if there is none.
+        """Return the last end of a message in the index from before `time_ns`, the start position if there is none.
 
-        `time_ns`: since the epoch. Ends are known from the index.
+        `time_ns`: since the epoch.
         """
         position = self.start_position
         for base in self.segments():

@@ -1,7 +1,7 @@
-"""Acceptance of damage, which the user decides on: a recording gets the checksums of what it contains now.
+"""Acceptance of damage, on request of the user: the index gets the checksums of what a recording contains now.
 
 Not here: finding what is damaged (verification). Invariant: no frame is changed, and an index is copied under another
-name before it is replaced, so that the checksums of what was recorded are kept.
+name before it is replaced, so that the original checksums are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aeron_core.recording.storage.recording import Recording
 
 
 def accept_damage(store: FileStore, recording: Recording, now_ns: int) -> Iterator[str]:
-    """Give each piece without invalid frames a right checksum, and yield what was changed; iterate to the end.
+    """Correct the checksums of pieces with valid frames, and yield a text for each change; iterate to the end.
 
     A recording without a recorder then ends before the first invalid frame of its last file, at the end of a message.
     Left as they are: pieces with invalid frames in earlier files, missing files, and the last file of a recording
@@ -84,7 +84,7 @@ class _AcceptedSegment:
         self._entries: list[_AcceptedEntry] = []
 
     def accept(self, now_ns: int) -> None:
-        """Replace the index if anything is wrong with it."""
+        """Replace the index if a checksum was wrong or missing, and the frames are valid."""
         time_ns = self._recording.descriptor.start_time_ns
         for entry in self._recording.all_index_entries(self._base):
             end, time_ns = int(entry["end_position"]), int(entry["time_ns"])
@@ -104,7 +104,10 @@ class _AcceptedSegment:
             self._store.write(name, b"".join(entry.to_bytes() for entry in self._entries))
 
     def _accept_piece(self, end: int, time_ns: int, crc32: int, flags: int) -> bool:
-        """Add the entry of a piece, with the right checksum if possible; return False after the last to add."""
+        """Add the entry of a piece, with a corrected checksum if its frames are valid.
+
+        Returns False if the recording ends at an invalid frame of the piece.
+        """
         offset, length = self.end - self._base, end - self.end
         found = check_sum(self._data, offset, length)
         is_border = bool(flags & MESSAGE_BORDER)

@@ -1,7 +1,7 @@
 """Batch appender: appends numbered batches of messages to a recording, each exactly once.
 
 A batch is committed by the single write that stores the recording's new end and the batch id in the catalogue. Data
-of an uncommitted batch is truncated by the next append; a batch with a committed id is not appended again.
+of an uncommitted batch is truncated by the next append. A batch with an id up to the last committed one is ignored.
 
     begun -> written -> flushed -> committed     an error or a crash before the last step: not committed
 """
@@ -37,7 +37,7 @@ DEFAULT_TERM_LENGTH: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class MessageColumn:
-    """Messages in the layout of Arrow: their bytes without gaps, and the `count` + 1 boundaries between them."""
+    """Messages in the layout of Arrow: their bytes without gaps, and their boundaries in these bytes."""
 
     data: AtomicBuffer
     boundaries: AtomicBuffer  # int64 offsets in `data`, one more than messages
@@ -57,7 +57,7 @@ class AppenderParams:
 
 
 class BatchAppender:
-    """Appends to the recording of one writer, such as a query; processes take turns by a lock.
+    """Appends to the recording of one writer, such as a query; a lock serialises processes.
 
     The constructor raises ConfigurationError for a remote archive.
     """
@@ -75,10 +75,11 @@ class BatchAppender:
     def append(self, batch_id: int, columns: Iterable[MessageColumn]) -> RecordingDescriptor:
         """Append a batch unless its id is at most that of the last committed one; return the descriptor.
 
-        Waits while another process appends to the archive. Raises RecordingError if the disk fails or an index is
-        damaged, ConfigurationError for a message that is too long; the batch is not committed then.
+        Waits while another process appends to the archive. Raises RecordingError or OSError if the disk fails,
+        CorruptRecordingError if a descriptor or an index is damaged, ConfigurationError for a message that is too long,
+        and ValueError for wrong lengths of terms or segments; the batch is not committed then.
         """
-        # The lock is needed because a process that its caller considers dead may still append.
+        # Locked, because a process that its caller considers dead may still be appending.
         with lock(self._store, names.APPENDER_LOCK):
             descriptor = self._find() or self._begin()
             if batch_id <= descriptor.last_batch_id:

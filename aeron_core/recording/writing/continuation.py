@@ -1,8 +1,7 @@
 """Continuation: finds the recording that a new image continues, for example after a restart of the recorder.
 
-A recording continues under its id if no frame is missing: the image begins at its end, or the log of the
-image still holds the frames between. A driver keeps one term of consumed data, and more for a client that
-died, until its liveness timeout.
+A recording continues under its id if no frame is missing: the image begins at its end or up to a term before, or the
+log of the image still holds the frames between its end and the position of the image.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def find_continuation(  # noqa: PLR0913 - the last has a name
     *,
     report: Report,
 ) -> tuple[RecordingDescriptor, Resumption] | None:
-    """Return the recording that `image` continues and its resumption, None if it continues none.
+    """Return the descriptor of the recording that `image` continues, and its resumption; None if it continues none.
 
     Truncates an incomplete last frame of the last recording of the stream; stops that recording if it is live
     and cannot be continued. `taken`: ids of recordings that are being written, which are skipped. Damage is
@@ -60,10 +59,10 @@ def stop_interrupted_recordings(
 ) -> None:
     """Stop live recordings that a crash of the machine, or the end of their driver, has interrupted.
 
-    After a crash of the machine a recording holds the flushed data, possibly less than its mark. After the end of a
-    driver it holds all written data. It may continue later like any stopped recording. `is_same_driver`: whether the
-    last recorder used the current driver. For the recorder of the archive; damage, and an error of one recording, is
-    passed to `report`. `now_ns`: since the epoch.
+    After a crash of the machine, a recording ends with the data that is on the disk, possibly before its mark. After
+    the end of a driver, it ends with all written data. Both may continue later like any stopped recording.
+    `is_same_driver`: whether the last recorder used the current driver. Call only with the recorder lock of the
+    archive. Damage, and an error of one recording, is passed to `report`. `now_ns`: since the epoch.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -121,7 +120,7 @@ def _is_same_stream(recording: Recording, subscription: Subscription, image: Ima
 def _reaches_back_to(image: Image, position: int) -> bool:
     """Return whether the image holds, or will receive, all frames from `position` on."""
     if position > image.position:
-        # The image joined at an earlier position: the recorded frames between are in its log or will arrive.
+        # The image joined before the end of the recording: the frames up to there are in its log or will arrive.
         return position - image.position <= image.term_length
     while position < image.position:
         if image.position - position > image.term_length:

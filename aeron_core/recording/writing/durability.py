@@ -34,10 +34,10 @@ class Durability:
     def __post_init__(self) -> None:
         if self.interval_ns <= 0:
             raise ConfigurationError(
-                f"durability interval={self.interval_ns} ns: must be positive, such as {DEFAULT_INTERVAL_NS}"
+                f"durability interval={self.interval_ns} ns: must be positive, such as {DEFAULT_INTERVAL_NS} ns"
             )
 
     @property
     def is_flushed(self) -> bool:
-        """Whether data is flushed to disk at all."""
+        """Whether data is flushed to disk before it counts as recorded."""
         return self.policy is not DurabilityPolicy.NEVER

@@ -1,4 +1,4 @@
-"""Recorder of one image: writes its frames to disk and moves the image's position after the recorded frames.
+"""Recorder of one image: writes its frames to disk and moves the image to the end of the recorded frames.
 
 Invariant: the subscriber position, which lets the sender continue, never passes the recorded position.
 """
@@ -18,11 +18,11 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.index import MAX_COVERED_LENGTH
 from aeron_core.recording.writing.recording_writer import RecordingWriter
 
-# Bytes of one image that are written before the next image is served. An invented number: 1 ms of copying.
+# Bytes of one image after which the next image is served. An invented number: about 1 ms of copying.
 _TURN_LENGTH: Final = 4 * 1024 * 1024
 #: Time between retries after a disk error. An invented number: an operator frees space within minutes.
 RETRY_NS: Final = 1_000_000_000
-# Bytes of one write: as many as make an entry of the index due.
+# Maximum bytes of one write: as many as make an entry of the index due.
 _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
 # Flush early if at least this many bytes are unflushed and no further data arrives: the sender may be waiting for the
 # flush. Invented: half of the reference's initial receiver window (128 KiB), or of half a term if that
@@ -63,8 +63,8 @@ class ImageRecorder:
     def do_work(self, now_ns: int) -> int:
         """Write new data, flush if due, and stop when the stream has ended or its image is closed.
 
-        Return the bytes written: 0 if there is no new data, if the recording is stopped or waits for a retry, and after
-        an error, which is passed to `report`.
+        Return the bytes written: 0 if there is no new data, if the recording is stopped, before a retry is due, and
+        after an error, which is passed to `report` once.
         """
         if self.is_stopped or now_ns < self._retry_ns:
             return 0
@@ -97,7 +97,7 @@ class ImageRecorder:
         self.writer.beat(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """Stop the recording, if it is not stopped yet; raises RecordingError if the disk fails."""
+        """Stop the recording and free its counter, once; raises RecordingError if the disk fails."""
         if self.is_stopped:
             return
         is_end_of_stream = self.image.end_of_stream_position <= self.writer.written_position
@@ -123,7 +123,7 @@ class ImageRecorder:
         return self.writer.written_position - self.writer.recorded_position
 
     def _advance(self) -> None:
-        """Move the image to the recorded position, one term at a time, because an image allows no more."""
+        """Move the image to the recorded position, in steps of at most a term, because an image allows no more."""
         image, recorded = self.image, self.writer.recorded_position
         while not image.is_closed and image.position < recorded:
             position = image.position
@@ -136,7 +136,7 @@ class ImageRecorder:
             counter.value = recorded
 
     def _shown(self) -> Counter | None:
-        """Return the counter, None until the driver answers, or if it has no free counter."""
+        """Return the counter; None until the driver answers, if there is none, and after it was closed."""
         if self.counter is None or self.counter.state is not RegistrationState.REGISTERED:
             return None
         counter = self.counter.poll()
@@ -152,7 +152,7 @@ class ImageRecorder:
 
 
 def stable_text(error: AeronError) -> str:
-    """Return an error message up to its first semicolon, without the free space, which changes."""
+    """Return an error message up to its first semicolon: what follows, such as free space, may change."""
     return str(error).partition(";")[0]
 
 

@@ -1,6 +1,6 @@
 """Recorder: records every image of some subscriptions into an archive.
 
-Not here: recording one image (image_recorder), and finding the recording it continues (continuation).
+Not here: recording one image (image_recorder), and finding the recording that an image continues (continuation).
 Invariant: it holds the recorder lock of the archive from its creation until `on_close`.
 """
 
@@ -48,8 +48,8 @@ _Key = tuple[int, int]
 class EpochClock:
     """Returns nanoseconds since the epoch, never decreasing; one thread uses it.
 
-    After the system clock was set back it continues with the monotonic clock: timers must not wait until the clock
-    catches up, and the times of an index must not decrease.
+    After the system clock was set back, it counts on with the monotonic clock until the system clock has caught up:
+    timers must not stop, and the times of an index must not decrease.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class EpochClock:
 class RecorderParams:
     """Parameters of a recorder."""
 
-    on_error: Report  # called once per error; the recorder continues
+    on_error: Report  # called with errors after the start; the recorder continues
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
@@ -90,7 +90,8 @@ class Recorder:
     """The agent that records subscriptions; one thread runs it, and no other code may poll the subscriptions.
 
     Its creation raises ArchiveInUseError if the archive has another recorder, RecordingError if its lock cannot be
-    opened, ConfigurationError if it is not a local folder or two subscriptions have the same channel and stream id.
+    opened, ConfigurationError if the archive is no local folder or two subscriptions have the same channel and stream
+    id.
     """
 
     role_name = "recorder"
@@ -142,7 +143,8 @@ class Recorder:
     def do_work(self) -> int:
         """Record new data of all images, begin and stop recordings, apply the retention; return the recorded bytes.
 
-        Errors are passed to `on_error`, except ClosedError, which it raises if the client closed meanwhile.
+        Errors of recordings are passed to `on_error`. Raises the errors of `Aeron.add_counter_async` when a new image
+        has to be recorded, such as ClosedError.
         """
         now_ns = self._clock()
         self._follow_images(now_ns)
@@ -162,8 +164,8 @@ class Recorder:
     def on_close(self, *, leaves: bool = False) -> None:
         """Stop all recordings at their current positions and release the archive; errors are passed to `on_error`.
 
-        Pass `leaves` if the client closes without informing the driver (`Aeron.leave`): a note in the archive makes
-        the successor close that client in the driver.
+        Pass `leaves` if the client closes without informing the driver (`Aeron.leave`): its id stays in the archive, so
+        that the next recorder closes that client in the driver.
         """
         now_ns = self._clock()
         for stream in self.streams:
@@ -180,7 +182,7 @@ class Recorder:
         try:
             delete_orphans(self._store)
             keep_reserve(self._store)
-            # This precedes storing the id of this client: after a crash in between the next recorder repeats it.
+            # Before the id of this client is stored: after a crash in between, the next recorder does the same again.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
             stop_interrupted_recordings(
                 self.archive, self._clock(), is_same_driver=is_same_driver, report=self._on_error
@@ -196,7 +198,7 @@ class Recorder:
             self._on_error(error)
 
     def _follow_images(self, now_ns: int) -> None:
-        """Begin to record new images; stop the recordings of removed ones."""
+        """Begin to record new images, retry those that failed, and stop the recordings of removed ones."""
         images = [subscription.images for subscription in self._subscriptions]
         if images != self._images:
             self._images = images
@@ -206,7 +208,7 @@ class Recorder:
                 for image in several
             }
             for key in self._streams.keys() - found.keys():
-                # Stop it before new images are recorded: if the stream is back already, it continues this recording.
+                # Before new images are recorded: if the stream is back already, its new image continues this recording.
                 self._stop(self._streams.pop(key), now_ns)
             for key in self._refused.keys() - found.keys():
                 del self._refused[key]
@@ -299,10 +301,12 @@ class Recorder:
 
 
 def _check_are_different(subscriptions: Sequence[Subscription]) -> None:
-    """Raise ConfigurationError for a duplicate stream: both images would continue one recording."""
+    """Raise ConfigurationError for a duplicate stream, because its images would continue the same recording."""
     seen: set[tuple[str, int]] = set()
     for subscription in subscriptions:
         stream = subscription.channel, subscription.stream_id
         if stream in seen:
-            raise ConfigurationError(f"{stream[0]} stream {stream[1]}: is listed twice; list it once")
+            raise ConfigurationError(
+                f"{stream[0]} stream {stream[1]}: is listed more than once; list it once"
+            )
         seen.add(stream)

@@ -89,7 +89,7 @@ class RecordingWriter:
 
     @property
     def border_position(self) -> int:
-        """Position after the last whole message that was written."""
+        """Position after the last whole message that was written, or at which the recording began."""
         return self._border_position
 
     def append(self, block: memoryview, now_ns: int) -> None:
@@ -120,7 +120,10 @@ class RecordingWriter:
         self._cover(now_ns)
 
     def is_due(self, now_ns: int, *, is_waited_for: bool) -> bool:
-        """Return whether `flush` is due, never without new data; `is_waited_for`: also before the interval is over."""
+        """Return whether `flush` is due: there is new data, and the interval, if the policy has one, is over.
+
+        `is_waited_for`: do not wait for the interval.
+        """
         if self.written_position == self.recorded_position:
             return False
         policy = self._durability.policy
@@ -153,9 +156,9 @@ class RecordingWriter:
             self._mark.beat(now_ns // 1_000_000)
 
     def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
-        """Flush as the policy requires, and store the end of the last whole message as the recording's end.
+        """Flush as the policy requires, store the end of the last whole message as the recording's end, and close.
 
-        Raises RecordingError if the disk fails.
+        Raises RecordingError if the disk fails; the files stay open then, for another attempt.
         """
         self._cover(now_ns, is_forced=True)
         self.flush(now_ns)
@@ -169,7 +172,7 @@ class RecordingWriter:
         self._segment.close()
 
     def abandon(self) -> None:
-        """Close the files and leave the recording as if the recorder had died."""
+        """Close the files without a flush, and without a change of the mark and the catalogue."""
         self._segment.close()
 
     def _state(self) -> tuple[int, int, int, int]:
@@ -185,7 +188,7 @@ class RecordingWriter:
         self._segment.cut_index(index_length)
 
     def _enter(self, *, is_new: bool) -> None:
-        """Add the recording to the catalogue, or mark it live there."""
+        """Add the recording to the catalogue, or store there that it is not stopped any more."""
         if is_new:
             write_descriptor(self._store, self.descriptor)
         else:

@@ -1,9 +1,8 @@
 """Recovery: finds the end of a recording that was not stopped, and truncates an incomplete last frame.
 
-Data up to the mark was flushed if the durability policy flushes. Data after that was written, and is complete
-unless the machine has crashed since: only a crash explains a wrong checksum, and only after what was flushed.
-Anything else is damage, which recovery reports and keeps, with its checksum, for `verify` and readers to
-find.
+Data up to the mark was flushed if the durability policy flushes. Later data was written, and is lost only if the
+machine has crashed since: a crash is the only harmless cause of a wrong checksum, and only in data that was not
+flushed. Any other wrong checksum is damage, which recovery reports and keeps, so that `verify` and readers find it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from aeron_core.recording.storage.mark import RecordingMark
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.segment_writer import SegmentWriter
 
-#: What a reader or the user can do with damaged data.
+#: Remedy in messages about damaged data.
 _REMEDY: Final = "`aeron-core recordings verify --accept` accepts it as it is"
 
 
@@ -53,7 +52,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
 
     Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. Files that
     cannot be continued are left as they are. No recorder may be writing the recording. Raises RecordingError
-    or StorageError if the disk fails.
+    or OSError if the disk fails.
     """
     recording = Recording(store, recording_id)
     start = read_descriptor(store, recording_id).start_position
@@ -82,7 +81,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """Data of a recording that must be on the disk."""
+    """Data of a recording that recovery must find in its files."""
 
     is_written: (
         bool  # whether data that was written and not flushed is still present: the machine has not crashed
@@ -92,7 +91,7 @@ class _Promise:
 
 
 def _promise_of(store: LocalStore, recording: Recording) -> tuple[_Promise, tuple[str, ...]]:
-    """Return the promise of a recording's mark; a damaged mark is renamed and described."""
+    """Return what the mark of a recording promises, and the damage; a damaged mark is renamed."""
     path = store.folder / f"{recording.recording_id}/{names.MARK}"
     damage: tuple[str, ...] = ()
     stop_position = recording.descriptor.stop_position
@@ -173,7 +172,8 @@ class _Tail:
     def defect(self, promise: _Promise) -> str:
         """Return why the files cannot be continued, an empty text if they can."""
         covered, index, segment = self.covered, self.index.name, self.segment.name
-        # Without entries nothing is covered: a recording that joined within a term begins after the base of its file.
+        # Only with entries: without, `covered` is the start of the recording, which may be after the end of an empty
+        # file if the recording begins within a term.
         if len(self.entries) and self.base + self._capacity < covered:
             return f"{segment}: ends at position {self.base + self._capacity}: {index} covers more"
         uncovered = self.base + self._capacity - covered
@@ -186,7 +186,7 @@ class _Tail:
         return ""
 
     def wrong_sums(self) -> str:
-        """Return a description of the parts after the last one with the right checksum; empty if there are none."""
+        """Return a text on the pieces after the last one with the right checksum; empty if there are none."""
         entry = len(self.entries)
         while entry > 0 and not self._is_right(entry - 1):
             entry -= 1
@@ -239,10 +239,10 @@ class _Tail:
 
 
 def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
-    """Truncate the recording at `position`, the end of a flushed message; return that position, twice.
+    """Truncate the recording at `position`, the end of a flushed message; return the resumption there.
 
-    No recorder may be writing the recording. Raises RecordingError if the disk fails, CorruptRecordingError if the
-    index does not cover the data before the position.
+    No recorder may be writing the recording. Raises RecordingError or OSError if the disk fails, CorruptRecordingError
+    if the index does not cover the data before the position.
     """
     recording = Recording(store, recording_id)
     folder = store.folder / str(recording_id)

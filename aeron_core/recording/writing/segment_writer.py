@@ -1,8 +1,8 @@
 """Segment writer: writes one segment file and its index.
 
 Not here: the time of flushes, and the order of frames (recording_writer).
-Invariant: the length of the index counts whole entries only; after an error, the caller may write the same
-bytes again.
+Invariant: new entries follow the last whole entry of the index; after an error, the caller may write the same bytes
+again.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class SegmentWriter:
 
     def _open(self, path: Path) -> int:
         try:
-            # It will be truncated: a link that another user of the folder has put there is not followed.
+            # O_NOFOLLOW: the file may be truncated, and must not be one that another user of the folder linked to.
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
         except OSError as error:
             raise write_failure("open", path, error) from error

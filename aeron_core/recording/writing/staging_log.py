@@ -61,7 +61,7 @@ class StagingLog:
         if reserved_values is None:
             yield from self._frames_of_run(data, boundaries, 0, count, 0)
             return
-        # One call appends messages with one reserved value.
+        # A call of offer_batch gives all its messages the same reserved value.
         borders = [0, *(np.flatnonzero(np.diff(reserved_values)) + 1).tolist(), count]
         for first, end in pairwise(borders):
             if end > first:
@@ -73,7 +73,8 @@ class StagingLog:
     ) -> Iterator[memoryview]:
         done = 0
         while done < count:
-            # Begin messages less than a term ahead of the taken position, so that no frame is overwritten.
+            # Messages begin less than a term after the taken position, so that no frame is overwritten before it is
+            # taken.
             self._limit.put_i64_release(0, self._taken + self._log.term_length)
             result = self._appender.offer_batch(data, boundaries, first + done, count - done, reserved_value)
             if result == wire.RESULT_ERROR:

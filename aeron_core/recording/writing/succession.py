@@ -1,7 +1,7 @@
 """Succession: lets a recorder replace one that died or left, without waiting for the client liveness timeout.
 
-The archive stores the ids of clients that recorded into it and have not closed in order, with their driver.
-None of them records any more while another recorder holds the archive's recorder lock.
+The archive stores the identity of a driver, and the ids of its clients that recorded into the archive and did not
+remove their id at the end. The holder of the recorder lock may close them: none of them records any more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _RecorderFile(BaseModel):
 
 
 class Succession:
-    """The client of the recorder and those of its predecessors; for the holder of the recorder lock."""
+    """The client of the recorder and those of its predecessors; used by the holder of the recorder lock."""
 
     def __init__(self, store: FileStore, aeron: Aeron, now_ns: int) -> None:
         """Store the id of this client in the archive; raises RecordingError if the disk fails."""
@@ -42,7 +42,10 @@ class Succession:
         self._write([*self._before, aeron.client_id])
 
     def do_work(self, now_ns: int) -> None:
-        """Close the clients of predecessors in the driver once the settle time is over; raises AeronError."""
+        """Close the clients of predecessors in the driver, once, when the settle time is over.
+
+        Raises AeronError if the client is closed, the driver does not take the command, or the disk fails.
+        """
         if not self._before or now_ns < self._due_ns:
             return
         before, self._before = self._before, []
@@ -51,7 +54,10 @@ class Succession:
         self._write([self._aeron.client_id])
 
     def end(self) -> None:
-        """Remove the id of this client from the archive, before it closes; raises RecordingError if the disk fails."""
+        """Remove the id of this client, which is about to close, from the archive.
+
+        Raises RecordingError if the disk fails.
+        """
         self._write(self._before)
 
     def _write(self, client_ids: list[int]) -> None:

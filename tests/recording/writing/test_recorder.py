@@ -291,7 +291,7 @@ def test_one_stream_on_two_channels_is_recorded_twice_and_independently(pair):
 def test_a_stream_that_is_listed_twice_raises(pair):
     pair.recorder.on_close()
 
-    with pytest.raises(ConfigurationError, match="stream 1001: is listed twice; list it once"):
+    with pytest.raises(ConfigurationError, match="stream 1001: is listed more than once; list it once"):
         Recorder(
             pair.subscriber,
             pair.archive,
