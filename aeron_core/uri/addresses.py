@@ -16,7 +16,7 @@ from aeron_core.frozen import frozen
 ADDRESS_ALLOWED: Final = "must be host:port or [ipv6]:port with a port from 0 to 65535"
 INTERFACE_ALLOWED: Final = (
     "must be address[:port][/prefix], [ipv6][:port][/prefix] or {name}[:port] with a port from 0 to 65535, "
-    "and a prefix of at most 32 bits (128 for ipv6)"
+    "and a prefix from 0 to 32 bits (128 for ipv6)"
 )
 
 IPV4_PREFIX_LENGTH: Final = 32
@@ -132,7 +132,7 @@ def _fault_of(text: str) -> str:
 def _named_fault_of(text: str) -> str:
     """Return what is wrong with `{name}:port`, with a separator, or an empty text."""
     name, _, rest = text[1:].partition("}")
-    # As the reference counts: without a closing brace the length is -1.
+    # As in the reference, the length is -1 without a closing brace.
     length = len(name) if "}" in text else -1
     if not 0 < length < IF_NAMESIZE:
         return f"name length {length} out of bounds: "

@@ -1,4 +1,4 @@
-"""Builder of channel URIs: one method per key that a driver knows, named like the key.
+"""Builder of channel URIs: a method for each key of UDP and IPC channels, named like the key.
 
 Source: ChannelUriStringBuilder.java, aeron_uri_string_builder.c.
 """
@@ -15,8 +15,8 @@ class ChannelUriBuilder:
     """Collects the parts of a channel URI; each method but `build` returns the builder.
 
     Keys keep the order in which they were first set. Sizes are bytes or text such as "64k"; durations are
-    nanoseconds or text such as "5s"; None removes a key. Ranges are checked by the driver, not here, except those of
-    `initial_position`.
+    nanoseconds or text such as "5s"; None removes a key. Methods that set a key raise ChannelUriError for an empty text
+    and for one with `?`, `|` or `=`. Ranges are checked by the driver, not here, except those of `initial_position`.
     """
 
     def __init__(self, uri: ChannelUri | None = None) -> None:
@@ -27,7 +27,7 @@ class ChannelUriBuilder:
     def build(self) -> ChannelUri:
         """Return the URI with the keys set so far; the builder can still be used.
 
-        Raises ChannelUriError for a wrong medium, and for a URI of more than 4095 bytes.
+        Raises ChannelUriError for a wrong medium, a key or value with NUL, and a URI of more than 4095 bytes.
         """
         return ChannelUri(self._media, self._params, self._prefix)
 
@@ -90,25 +90,25 @@ class ChannelUriBuilder:
     # Terms and positions
 
     def term_length(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set the length of a term, a power of two from 64k to 1g."""
+        """Set the length of a term in bytes, a power of two from 64 KiB to 1 GiB."""
         return self.put("term-length", length)
 
     def init_term_id(self, term_id: int | None) -> ChannelUriBuilder:
-        """Set the first term id of the stream; goes with term_id and term_offset."""
+        """Set the first term id of the stream, an int32; requires `term_id` and `term_offset`."""
         return self.put("init-term-id", term_id)
 
     def term_id(self, term_id: int | None) -> ChannelUriBuilder:
-        """Set the term id to start at; goes with init_term_id and term_offset."""
+        """Set the term id to start at, an int32; requires `init_term_id` and `term_offset`."""
         return self.put("term-id", term_id)
 
     def term_offset(self, offset: int | None) -> ChannelUriBuilder:
-        """Set the offset in the term `term_id` to start at, a multiple of 32 bytes."""
+        """Set the offset in the term `term_id` to start at, a multiple of 32 bytes from 0 to the term length."""
         return self.put("term-offset", offset)
 
     def initial_position(self, position: int, initial_term_id: int, term_length: int) -> ChannelUriBuilder:
-        """Set the four keys that make a stream start at `position`, a multiple of 32 bytes.
+        """Set the four keys that make a stream start at `position`, a multiple of 32 bytes, at least 0.
 
-        Raises ConfigurationError for another position, and unless `term_length` is a power of two of bytes.
+        Raises ConfigurationError for another position, and if `term_length`, in bytes, is not a power of two.
         """
         if position < 0 or position % wire.FRAME_ALIGNMENT:
             raise ConfigurationError(
@@ -126,7 +126,7 @@ class ChannelUriBuilder:
         return self.term_offset(offset).term_length(term_length)
 
     def mtu(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set the maximum length of a frame with its header, a multiple of 32 from 64 to 65504 bytes."""
+        """Set the maximum length of a frame, header included, a multiple of 32 from 64 to 65504 bytes."""
         return self.put("mtu", length)
 
     def sparse(self, enabled: bool | None) -> ChannelUriBuilder:
@@ -140,7 +140,7 @@ class ChannelUriBuilder:
         return self.put("session-id", session_id)
 
     def stream_id(self, stream_id: int | None) -> ChannelUriBuilder:
-        """Set the stream id; for tools, drivers ignore it."""
+        """Set the stream id, for tools; drivers ignore it."""
         return self.put("stream-id", stream_id)
 
     def linger(self, timeout: int | str | None) -> ChannelUriBuilder:

@@ -34,8 +34,8 @@ _CHANNEL_TAG_ALLOWED: Final = f"must begin with a whole decimal number from 0 to
 _ENTITY_TAG_ALLOWED: Final = f"must be a whole decimal number from {-values.INT64_MAX} to {values.INT64_MAX}"
 _RESERVED: Final = "?|="
 
-# Of a duplicate key, the last value counts for these, because the reference stores them in named fields; for any other
-# key the first one counts, because the reference searches from the start.
+# If one of these keys is given twice, the last value counts, because the reference stores it in a named field; of any
+# other key the first value counts, because the reference searches from the start.
 _LAST_ONE_WINS: Final = frozenset({"endpoint", "interface", "control", "control-mode", "tags", "ttl"})
 
 _T = TypeVar("_T")
@@ -47,8 +47,8 @@ ParamValue = str | int | bool
 class ChannelUri:
     """The medium of a stream and its parameters; immutable and hashable.
 
-    A method `get_…` returns `default` if the URI does not have the key; those that parse raise ChannelUriError for a
-    wrong value.
+    The constructor raises ChannelUriError for a wrong prefix, medium or parameter, and for more than 4095 bytes. A
+    method `get_…` returns `default` if the URI does not have the key, and raises ChannelUriError for a wrong value.
     """
 
     media: str
@@ -153,7 +153,8 @@ class ChannelUri:
     def channel_tag(self) -> int:
         """The first number of `tags`, from 0 to 2^63 - 1, INVALID_TAG if there is none.
 
-        As in the reference, text after the digits is ignored. Raises ChannelUriError if there are no digits.
+        As in the reference, text after the digits is ignored. Raises ChannelUriError if there are no digits, or the
+        number is larger.
         """
         text = self.params.get("tags", "").partition(",")[0]
         if not text:
@@ -167,7 +168,10 @@ class ChannelUri:
 
     @property
     def entity_tag(self) -> int:
-        """The second number of `tags`, INVALID_TAG if there is none; raises ChannelUriError for other text."""
+        """The second number of `tags`, from -(2^63 - 1) to 2^63 - 1, INVALID_TAG if there is none.
+
+        Raises ChannelUriError for any other text.
+        """
         text = self.params.get("tags", "").partition(",")[2]
         if not text:
             return INVALID_TAG
@@ -197,7 +201,10 @@ class ChannelUri:
         )
 
     def with_params(self, params: Mapping[str, ParamValue | None]) -> ChannelUri:
-        """Return the URI with `params` merged over its own; None removes a key. Raises as `format_param` does."""
+        """Return the URI with `params` merged over its own; None removes a key.
+
+        Raises ChannelUriError for a wrong key or value, and if the URI becomes longer than 4095 bytes.
+        """
         merged = dict(self.params)
         for key, value in params.items():
             if value is None:
@@ -209,7 +216,7 @@ class ChannelUri:
     def __str__(self) -> str:
         prefix = f"{self.prefix}:" if self.prefix else ""
         query = "|".join(f"{key}={value}" for key, value in self.params.items())
-        # `aeron:udp` without `?` is not a valid URI, even if no parameter is left.
+        # `aeron:udp` needs the `?` even if there are no parameters.
         question_mark = "?" if query or self.is_udp else ""
         return f"{prefix}{_SCHEME}{self.media}{question_mark}{query}"
 
@@ -237,7 +244,10 @@ class ChannelUri:
 
 
 def format_param(key: str, value: ParamValue) -> str:
-    """Return `value` as written in a URI; raise ChannelUriError if it or `key` is empty or has a separator."""
+    """Return `value` as written in a URI.
+
+    Raises ChannelUriError if it or `key` is empty or contains `?`, `|` or `=`.
+    """
     text = str(value).lower() if isinstance(value, bool) else str(value)
     for part in (key, text):
         if not part or any(reserved in part for reserved in _RESERVED):
@@ -271,7 +281,7 @@ def _parse_params(query: str, uri: str) -> dict[str, str]:
 
 
 def _check_length(text: str) -> None:
-    # "replace" counts each undecodable byte, which surrogateescape made a surrogate, as one byte.
+    # "replace" encodes each surrogate, which stands for an undecodable byte (surrogateescape), as one byte.
     encoded = text.encode("utf-8", "replace")
     if len(encoded) > MAX_URI_LENGTH:
         raise ChannelUriError(

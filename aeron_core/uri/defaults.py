@@ -23,7 +23,7 @@ class Inferable(Enum):
 
 @frozen(slots=True)
 class TaggedPublication:
-    """The values that `session-id=tag:<entity tag>` copies from another network publication."""
+    """The values that `session-id=tag:<entity tag>` copies from another network publication; lengths are bytes."""
 
     session_id: int
     mtu: int
@@ -32,7 +32,7 @@ class TaggedPublication:
 
 @frozen(slots=True)
 class PublicationDefaults:
-    """Values for keys missing from a publication's URI; the defaults are the reference driver's."""
+    """Values for keys missing from a publication's URI; the defaults are the reference driver's. Lengths are bytes."""
 
     term_length: int = 16 * 1024 * 1024
     ipc_term_length: int = 64 * 1024 * 1024
@@ -52,7 +52,7 @@ class PublicationDefaults:
 
 @frozen(slots=True)
 class SubscriptionDefaults:
-    """Values for keys missing from a subscription's URI; the defaults are the reference driver's."""
+    """Values for keys missing from a subscription's URI; the defaults are the reference driver's. Lengths are bytes."""
 
     is_reliable: bool = True
     is_sparse: bool = True

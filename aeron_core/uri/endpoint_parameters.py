@@ -1,6 +1,6 @@
 """Parameters of a channel endpoint, from the channel URI: control mode, socket buffers, timestamps, tags.
 
-Not here: addresses, which the medium resolves, and what belongs to a single stream (parameters).
+Not here: addresses, which the medium resolves, and the parameters of a single stream (parameters).
 
 Source: aeron_udp_channel.c (aeron_udp_channel_parse), aeron_driver_conductor.c (destination checks).
 """
@@ -44,7 +44,7 @@ class ControlMode(Enum):
 
 @frozen(slots=True)
 class EndpointParameters:
-    """Parameters of a channel endpoint; for IPC only the control mode is parsed."""
+    """Parameters of a channel endpoint, lengths and offsets in bytes; for IPC only the control mode is parsed."""
 
     control_mode: ControlMode = ControlMode.NONE
     channel_tag: int = INVALID_TAG
@@ -73,7 +73,7 @@ class EndpointParameters:
         sndbuf_length = _socket_length(uri, "so-sndbuf")
         rcvbuf_length = _socket_length(uri, "so-rcvbuf")
         window_length = _socket_length(uri, "rcv-wnd")
-        # Multicast hops; other media use the key for something else.
+        # Multicast hops of UDP; the key has another meaning for other media.
         ttl = _ttl(uri) if uri.is_udp else 0
         stamps = {key: _timestamp_offset(uri, key) for key in _TIMESTAMP_KEYS}
         _check_timestamps_do_not_overlap(uri, stamps)
@@ -159,7 +159,7 @@ def _check_transport_security(uri: ChannelUri) -> None:
 def _socket_length(uri: ChannelUri, key: str) -> int:
     length = uri.get_size(key, 0)
     if length > INT32_MAX:
-        # Sockets take an int; the reference would silently truncate to 32 bits.
+        # The length of a socket buffer is an int; the reference would silently truncate it to 32 bits.
         raise uri.fault(key, f"must be a size from 0 to {INT32_MAX} bytes")
     return length
 

@@ -25,7 +25,11 @@ class RandomLoss:
 
     @classmethod
     def parse(cls, text: str) -> RandomLoss:
-        """Parse `rate=0.1|seed=1|recv-msg-mask=0xF`, all 0 by default; raise ConfigurationError for a wrong value."""
+        """Parse `rate=0.1|seed=1|recv-msg-mask=0xF`, all 0 by default.
+
+        The rate is from 0.0 to 1.0, the seed has 64 bits, the hexadecimal mask 32. Raises ConfigurationError for a
+        wrong value.
+        """
         args = _Arguments("loss_args", text)
         return cls(
             args.rate("rate"),
@@ -46,7 +50,8 @@ class FixedLoss:
     def parse(cls, text: str) -> FixedLoss:
         """Parse `term-id=0|term-offset=0|length=1408`; the offset is required, the others are 0 by default.
 
-        Offset and length are bytes. Raises ConfigurationError for a wrong value.
+        Offset and length are bytes, from 0 to 2**31 - 1; the term id is an int32. Raises ConfigurationError for a wrong
+        value, and without an offset.
         """
         args = _Arguments("fixed_loss_args", text)
         args.require("term-offset")
@@ -73,8 +78,8 @@ class MultiGapLoss:
     def parse(cls, text: str) -> MultiGapLoss:
         """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`, all 0 by default.
 
-        The radix, in bytes, is rounded up to a power of two; the length must be below it. Raises ConfigurationError
-        for a wrong value.
+        The radix, from 0 to 2**30 bytes, is rounded up to a power of two; the length must be below it. Raises
+        ConfigurationError for a wrong value.
         """
         args = _Arguments("multi_gap_loss_args", text)
         radix = args.integer("gap-radix", 0, 1 << 30)
@@ -97,7 +102,10 @@ class IncomingLosses:
 
     @classmethod
     def parse(cls, names: Iterable[str], arguments: Mapping[str, str | None]) -> IncomingLosses:
-        """Return the losses in `names`, each with its arguments; raise ConfigurationError if one is wrong."""
+        """Return the losses in `names`, each with its arguments, the text of its setting by name.
+
+        Raises ConfigurationError for a name that `arguments` does not have, and for wrong arguments.
+        """
         wanted = set(names)
         unknown = sorted(wanted.difference(arguments))
         if unknown:

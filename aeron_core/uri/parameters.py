@@ -44,7 +44,7 @@ MTU_ALLOWED: Final = (
 
 @frozen(slots=True, kw_only=True)
 class PublicationParameters:
-    """Parameters of a publication; `has_x` is true if the URI itself sets x."""
+    """Parameters of a publication, lengths in bytes; `has_x` is true if the URI itself sets x."""
 
     endpoint: EndpointParameters
     session_id: int | None
@@ -79,8 +79,8 @@ class PublicationParameters:
     ) -> PublicationParameters:
         """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
-        Raises ChannelUriError; with `compares_sockets`, also if the send buffer of the socket is shorter than the
-        mtu.
+        Raises ChannelUriError for a wrong value or combination; with `compares_sockets`, also if the send buffer of the
+        socket is shorter than the mtu.
         """
         if uri.is_spy:
             raise ChannelUriError(
@@ -98,7 +98,7 @@ class PublicationParameters:
         window_length = _publication_window_length(uri, mtu, term_length, defaults)
         is_response = endpoint.is_response and not uri.is_ipc
         if is_response and uri.get("response-correlation-id") == "prototype":
-            # A prototype only holds the socket for later responses: nothing is ever offered to it.
+            # A prototype only keeps the socket open for later responses: nothing is ever offered to it.
             term_length = wire.TERM_MIN_LENGTH
             window_length = min(window_length, term_length // 2)
         start = StartPosition.parse(uri, term_length)
@@ -133,7 +133,7 @@ class PublicationParameters:
 
 @frozen(slots=True, kw_only=True)
 class SubscriptionParameters:
-    """Parameters of a subscription."""
+    """Parameters of a subscription, lengths in bytes."""
 
     endpoint: EndpointParameters
     is_reliable: bool
@@ -160,8 +160,8 @@ class SubscriptionParameters:
     ) -> SubscriptionParameters:
         """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
-        Raises ChannelUriError; with `compares_sockets`, also if the receive buffer of the socket is too short for
-        the window.
+        Raises ChannelUriError for a wrong value or combination; with `compares_sockets`, also if the receive buffer of
+        the socket is shorter than the initial window.
         """
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(
@@ -169,7 +169,7 @@ class SubscriptionParameters:
                 "without aeron-spy:"
             )
         endpoint = EndpointParameters.parse(uri)
-        # Keys of a receiver: as in the reference, their values do not matter in shared memory.
+        # Keys of a receiver: as in the reference, their values are not even parsed for IPC and spies.
         has_receiver = not (uri.is_ipc or uri.is_spy)
         params = cls(
             endpoint=endpoint,

@@ -20,7 +20,7 @@ def tagged_publication(
 ) -> tuple[int | None, TaggedPublication | None]:
     """Return the entity tag of `session-id=tag:…` and the publication with that tag; both None without a tag.
 
-    Raises ChannelUriError if the tag is not an integer, or no publication has it. Without
+    Raises ChannelUriError if the tag is not an int64, or if `find_tagged` finds no publication with it. Without
     `find_tagged` the publication is None.
     """
     text = uri.get("session-id", "")
@@ -55,5 +55,8 @@ def wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | 
 
 
 def untagged_session_id(uri: ChannelUri, session_tag: int | None) -> int | None:
-    """Return the session id if the URI has a number, otherwise None; raise ChannelUriError unless it is an int32."""
+    """Return the number of `session-id`, None if the URI has none or a `session_tag`.
+
+    Raises ChannelUriError unless it is an int32.
+    """
     return None if session_tag is not None else uri.get_int32("session-id", None)

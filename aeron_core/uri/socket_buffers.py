@@ -1,4 +1,4 @@
-"""Socket buffers: checks that those of a channel can hold a frame of the MTU, and the initial window.
+"""Socket buffers: checks that the send buffer can hold a frame of the MTU, and the receive buffer the initial window.
 
 Source: aeron_driver_uri.c (aeron_publication_params_validate_mtu), aeron_driver_conductor.c
 (aeron_driver_conductor_validate_initial_window_for_rcvbuf).
@@ -21,7 +21,7 @@ class SocketBuffer:
     os_default_length: int = 0  # used if no other source has a length; if it is 0 too, nothing is checked
 
     def describe(self, uri: ChannelUri) -> str:
-        """Return the channels that share the socket, for messages."""
+        """Return the text of a message with `uri`, and the URI that opened the endpoint if that is another one."""
         return f"channel={uri}" if self.existing is None else f"existingChannel={self.existing} channel={uri}"
 
 
@@ -54,7 +54,7 @@ def check_window_fits_socket(uri: ChannelUri, window_length: int, rcvbuf: Socket
     length = rcvbuf.channel_length or rcvbuf.default_length
     limit = length or rcvbuf.os_default_length
     if limit and limit < window_length:
-        # As the reference shows it: 0 stands for the length of the operating system.
+        # The text of the reference: 0 stands for the length that the operating system chooses.
         shown = length or "0 (OS default)"
         allowed = "so-rcvbuf" if length else f"the {limit} bytes that the operating system gives"
         raise ChannelUriError(

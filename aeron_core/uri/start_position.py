@@ -38,7 +38,7 @@ class StartPosition:
                 f"missing {' '.join(missing)}: set all of them, or none",
             )
         term_offset = _term_offset(uri)
-        # Term ids are int32 and wrap: the difference must not be negative as an int32.
+        # Term ids are int32 and wrap around: their difference, as an int32, must not be negative.
         if (term_id - initial_term_id) & 0x8000_0000:
             raise uri.error(
                 f"Param difference greater than 2^31 - 1: init-term-id={initial_term_id} term-id={term_id}",

@@ -24,7 +24,8 @@ class UntetheredTimeouts:
     ) -> UntetheredTimeouts:
         """Return the timeouts of a publication or subscription; raise ChannelUriError for a wrong duration.
 
-        Without a default, the linger timeout is the window limit timeout.
+        If neither the URI nor the defaults have a linger timeout, it is the window limit timeout. In the URI, 0 counts
+        as none.
         """
         window_limit_timeout_ns = uri.get_duration_ns(
             "untethered-window-limit-timeout", defaults.untethered_window_limit_timeout_ns

@@ -54,7 +54,10 @@ _MAX_DIGITS: Final = 64
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a size such as `64`, `64k`, `16m` or `1g`; suffixes, in any case, are powers of 1024."""
+    """Return the bytes of a size such as `64`, `64k`, `16m` or `1g`; suffixes, in any case, are powers of 1024.
+
+    Raises ConfigurationError for any other text, and above 2**63 - 1 bytes.
+    """
     match = _SIZE.fullmatch(text)
     if match is not None and len(text) <= _MAX_DIGITS:
         length = int(match[1]) * _SIZE_UNITS[match[2].lower()]
@@ -66,7 +69,8 @@ def parse_size(text: str) -> int:
 def parse_duration_ns(text: str) -> int:
     """Return the nanoseconds of `10`, `10ns`, `5us`, `100ms`, `5s`, `15min`, `12h` or `7d`.
 
-    A duration beyond the int64 range (292 years) becomes its maximum, as in the reference.
+    A duration beyond the int64 range (292 years) becomes its maximum, as in the reference. Raises ConfigurationError
+    for any other text.
     """
     match = _DURATION.fullmatch(text)
     if match is None:
@@ -77,7 +81,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def parse_bool(text: str) -> bool:
-    """Return the boolean of exactly `true` or `false`, as written in channel URIs."""
+    """Return the boolean of `true` or `false`, as written in channel URIs; raise ConfigurationError for other text."""
     if text == "true":
         return True
     if text == "false":
@@ -88,7 +92,7 @@ def parse_bool(text: str) -> bool:
 def parse_environment_bool(text: str) -> bool:
     """Return the boolean of an environment variable; text after true, on, 1, false, off or 0 is ignored.
 
-    Source: aeron_parse_util.c, aeron_parse_bool.
+    Raises ConfigurationError for other text. Source: aeron_parse_util.c, aeron_parse_bool.
     """
     if text.startswith(("1", "on", "true")):
         return True
@@ -98,7 +102,10 @@ def parse_environment_bool(text: str) -> bool:
 
 
 def parse_int32(text: str) -> int:
-    """Return a signed 32-bit integer in C notation: `10`, `-10`, `0x0a`, `012`."""
+    """Return a signed 32-bit integer in C notation: `10`, `-10`, `0x0a`, `012`.
+
+    Raises ConfigurationError for any other text, and for a number out of range.
+    """
     value = _parse_integer(text)
     if value is None or not INT32_MIN <= value <= INT32_MAX:
         raise ConfigurationError(f"{_shorten(text)}: {INT32_ALLOWED}")
@@ -108,7 +115,8 @@ def parse_int32(text: str) -> int:
 def parse_int64(text: str, *, saturates: bool = False) -> int:
     """Return a signed 64-bit integer in C notation: `10`, `-10`, `0x0a`, `012`.
 
-    With `saturates`, a number out of range becomes the nearest limit, as with strtoll.
+    With `saturates`, a number out of range becomes the nearest limit, as with strtoll. Otherwise, and for any other
+    text or one of more than 64 characters, raises ConfigurationError.
     """
     value = _parse_integer(text)
     if saturates and value is not None:
@@ -126,7 +134,7 @@ def is_integer(text: str) -> bool:
 def format_duration_ns(duration_ns: int) -> str:
     """Return `duration_ns` in the largest unit without a fraction: `100ms`, `5s`, `1500ms`, `0ns`.
 
-    The units are those that every driver of Aeron reads; the longest is the second.
+    The units are those of the reference driver; the longest is the second.
     """
     for unit in ("s", "ms", "us"):
         count, rest = divmod(duration_ns, _DURATION_UNITS_NS[unit])

@@ -39,7 +39,7 @@ class Archive:
     """Recordings by id; one thread uses it. Other processes may use the archive at the same time.
 
     Its creation raises RecordingNotFoundError if there is no archive, CorruptRecordingError for a damaged
-    `archive.json`, and the errors of `FileStore`; so do the methods.
+    `archive.json`. Constructor and methods also raise the errors of `FileStore`.
     """
 
     def __init__(self, store: FileStore) -> None:

@@ -91,7 +91,7 @@ class ArrowStore(FileStore):
     def delete_folder(self, folder: str) -> None:
         """Delete a folder and its content.
 
-        Raises OSError if that fails, and if the folder is missing and the filesystem has folders.
+        Raises OSError if that fails; on some filesystems, a missing folder is such an error.
         """
         self._filesystem.delete_dir(self._path(folder))
 

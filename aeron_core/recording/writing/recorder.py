@@ -75,7 +75,7 @@ class EpochClock:
 class RecorderParams:
     """Parameters of a recorder."""
 
-    on_error: Report  # called with errors after the start; the recorder continues
+    on_error: Report  # called with errors that do not stop the recorder
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
