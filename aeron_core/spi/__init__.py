@@ -19,10 +19,10 @@ A plugin is a module named by an entry point of the group `aeron_core`; its hook
 A strategy in plain Python works as it is: an adapter takes the GIL for each call. A compiled one subclasses a class of
 this package, cimports it from its module, and runs without the GIL. `aeron_core.get_include()` is the include path.
 
-A table may also have the text `module:name` of a factory, such as `"generous_flow.strategy:GenerousFlowControl"`. It is
-imported when the name is first used, so that an installed plugin that a driver does not use costs it nothing.
+Instead of a factory, a table may have its `module:name` as text: `"generous_flow.strategy:GenerousFlowControl"`. It is
+imported when the name is first used, so that a driver does not import plugins that it does not use.
 
-A compiled plugin has the layout of the base classes built in. Its plugin module must define `AERON_CORE_SPI_VERSION`,
+A compiled plugin depends on the layout of the base classes. Its plugin module must define `AERON_CORE_SPI_VERSION`,
 imported from a compiled module of its own that has `from aeron_core._native cimport wire` and
 `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`; with text in the tables, the module that the text names must define it. A
 plugin built for another version is then refused before its factory is called; without the check, it would call the

@@ -1,4 +1,4 @@
-"""Choice for a strategy between a direct call and an adapter that takes the GIL.
+"""Detection of the methods of a strategy that need an adapter, because they are written in Python.
 
 The methods of a compiled base class are C functions, which are not attributes in Python. An attribute with the name of
 such a method was therefore written in Python, and a compiled caller would silently ignore it.
@@ -17,13 +17,13 @@ PYTHON_CALL_INTERVAL_NS: Final = 100_000_000
 
 
 def python_methods(strategy: object, names: Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """Return by name the methods of `strategy` among `names` that are written in Python."""
+    """Return the methods of `strategy` that are written in Python and have one of `names`, by name."""
     found = {name: getattr(strategy, name, None) for name in names}
     return {name: method for name, method in found.items() if callable(method)}
 
 
 def require_methods(strategy: object, kind: str, methods: Iterable[str], required: Iterable[str]) -> None:
-    """Raise PluginError if `methods`, those of `strategy`, lack one of `required`; `kind` is named in the message."""
+    """Raise PluginError if `methods`, those of `strategy`, lack one of `required`; `kind`: a name for the message."""
     missing = sorted(set(required) - set(methods))
     if missing:
         cls = type(strategy)

@@ -10,12 +10,13 @@ The counterpart of `flow_control` on the receiver thread, with the same two kind
 
 When methods are called, never for a data frame:
 
-    on_rtt_measurement   for each reply to a measurement
-    should_measure_rtt   in every duty cycle
-    on_track_rebuild     in every duty cycle in which subscribers or received data advanced, or a gap is open
+    on_rtt_measurement_sent   when a measurement is sent
+    on_rtt_measurement        for each plausible reply to it
+    should_measure_rtt        in every duty cycle
+    on_track_rebuild          in every duty cycle in which subscribers or received data advanced, or a gap is open
 
-The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`): in
-between, the last window stands and no measurement starts. The next call of `on_track_rebuild` covers the whole
+The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`). In
+between, the last window applies and no measurement starts. The next call of `on_track_rebuild` describes the whole
 interval: the position at which it began, and whether anything was lost in it.
 """
 
@@ -44,8 +45,9 @@ METHODS: Final = (
 class CongestionControlParams:
     """Description of the image that a congestion-control factory creates a strategy for; lengths are bytes.
 
-    `options` is the text after the strategy's name in `cc=`. `now_ns` is the creation time of the image.
-    `measures_rtt`, `initial_rtt_ns` and `is_tcp_mode` are the settings `cubic_…`, for strategies that use them.
+    `source` is the address of the sender, `options` the text after the strategy's name in `cc=`. `now_ns` is the
+    creation time of the image on the monotonic clock. `measures_rtt`, `initial_rtt_ns` and `is_tcp_mode` are the
+    settings `cubic_…`, for strategies that use them.
     `new_counter(type_id, name)` returns a counter of this image, visible to tools while the image exists.
     """
 
@@ -71,8 +73,8 @@ class RebuildState:
 
     `rebuild_position_before` and `rebuild_position_after`: the position up to which there was no gap, before and after
     that progress. `consumption_position`: that of the slowest subscriber. `last_sm_position`: the consumed position in
-    the last status message that was scheduled. `hwm_position`: the highest position received. `force_status_message` is
-    set by the strategy.
+    the last status message that was scheduled. `hwm_position`: the highest position received. `loss_occurred`: whether
+    a new gap was found. `force_status_message` is set by the strategy.
     """
 
     now_ns: int
@@ -89,7 +91,7 @@ class CongestionControlStrategy(Protocol):
     """The methods that a strategy in plain Python must have.
 
     It may also have the other methods of `CongestionControl`: `should_measure_rtt`, `on_rtt_measurement_sent`,
-    `on_rtt_measurement`. They are no part of this protocol, so that type checkers accept a class without them.
+    `on_rtt_measurement`. They are not part of this protocol, so that type checkers accept a class without them.
     """
 
     def on_track_rebuild(self, state: RebuildState) -> int:
@@ -111,7 +113,7 @@ class CongestionControl:
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes; the driver lowers it to half a term.
 
-        Set `state.force_status_message` to have a status message sent in this duty cycle.
+        To send a status message in this duty cycle, set `state.force_status_message`.
         """
         return self.initial_window_length()
 
@@ -151,8 +153,8 @@ class CongestionControl:
 class PythonCongestionControl(CongestionControl):
     """Adapter of a strategy with methods in Python; takes the GIL for each call. See the module docstring.
 
-    Omitted methods are those of the compiled base. An exception is reported once, and the last window stands from then
-    on.
+    Omitted methods are those of the compiled base. The first exception is reported; from then on the window no longer
+    changes, and the compiled base handles all other calls.
     """
 
     def __init__(
@@ -180,7 +182,7 @@ class PythonCongestionControl(CongestionControl):
         self._measure_deadline_ns = 0
         self._unreported_since = -1
         self._has_unreported_loss = False
-        # Both methods are called once, here: their values must not change, and no later call can fail.
+        # Each of the two methods is called only here, so that its value cannot change and no later call can fail.
         initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
         self._window = self._native.initial_window_length() if initial is None else initial()
         self._initial_window = self._window
@@ -262,9 +264,10 @@ class PythonCongestionControl(CongestionControl):
 def adapt_congestion_control(
     strategy: CongestionControl | CongestionControlStrategy, report: Callable[[BaseException], None]
 ) -> CongestionControl:
-    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception.
+    """Return `strategy` if it is compiled completely, otherwise an adapter, which reports its first exception.
 
-    Raises PluginError if the strategy is in plain Python and lacks a method of `CongestionControlStrategy`.
+    Raises PluginError if the strategy is in plain Python and lacks a method of `CongestionControlStrategy`, and the
+    exceptions of its `initial_window_length` and `max_window_length`.
     """
     if isinstance(strategy, CongestionControl) and not python_methods(strategy, METHODS):
         return strategy
@@ -272,5 +275,5 @@ def adapt_congestion_control(
 
 
 def initial_window_length_of(strategy: CongestionControl) -> int:
-    """Return the strategy's initial window in bytes; for plain Python, which cannot call compiled methods."""
+    """Return the strategy's initial window in bytes; for callers in plain Python, which cannot call C methods."""
     return strategy.initial_window_length()

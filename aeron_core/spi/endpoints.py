@@ -6,8 +6,8 @@ send and to poll. Their methods run on the sender thread (send side) or the rece
 the GIL; frames and addresses passed as arguments are valid during the call only. `ChannelEndpoint` has the methods
 that the conductor calls on both.
 
-Errors of peers and of the operating system are never raised: they are counted, and kept as a `Fault` for the conductor
-to log. An exception means a bug.
+Methods of the agents do not raise errors of peers and of the operating system: they count them, and keep a `Fault` for
+the conductor to log. An exception is then a bug.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Fault(NamedTuple):
-    """An error of an endpoint; `source` is the address of the peer that caused it, empty if none did."""
+    """An error of an endpoint; `source` is the address of the peer that caused it, empty if no peer did."""
 
     reason: str
     source: str
@@ -50,7 +50,7 @@ class SendStream:
         return 0
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
-        """Handle a request for retransmission; return 0."""
+        """Handle a request for retransmission, which may be invalid; return 0."""
         return 0
 
     def on_error(
@@ -60,7 +60,7 @@ class SendStream:
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
-        """Handle a round-trip measurement; return 0."""
+        """Handle a round-trip measurement, or the reply to one; return the bytes of the answer, 0 if none was sent."""
         return 0
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
@@ -69,14 +69,14 @@ class SendStream:
 
 
 class ChannelEndpoint:
-    """The methods of an endpoint that the conductor calls, on its own thread."""
+    """The methods of all endpoints that the conductor calls, on its own thread."""
 
     def local_addresses(self) -> list[str]:
-        """Return the bound addresses as `host:port`; none if the medium has no sockets."""
+        """Return the bound addresses as `host:port`; an empty list if the medium has no sockets."""
         return []
 
     def take_fault(self) -> Fault | None:
-        """Return and clear the pending fault, or None.
+        """Return and clear the pending fault; None if there is none.
 
         At most one is kept, so that many faults become one log entry.
         """
@@ -102,8 +102,8 @@ class SendChannelEndpoint(ChannelEndpoint):
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """Send the entries of `batch` in order; return how many were sent.
 
-        The last of them may have been sent in part; its length is then reduced. `batch.length_of_first(result)` is
-        the exact number of bytes sent, less than `batch.length` if some were not.
+        The last of these may have been sent in part; its length in the batch is then reduced.
+        `batch.length_of_first(result)` is the exact number of bytes sent, less than `batch.length` if some were not.
         """
         return 0
 
@@ -120,7 +120,7 @@ class SendChannelEndpoint(ChannelEndpoint):
         return position
 
     def new_stream_state(self) -> object:
-        """Return the endpoint's own state for one stream, kept as `medium_state`.
+        """Return the endpoint's own state for one stream, which the stream keeps as `medium_state`.
 
         Called on the conductor, before `add_stream`.
         """
@@ -131,7 +131,7 @@ class SendChannelEndpoint(ChannelEndpoint):
         return False
 
     def add_stream(self, stream: SendStream) -> int:
-        """Route frames to `stream` from now on; its owner keeps it alive until it is removed. Return 0."""
+        """Route frames to `stream` from now on; the driver keeps it alive until it is removed. Return 0."""
         return 0
 
     def remove_stream(self, stream: SendStream) -> int:
@@ -139,24 +139,24 @@ class SendChannelEndpoint(ChannelEndpoint):
         return 0
 
     def add_destination(self, address: SocketAddress, registration_id: int) -> bool:
-        """Add a destination of a channel with `is_manual`; on the conductor. Return False if that is not possible now.
+        """Queue the addition of a destination of a channel with `is_manual`; return whether it was queued.
 
-        An address that is not set belongs to a destination whose name is still being resolved. The call only queues
-        the change; the agent applies it later. That is not possible if the medium does not let clients add
-        destinations, or if too many earlier changes still wait. The same applies to the next three methods.
+        The address is not set if the name of the destination is still being resolved. Called on the conductor; the
+        sender applies the change later. It is not queued if the medium does not let clients add destinations, or if too
+        many earlier changes are pending. The same applies to the next three methods.
         """
         return False
 
     def remove_destination(self, address: SocketAddress) -> bool:
-        """Remove the destination with this address, if it exists; return False if that is not possible now."""
+        """Queue the removal of the destination with this address, if it exists; return whether it was queued."""
         return False
 
     def remove_destination_by_id(self, registration_id: int) -> bool:
-        """Remove the destination that was added with `registration_id`; return False if that is not possible now."""
+        """Queue the removal of the destination that was added with `registration_id`; return whether it was queued."""
         return False
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Change the address of a destination; return False if that is not possible now.
+        """Queue a new address of the destination that was added with `registration_id`; return whether it was queued.
 
         Raises OSError for an address of another family.
         """
@@ -165,7 +165,7 @@ class SendChannelEndpoint(ChannelEndpoint):
     def take_silent_destinations(self) -> list[int]:
         """Return the registration ids of destinations that were silent for five seconds (UDP); on the conductor.
 
-        Each is returned again after the same interval.
+        The id of a destination that stays silent is returned again after each further five seconds.
         """
         return []
 
@@ -178,17 +178,17 @@ class SendChannelEndpoint(ChannelEndpoint):
         return False
 
     def take_lost_names(self) -> list[str]:
-        """Return the peers, as `host:port`, whose names should be resolved again; on the conductor.
+        """Return the peers, as `host:port` of the URI, to resolve again; on the conductor.
 
-        For media whose channel has several peers, or connections that come and go, instead of one `remote`. Each is
-        returned once, until the medium needs it again.
+        For media with several peers of a channel, or with connections that come and go, instead of one `remote`. A peer
+        is returned once each time the medium needs its address.
         """
         return []
 
     def change_address(self, name: str, address: SocketAddress) -> bool:
         """Use `address` for the next connection to a peer of `take_lost_names`; return whether it was accepted.
 
-        It is not if it is the address in use, or if the last one is not applied yet.
+        Called on the conductor. Not accepted are the address in use, and any while the last one is not applied yet.
         """
         return False
 
@@ -242,20 +242,20 @@ class ReceiveDispatcher:
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
     ) -> int:
-        """Handle a round-trip measurement; return 0."""
+        """Handle a round-trip measurement, or the reply to one; return the number of answers sent."""
         return 0
 
     def wanted_streams(self, session_id: int, into: AtomicBuffer) -> int:
-        """Store the ids of streams with a subscriber for the session in `into`, 4 bytes each; return how many.
+        """Store the ids of streams with a subscriber for the session in `into`, an int32 each; return how many.
 
-        Stops when `into` is full. For media whose senders do not send stream ids.
+        Stops when `into` is full. For media without stream ids on the wire.
         """
         return 0
 
     def consumed_position(self, session_id: int, stream_id: int) -> int:
         """Return the position that all subscribers of an image have reached.
 
-        `wire.NO_POSITION` if there is no such image, or it has no subscribers.
+        Returns `wire.NO_POSITION` if there is no such image, or it has no subscribers.
         """
         return wire.NO_POSITION
 
@@ -298,7 +298,7 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
     def last_received_ns(self) -> int | None:
         """Return when the last valid packet was received, or the endpoint opened, in nanoseconds; on the conductor.
 
-        None if unknown: the names of its peers are then not resolved again.
+        None if unknown: the name of its control address is then not resolved again.
         """
         return None
 

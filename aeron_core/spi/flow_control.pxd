@@ -6,7 +6,7 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 
 
 cdef class FlowControl:
-    cdef public int32_t retransmit_window_multiple  # a NAK may request at most this many receiver windows
+    cdef public int32_t retransmit_window_multiple  # a NAK causes retransmission of at most this many initial windows
     cdef int64_t on_status_message(
         self, StatusMessage sm, int64_t position, int64_t limit, int64_t now_ns
     ) except? -1 nogil

@@ -19,11 +19,11 @@ When methods are called, never for a data frame:
     on_status_message, on_setup_elicited, on_error   for each frame of their kind that the publication accepts
     on_setup                                         when a requested SETUP is sent, at most every 100 ms
     has_required_receivers                           in every duty cycle, while there is a receiver
-    on_idle                                          in every duty cycle that sends nothing
+    on_idle                                          in every duty cycle that sends no data
 
 The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`),
-`has_required_receivers` also after a status message or an error; in between, its last result and the limit
-stand.
+`has_required_receivers` also after a status message or an error. In between, its last result and the limit
+remain in force.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class FlowControlParams:
     """Description of the publication that a flow-control factory creates a strategy for.
 
     `options` is the text after the strategy's name in `fc=`, such as `g:/3,t:5s`. `term_length` and `mtu` are
-    bytes. `group_tag`, `group_min_size` and `receiver_timeout_ns` are the driver's defaults for `options` that do
-    not set them. `new_counter(type_id, name)` returns a counter of this stream, visible to tools while the
+    bytes. `group_tag`, `group_min_size` (receivers) and `receiver_timeout_ns` are the driver's defaults for `options`
+    that do not set them. `new_counter(type_id, name)` returns a counter of this stream, visible to tools while the
     publication exists.
     """
 
@@ -81,7 +81,7 @@ class FlowControlStrategy(Protocol):
     """The method that a strategy in plain Python must have.
 
     It may also have any other method of `FlowControl`: `on_setup`, `on_setup_elicited`, `on_idle`, `on_error`,
-    `has_required_receivers`. They are no part of this protocol, so that type checkers accept a class without them.
+    `has_required_receivers`. They are not part of this protocol, so that type checkers accept a class without them.
     """
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
@@ -103,7 +103,7 @@ class FlowControl:
         """Return the new sender limit, a stream position in bytes.
 
         `position` is the receiver's consumption position, `sm.receiver_window` (bytes) how much it accepts beyond it;
-        `limit` is the current limit. A limit below `limit` does not recall what was sent already.
+        `limit` is the current limit; a lower result does not affect data that was sent already.
         Source: aeron_flow_control.c, aeron_max_flow_control_strategy_on_sm, which unicast uses too.
         """
         window_end = position + sm.receiver_window
@@ -118,7 +118,7 @@ class FlowControl:
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit, in bytes, after a duty cycle that sent nothing; strategies remove silent receivers.
+        """Return the sender limit after a duty cycle that sent no data, for example after removing silent receivers.
 
         The default keeps `limit`. `sender_position` is the stream position up to which data was sent.
         """
@@ -151,8 +151,8 @@ class FlowControl:
 class PythonFlowControl(FlowControl):
     """Adapter of a strategy with methods in Python; takes the GIL for each call. See the module docstring.
 
-    Omitted methods are those of the compiled base, or of `FlowControl` if there is none. After an exception, which is
-    reported once, that base handles all calls, so that the stream continues.
+    Omitted methods are those of the compiled base, or of `FlowControl` if there is none. After the first exception,
+    which is reported, this base handles all calls, so that the stream continues.
     """
 
     def __init__(
@@ -262,7 +262,7 @@ class PythonFlowControl(FlowControl):
 def adapt_flow_control(
     strategy: FlowControl | FlowControlStrategy, report: Callable[[BaseException], None]
 ) -> FlowControl:
-    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception.
+    """Return `strategy` if it is compiled completely, otherwise an adapter, which reports its first exception.
 
     Raises PluginError if the strategy is in plain Python and has no `on_status_message`.
     """

@@ -71,7 +71,7 @@ def aeron_name_resolvers() -> Mapping[str, NameResolverFactory | str]:  # type: 
     """Return name resolvers by their names in the setting `name_resolver`.
 
     The factory takes `NameResolverParams`. A driver has one resolver. A name that it does not resolve is unknown, even
-    `localhost`, unless it asks `params.fallback`.
+    `localhost`, unless it passes the name to `params.fallback`.
     """
 
 
@@ -85,9 +85,9 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory | str]:  # type:
 
 @hookspec
 def aeron_settings() -> Mapping[str, type[BaseModel] | str]:  # type: ignore[empty-body]
-    """Return models derived from `aeron_core.settings.SettingsModel` by the name of the plugin's own section.
+    """Return models derived from `aeron_core.settings.SettingsModel` by the names of the plugin's own sections.
 
-    The name is that of a TOML table; environment variables begin with `AERON_` and the name, as in `AERON_RECORDING_`.
+    A name is that of a TOML table; environment variables begin with `AERON_` and the name, as in `AERON_RECORDING_`.
     A started driver has the loaded models in `sections`.
     """
 
@@ -99,7 +99,7 @@ def aeron_cli(app: typer.Typer) -> None:
 
 @hookspec
 def aeron_driver_started(driver: Any) -> None:
-    """Handle the start of a media driver, after its threads started, if it has any; on the caller's thread."""
+    """Handle the start of a media driver, after its threads started, if it has any; on the thread that starts it."""
 
 
 @hookspec

@@ -42,14 +42,17 @@ class IdleStrategyLike(Protocol):
 
 
 class IdleStrategy:
-    """Base of compiled strategies; its own methods do nothing, so that the agent spins."""
+    """Base of compiled strategies; its own methods do nothing, so that the agent never waits."""
 
     def idle(self, work_count: int) -> int:
-        """Wait if `work_count` is 0, else reset the strategy; return 0. Runs on the agent's thread without the GIL."""
+        """Wait if `work_count` is 0, else restart with the shortest wait; return 0.
+
+        Runs on the agent's thread without the GIL.
+        """
         return 0
 
     def wake(self) -> None:
-        """Make `idle` return at once, if possible. Any thread may call it."""
+        """Make a waiting `idle` return at once, if the strategy can. Any thread may call it."""
 
     def close(self) -> None:
         """Release system resources, such as the name of a semaphore. Called after the agent ended."""
@@ -89,7 +92,10 @@ class PythonIdleStrategy(IdleStrategy):
 
 
 def adapt_idle_strategy(strategy: IdleStrategy | IdleStrategyLike) -> IdleStrategy:
-    """Return `strategy` itself if its `idle` is compiled, otherwise an adapter; PluginError if it has no `idle`."""
+    """Return `strategy` itself if its `idle` is compiled, otherwise an adapter.
+
+    Raises PluginError if it has no `idle`.
+    """
     if isinstance(strategy, IdleStrategy) and not python_methods(strategy, METHODS):
         return strategy
     return PythonIdleStrategy(strategy)

@@ -82,29 +82,29 @@ class ConnectionNetwork(ABC):
 
     @abstractmethod
     def listen(self, options: ListenOptions) -> ConnectionListener:
-        """Return a listener at the address of `options`. Raises OSError that names the address."""
+        """Return a listener at the address of `options`; raises OSError, with the address, if that fails."""
 
     @abstractmethod
     def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteConnection:
-        """Return a connection that is not open yet; lengths are bytes, 0 for the system's default."""
+        """Return a connection that is not open yet; buffer lengths are bytes, 0 for the system's default."""
 
 
 @dataclass(frozen=True)  # not @frozen: media derive from it with @dataclass
 class Channel:
-    """A channel URI with its names resolved; identifies the endpoint.
+    """A channel URI with its names resolved.
 
-    Two channels with equal `canonical_form` share one endpoint.
+    Channels of publications with equal `canonical_form` share an endpoint, and so do those of subscriptions.
     """
 
     uri: ChannelUri
     canonical_form: str
     is_multicast: bool = False
-    # Group semantics: several receivers may respond, as with multicast.
+    # Whether several receivers may respond, as with multicast.
     is_group: bool = False
-    # A publication with several destinations; with `is_manual`, clients add and remove them.
+    # Whether a publication sends to several destinations; with `is_manual`, clients add and remove them.
     is_multi_destination: bool = False
     is_manual: bool = False
-    # A subscription whose URI has the address of its senders requests a SETUP before any data was received.
+    # Whether the endpoint requests a SETUP before it has received data, because the URI has the address of its sender.
     elicits_setup: bool = False
     local: SocketAddress | None = None
     remote: SocketAddress | None = None
@@ -112,7 +112,7 @@ class Channel:
 
 @frozen()
 class LossRates:
-    """Deliberate loss for tests: a rate from 0 to 1, and a seed to repeat it (0 or -1: random)."""
+    """Deliberate loss for tests: the share of lost datagrams, 0.0 to 1.0, and a seed to repeat it (0 or -1: random)."""
 
     rate: float = 0.0
     seed: int = 0
@@ -150,7 +150,7 @@ class EndpointParams:
     connections: ConnectionNetwork | None = None
     #: Returns a new counter of the endpoint, whose label begins with the given name; freed with the endpoint.
     new_counter: Callable[[str], AtomicCounter] = field(default=lambda name: detached_counter(0, name))
-    #: The same for a counter that describes a peer, and below for one that counts refusals for the named reason.
+    #: The same for a counter that describes a peer; `new_refusal_counter` for one that counts refusals for a reason.
     new_peer_counter: Callable[[str], PeerCounter] = detached_peer_counter
     new_refusal_counter: Callable[[str], AtomicCounter] = field(
         default=lambda name: detached_counter(0, name)
@@ -193,7 +193,7 @@ class ReceiveEndpointParams(EndpointParams):
 
 
 class MediaTransport(ABC):
-    """One medium. All methods run on the conductor's thread, `resolve_channel` on a helper thread too."""
+    """One medium. All methods run on the conductor's thread; `resolve_channel` also runs on helper threads."""
 
     #: Whether publishers and subscribers share the log buffer itself: then there are no endpoints.
     is_shared_memory = False
@@ -250,11 +250,11 @@ class MediaTransport(ABC):
 
     @abstractmethod
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
-        """Open a send endpoint. Raises OSError if a socket cannot be opened."""
+        """Return a new send endpoint; raises OSError if a socket cannot be opened."""
 
     @abstractmethod
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
-        """Open a receive endpoint. Raises OSError if a socket cannot be opened."""
+        """Return a new receive endpoint; raises OSError if a socket cannot be opened."""
 
     def local_addresses(self, endpoint: ChannelEndpoint) -> list[str]:
         """Return the bound addresses of an endpoint as text, usually `host:port`."""

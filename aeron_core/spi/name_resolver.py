@@ -30,7 +30,7 @@ _S = 1_000_000_000
 
 @frozen()
 class NoNames:
-    """A resolver that resolves nothing: the fallback if there is no other."""
+    """A resolver that resolves nothing: the default of `NameResolverParams.fallback`."""
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
         """Return `name`."""
@@ -72,7 +72,7 @@ class NameResolverContext:
     """Services of the driver for a resolver that does work of its own; for use on the conductor's thread.
 
     Without `open_datagrams` the resolver opens real sockets. `start_lookup` calls a function on a helper thread, where
-    it may block. `report` adds a text to the error log, once however often it is reported.
+    it may block. `report` adds a text to the error log; an equal text only increases the count of its entry.
     """
 
     clock: Clock
@@ -96,7 +96,7 @@ class NameResolver(Protocol):
     """
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return `host:port` for a name that stands for both, otherwise `name` itself."""
+        """Return `host:port` for a name that stands for a host and a port, otherwise `name` itself."""
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
         """Return a numeric address for `host`, or None if it is unknown.
@@ -121,7 +121,7 @@ class WorkingNameResolver(NameResolver, Protocol):
     """A resolver with counters or work of its own; these methods run on the conductor and must not block."""
 
     def start(self, context: NameResolverContext) -> None:
-        """Start, before the first client is accepted; an exception stops the start of the driver."""
+        """Start, before the driver accepts its first client; an exception stops the start of the driver."""
 
     def do_work(self, now_ns: int) -> int:
         """Do the work that is due, in each duty cycle; return 0 if there was none."""

@@ -1,4 +1,4 @@
-"""Counters that a strategy publishes about its stream.
+"""Counters of strategies and endpoints: the type of their factories, and counters for use outside a driver.
 
 Not here: labels and lifetime, which the driver handles.
 """
