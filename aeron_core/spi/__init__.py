@@ -20,7 +20,7 @@ A strategy in plain Python works as it is: an adapter takes the GIL for each cal
 this package, cimports it from its module, and runs without the GIL. `aeron_core.get_include()` is the include path.
 
 Instead of a factory, a table may have its `module:name` as text: `"generous_flow.strategy:GenerousFlowControl"`. It is
-imported when the name is first used, so that a driver does not import plugins that it does not use.
+imported when the name is first used, so that a driver imports no factory that it does not use.
 
 A compiled plugin depends on the layout of the base classes. Its plugin module must define `AERON_CORE_SPI_VERSION`,
 imported from a compiled module of its own that has `from aeron_core._native cimport wire` and

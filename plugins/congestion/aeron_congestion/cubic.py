@@ -43,14 +43,15 @@ _WINDOW_COUNTER_NAME: Final = "rcv-cc-cubic-wnd"
 _NS_OF_SECOND = 1e9
 # Invented: longer than any plausible round trip, as long as the default image liveness timeout.
 _LONGEST_RTT_NS = 10_000_000_000
-# Invented: the interval of unanswered measurements doubles up to this one. In the reference it stays the same.
+# Invented: the interval of unanswered measurements doubles, to at most this one. In the reference it stays the same.
 _LONGEST_RTT_TIMEOUT_NS = 1_000_000_000
 
 
 class CubicCongestionControl(CongestionControl):
-    """CUBIC window of one image. Raises ChannelUriError for options in `cc=`: it has none.
+    """CUBIC window of one image.
 
-    Settings control round-trip measurement, the initial round-trip time and TCP mode.
+    Settings control round-trip measurement, the initial round-trip time and TCP mode. The constructor raises
+    ChannelUriError for options in `cc=`, because there are none, and StorageError if no counter is free.
     """
 
     def __init__(self, params: CongestionControlParams) -> None:
@@ -71,7 +72,7 @@ class CubicCongestionControl(CongestionControl):
         self._time_of_loss_ns = params.now_ns
         self._time_of_update_ns = params.now_ns
         self._rtt_ns = self._initial_rtt_ns
-        # The first measurement is due at once.
+        # With this deadline, the first measurement is due at once.
         self._rtt_timeout_ns = self._initial_rtt_ns * _RTT_TIMEOUT_MULTIPLE
         self._rtt_deadline_ns = params.now_ns
         self._rtt_counter = params.new_counter(_COUNTER_TYPE, _RTT_COUNTER_NAME)
@@ -81,7 +82,8 @@ class CubicCongestionControl(CongestionControl):
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the window at `state.now_ns`, in bytes, and publish it in a counter.
 
-        Forces a status message after a loss, and while the window is one datagram and data was consumed.
+        Forces a status message after a loss, and, if the window is one datagram and does not grow now, when data was
+        consumed.
         """
         if state.loss_occurred:
             self._shrink(state.now_ns)
@@ -91,7 +93,7 @@ class CubicCongestionControl(CongestionControl):
         ):
             self._grow(state.now_ns)
         elif self._window == 1 and state.consumption_position > state.last_sm_position:
-            # With a window of one datagram the sender waits for a status message after each datagram.
+            # With a window of one datagram, the sender waits for a status message after each datagram.
             state.force_status_message = True
         length = self._window * self._mtu
         self._window_counter.set_release(length)
@@ -111,7 +113,7 @@ class CubicCongestionControl(CongestionControl):
         if self._is_tcp_mode and window < self._window_at_loss:
             round_trips = since_loss_s / (self._rtt_ns / _NS_OF_SECOND)
             window = max(window, self._window_at_loss * (1.0 - _B) + 3.0 * _B / (2.0 - _B) * round_trips)
-        # Compared as a double: after a long time the value exceeds any integer type.
+        # Compare as a double: after a long time, the value exceeds the range of every integer type.
         if window >= self._max_window:
             self._window = self._max_window
         else:
@@ -124,13 +126,16 @@ class CubicCongestionControl(CongestionControl):
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Schedule a repetition in case of no reply; double the next interval, to at most 1 s. Return 0."""
+        """Schedule a repetition for the case of no reply; return 0.
+
+        Each repetition without a reply in between doubles the interval, to at most 1 s.
+        """
         self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
         self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """Publish the round-trip time, at most 10 s; schedule the next measurement. Return 0.
+        """Store and publish the round-trip time, limited to 10 s, and schedule the next measurement; return 0.
 
         It is due after four times the round-trip time, or four times the initial one if that is longer.
         """

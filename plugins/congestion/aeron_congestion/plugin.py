@@ -9,7 +9,7 @@ from aeron_core.spi.hookspecs import CongestionControlFactory, hookimpl
 
 @hookimpl
 def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory | str]:
-    """See `aeron_core.spi.hookspecs`."""
+    """Return the built-in congestion controls by their names in `cc=`; `default` is another name of `static`."""
     return {
         "static": "aeron_congestion.static_window:StaticWindowCongestionControl",
         "default": "aeron_congestion.static_window:StaticWindowCongestionControl",

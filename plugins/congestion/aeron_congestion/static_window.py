@@ -1,7 +1,7 @@
 """Static window: the receiver always offers the configured window.
 
-The maximum is half a term; the specification suggests a quarter: see
-`docs/decisions/0002-a-receiver-offers-half-a-term.md`.
+It is limited to half a term; `docs/decisions/0002-a-receiver-offers-half-a-term.md` explains why not to a quarter, as
+the specification suggests.
 Source: aeron_congestion_control.c, aeron_static_window_congestion_control_strategy.
 """
 

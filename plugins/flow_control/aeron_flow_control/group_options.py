@@ -1,4 +1,4 @@
-"""Options of `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, `proof:bool`, separated by commas.
+"""Options of `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, `proof:true`, separated by commas.
 
 Source: aeron_flow_control.c, aeron_flow_control_parse_tagged_options; `proof` is not from the reference.
 """
@@ -32,8 +32,8 @@ _NO_TAG: Final = -1
 class GroupOptions:
     """Tag of the group (-1: not set), number of receivers required, and timeout of a silent receiver.
 
-    `retransmit_window_multiple`: how many windows a NAK can request. `requires_proof`: whether only receivers
-    that reply to a request at their address are counted.
+    `retransmit_window_multiple`: how many windows are retransmitted for a NAK at most. `requires_proof`: whether only
+    receivers that reply to a request at their address are counted.
     """
 
     group_tag: int

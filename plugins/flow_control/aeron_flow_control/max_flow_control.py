@@ -1,6 +1,6 @@
-"""Max flow control: the fastest receiver determines the limit, slower ones can lose data.
+"""Max flow control: the fastest receiver determines the limit, so that slower ones can lose data.
 
-With one receiver this is ordinary flow control; with several it prefers loss over waiting.
+Unicast flow control is the same for a single receiver.
 Source: aeron_flow_control.c.
 """
 
@@ -17,9 +17,9 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UnicastFlowControl(FlowControl):
-    """The limit of the only receiver; a NAK can request up to `rrwm` windows, 16 by default.
+    """The limit of the only receiver; a NAK causes retransmission of up to `rrwm` windows, 16 by default.
 
-    Raises ChannelUriError for other options, or an invalid number.
+    The constructor raises ChannelUriError for other options, and unless `rrwm` is from 1 to 2**31 - 1.
     """
 
     def __init__(self, params: FlowControlParams) -> None:
@@ -28,9 +28,9 @@ class UnicastFlowControl(FlowControl):
 
 
 class MaxFlowControl(FlowControl):
-    """The limit of the fastest receiver of a group; a NAK can request up to `rrwm` windows, 4 by default.
+    """The limit of the fastest receiver of a group; a NAK causes retransmission of up to `rrwm` windows, 4 by default.
 
-    Raises ChannelUriError for other options, or an invalid number.
+    The constructor raises ChannelUriError for other options, and unless `rrwm` is from 1 to 2**31 - 1.
     """
 
     def __init__(self, params: FlowControlParams) -> None:

@@ -4,8 +4,8 @@
                                                     │
     a setup requested by a receiver of the group holds the limit until a new one is counted, or the timeout
 
-A receiver that is more than a window behind the slowest is not added: it would stop the others until it has
-caught up. Its later status messages add it once it has.
+A receiver that is more than a window behind the slowest is not added, because the others would have to wait for it. A
+later status message adds it when it has caught up.
 Tagged: only receivers that send the group's tag are counted. Others receive without influence on the limit,
 unless no receiver is required and none is counted: then each status message can raise it.
 
@@ -40,9 +40,9 @@ class MinFlowControl(FlowControl):
     Options: `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`, `proof:true` (only
     receivers that reply to a request at their address are counted, or hold the limit).
 
-    A NAK can request up to `rrwm` windows, 4 by default. While fewer than the required number of receivers
+    A NAK causes retransmission of up to `rrwm` windows, 4 by default. While fewer than the required number of receivers
     are counted, receivers do not connect the publication, and the limit does not advance. The constructor raises
-    ChannelUriError for unknown options and invalid values.
+    ChannelUriError for unknown options and invalid values, and StorageError if no counter is free.
     """
 
     def __init__(self, params: FlowControlParams) -> None:
@@ -63,7 +63,8 @@ class MinFlowControl(FlowControl):
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """Return the lowest limit of the counted receivers, at least `limit`; `limit` if too few are counted.
 
-        A held limit counts, too. If none is required and none is counted, the receiver of `sm` can raise the limit.
+        A held limit counts like that of a receiver. If no receiver is required and none is counted, `sm` can raise the
+        limit.
         """
         receiver_limit = position + sm.receiver_window
         if self._is_of_group(sm):
@@ -77,8 +78,7 @@ class MinFlowControl(FlowControl):
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
         """Hold the limit for the receiver timeout if a receiver of the group requested the setup.
 
-        That receiver will start near the present position. Without counted receivers nothing is held. Return
-        `limit`.
+        That receiver will start near the present position. Without counted receivers, nothing is held. Returns `limit`.
         """
         if self._is_setup_for_group and self._receivers.count > 0:
             self._hold_limit = limit
@@ -95,7 +95,8 @@ class MinFlowControl(FlowControl):
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
         """Remove receivers that are silent, ended or rejected the stream; return the lowest limit of the others.
 
-        A held limit counts, too. The result can be below `limit`; it is `limit` if none or too few are counted.
+        A held limit counts like that of a receiver. The result can be below `limit`; it is `limit` if no receiver, or
+        too few, are counted.
         """
         if self._receivers.forget(now_ns - self._receiver_timeout_ns) > 0:
             self._receiver_count.set_release(self._receivers.count)

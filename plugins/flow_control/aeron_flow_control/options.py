@@ -14,18 +14,21 @@ _IN_URI: Final = re.compile(r"[?|]fc=([^|]*)")
 
 
 def split_options(text: str) -> list[str]:
-    """Return the options in `text`; a comma at its end is ignored."""
+    """Return the options in `text`, separated by commas; a comma at its end is ignored."""
     parts = text.split(",")
     return parts if parts[-1] else parts[:-1]
 
 
 def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[str, int]:
-    """Return the numeric options by key, the last of a repeated one; raises ChannelUriError as `parse_option`."""
+    """Return the values of the numeric options in `text` by key, the last one of a repeated key.
+
+    Raises ChannelUriError for an option that is not allowed, and for a value that is not from 1 to 2**31 - 1.
+    """
     return dict(parse_option(part, allowed=allowed, channel=channel) for part in split_options(text))
 
 
 def parse_option(part: str, *, allowed: Sequence[str], channel: str) -> tuple[str, int]:
-    """Return key and value, 1 to 2**31 - 1, of one numeric option; raises ChannelUriError for any other."""
+    """Return key and value, 1 to 2**31 - 1, of one numeric option; raises ChannelUriError for any other text."""
     key, separator, value = part.partition(":")
     if key not in allowed or not separator:
         raise unrecognised(part, allowed=allowed, channel=channel)

@@ -9,7 +9,7 @@ from aeron_core.spi.hookspecs import FlowControlFactory, hookimpl
 
 @hookimpl
 def aeron_flow_controls() -> Mapping[str, FlowControlFactory | str]:
-    """See `aeron_core.spi.hookspecs`."""
+    """Return the built-in flow controls by their names in `fc=`."""
     return {
         "unicast": "aeron_flow_control.max_flow_control:UnicastFlowControl",
         "max": "aeron_flow_control.max_flow_control:MaxFlowControl",

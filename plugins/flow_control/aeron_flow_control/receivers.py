@@ -41,7 +41,7 @@ class Receivers:
         return self.update(self.count - 1, limit, False, now_ns)
 
     def update(self, index: int, limit: int, has_ended: bool, now_ns: int) -> int:
-        """Store limit, time and end of a receiver from its status message; return 0."""
+        """Store the limit, the time and whether a receiver has ended, from its status message; return 0."""
         record = index * _RECORD_LENGTH
         self._records.put_i64(record + _LIMIT, limit)
         self._records.put_i64(record + _TIME, now_ns)
@@ -52,7 +52,10 @@ class Receivers:
         return self._records.put_i64(index * _RECORD_LENGTH + _ENDED, 1)
 
     def forget(self, silent_since_ns: int) -> int:
-        """Remove receivers that ended, or sent no status message since `silent_since_ns`; return how many."""
+        """Remove receivers that ended, or sent no status message since `silent_since_ns`; return how many.
+
+        Indexes from `find` are invalid afterwards.
+        """
         forgotten = 0
         # Backwards, so that the record that replaces a removed one was already checked.
         index = self.count - 1
@@ -69,7 +72,7 @@ class Receivers:
         return forgotten
 
     def lowest_limit(self, otherwise: int) -> int:
-        """Return the lowest limit of all receivers, at most `otherwise`, the result without receivers."""
+        """Return the lowest of the limits of all receivers and `otherwise`."""
         lowest = otherwise
         index = 0
         while index < self.count:

@@ -48,7 +48,7 @@ class Row(NamedTuple):
 class CsvTableNameResolver:
     """Resolver of names in its table: the operating system resolves the host that the counter of a row selects.
 
-    Raises ConfigurationError without a table, or with more than MAX_ROWS rows.
+    The constructor raises ConfigurationError for an empty table, and for one of more than MAX_ROWS rows.
     """
 
     def __init__(self, params: NameResolverParams) -> None:
@@ -56,7 +56,7 @@ class CsvTableNameResolver:
         self._toggles: list[AtomicCounter] = []
 
     def start(self, context: NameResolverContext) -> None:
-        """See `WorkingNameResolver`; allocates a counter for each row, and reports malformed rows."""
+        """Allocate a counter for each row, and report malformed rows; raises StorageError if no counter is free."""
         for row in self._rows:
             self._toggles.append(context.new_counter(ROW_TYPE_ID, row.label, row.key))
         for text in self._wrong_rows:
@@ -65,11 +65,11 @@ class CsvTableNameResolver:
             )
 
     def do_work(self, now_ns: int) -> int:
-        """See `WorkingNameResolver`."""
+        """Return 0: there is no work to do."""
         return 0
 
     def close(self) -> None:
-        """See `WorkingNameResolver`."""
+        """Do nothing: the driver frees the counters."""
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
         """Return `name` unchanged: the table maps hosts only."""
@@ -78,8 +78,9 @@ class CsvTableNameResolver:
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
         """Return the address of the host that a row of this name selects, or of `host` itself without a row.
 
-        The last of several rows with the same name applies. Returns None if the selected host is unknown.
-        Raises ChannelUriError if the counter of a row with this name is -1. May block on DNS.
+        The last of several rows with the same name applies; a row whose counter is not -1, 0 or 1 is ignored. Returns
+        None if the selected host is unknown. Raises ChannelUriError if the counter of a row with this name is -1. May
+        block on DNS.
         """
         chosen = host
         for index, row in enumerate(self._rows):
@@ -112,7 +113,7 @@ def _parse(text: str) -> tuple[list[Row], list[str]]:
     texts = [row for row in text.split("|") if row]
     if len(texts) > MAX_ROWS:
         raise ConfigurationError(
-            f"name_resolver_init_args of {len(texts)} rows: must be at most {MAX_ROWS} for csv_table"
+            f"name_resolver_init_args of {len(texts)} rows: must be from 1 to {MAX_ROWS} rows for csv_table"
         )
     rows, wrong = [], []
     for row in texts:

@@ -1,7 +1,7 @@
 """Driver resolver: driver names, exchanged between drivers by gossip over UDP.
 
 All other names are resolved by a fallback resolver, by default that of the operating system.
-Invariant: only the conductor uses sockets and writes tables; helper threads read them and resolve hosts.
+Invariant: only the conductor uses the socket and writes tables; helper threads read the tables and resolve hosts.
 Source: aeron_driver_name_resolver.c.
 """
 
@@ -41,7 +41,7 @@ _BOOTSTRAP_KEY: Final = "bootstrap_neighbor"
 
 
 class _Bootstrap:
-    """A configured driver to contact first; one that cannot be resolved is reported at each lookup."""
+    """A driver from the settings to contact first; if its name cannot be resolved, each lookup reports that."""
 
     def __init__(self, text: str, counter: AtomicCounter) -> None:
         self.text = text
@@ -59,7 +59,7 @@ class _Bootstrap:
 class DriverNameResolver:
     """Resolver of driver names received by gossip, and of its own; all other names are passed to the fallback.
 
-    Raises ConfigurationError for a missing or invalid `resolver_name` or `resolver_interface`.
+    The constructor raises ConfigurationError for a missing or invalid `resolver_name` or `resolver_interface`.
     """
 
     def __init__(self, params: NameResolverParams) -> None:
@@ -77,14 +77,18 @@ class DriverNameResolver:
         self._fault_deadline_ns = 0
 
     def start(self, context: NameResolverContext) -> None:
-        """See `WorkingNameResolver`; raises OSError if the interface cannot be bound."""
+        """Start the fallback, bind the socket and add counters.
+
+        Raises OSError if the interface cannot be bound, StorageError if no counter is free, and the errors of the
+        fallback.
+        """
         if self._working is not None:
             self._working.start(context)
         params, now_ns = self._params, context.clock.nano_time()
         opener = context.open_datagrams or _open_socket
         self._context = context
         self._channel = PacketChannel(opener(DatagramOptions(bind=self._local)))
-        # The configured address: a wildcard makes other drivers use the source address of the packet.
+        # The address from the settings: if it is a wildcard, other drivers use the source address of the packet.
         peer = GossipPeer.of(self._local.with_port(self._channel.local_address().port))
         self._gossip = Gossip(
             GossipParams(
@@ -116,7 +120,7 @@ class DriverNameResolver:
         self._deadline_ns = self._bootstrap_deadline_ns = now_ns
 
     def do_work(self, now_ns: int) -> int:
-        """See `WorkingNameResolver`."""
+        """Do the work of the fallback, and every 10 ms receive and send gossip; return the work count."""
         work = 0 if self._working is None else self._working.do_work(now_ns)
         gossip = self._gossip
         if gossip is None or now_ns < self._deadline_ns:
@@ -137,7 +141,7 @@ class DriverNameResolver:
         return work
 
     def close(self) -> None:
-        """See `WorkingNameResolver`."""
+        """Close the socket and the fallback."""
         if self._gossip is not None:
             self._channel.close()
         if self._working is not None:
@@ -153,7 +157,7 @@ class DriverNameResolver:
         return found or self._fallback.resolve(host, uri_key, is_re_resolution)
 
     def _report(self, gossip: Gossip, now_ns: int) -> None:
-        # At most once per interval: forged packets must not fill the error log.
+        # At most once per interval, so that forged packets do not fill the error log.
         if now_ns < self._fault_deadline_ns:
             return
         faults = self._take_faults(gossip)
@@ -193,12 +197,13 @@ class DriverNameResolver:
             try:
                 self._found(one, GossipPeer.of(SocketAddress.of(*parse_address(one.text))))
             except (ConfigurationError, OSError):
-                # The text is not a literal address. As in the reference, the driver does not wait for the lookup.
+                # The text is a name. As in the reference, the driver does not wait for its lookup.
                 one.is_being_looked_up = True
                 self._context.start_lookup(partial(self._look_up, one))
 
     def _look_up(self, one: _Bootstrap) -> None:
-        # Any exception: the resolver is a plugin, and a lookup that ends without a result is never repeated.
+        # Any exception, because the fallback may be of another plugin: without a result, the lookup would never be
+        # repeated.
         try:
             self._looked_up.append((one, self._peer_of(one.text), ""))
         except Exception as error:
@@ -267,7 +272,7 @@ def _check(params: NameResolverParams) -> None:
         )
     if name_length(params.driver_name) > MAX_NAME_LENGTH:
         raise ConfigurationError(
-            f"resolver_name={params.driver_name[:MAX_NAME_LENGTH]!r}…: must be at most {MAX_NAME_LENGTH} bytes, "
+            f"resolver_name={params.driver_name[:MAX_NAME_LENGTH]!r}…: must be from 1 to {MAX_NAME_LENGTH} bytes, "
             f"has {name_length(params.driver_name)}"
         )
 

@@ -22,11 +22,11 @@ from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFra
 from aeron_resolvers.neighbors import Neighbors
 from aeron_resolvers.peer import GossipPeer
 
-# Both are invented: the reference has no limits. Gossip between all pairs does not scale to a thousand drivers; a host
-# name has at most 253 bytes.
+# Both are invented: the reference has no limits. More names than gossip between all pairs of drivers can exchange; a
+# host name has at most 253 bytes.
 MAX_NAMES: Final = 1024
 MAX_NAME_LENGTH: Final = 255
-#: Maximum length of a sent packet, whatever the MTU: the default MTU. One packet is encoded at a time, in bounded time.
+#: Maximum length of a sent packet, even if the MTU is longer: the default MTU, which bounds the time of an encoding.
 MAX_PACKET_LENGTH: Final = 1408
 
 
@@ -53,7 +53,7 @@ class _KnownName(NamedTuple):
 
 
 class Gossip:
-    """Names and neighbours known to one driver. One thread changes it; any thread can call `find`."""
+    """Names and neighbours of one driver. One thread uses it; any thread can call `find`."""
 
     def __init__(self, params: GossipParams, now_ms: int) -> None:
         self._params = params
@@ -97,7 +97,7 @@ class Gossip:
 
     def entries_processed(self, packet: bytes, source: GossipPeer, now_ms: int) -> Iterator[None]:
         """Process one entry of a packet per step and yield None after it; raises ProtocolError as `on_packet`."""
-        # The first entry also pays for the headers.
+        # The lengths of the headers are added to that of the first entry.
         length = wire.RES_ENTRIES_OFFSET + source.headers_length
         for entry in decode_entries(AtomicBuffer(packet), 0, len(packet)):
             self._on_entry(entry, source, length + entry.encoded_length, now_ms)
@@ -116,15 +116,16 @@ class Gossip:
             self.has_namesake |= entry.is_self and not self._is_own_address(peer)
             return
         if not _is_acceptable(entry, peer):
+            # The error log gets this text: it must not contain text that the sender of the packet has chosen.
             raise ProtocolError(
-                f"resolution of {entry.name[:MAX_NAME_LENGTH]!r} to {peer.host}:{peer.port}: must be a "
-                f"name of 1 to {MAX_NAME_LENGTH} bytes, the address of one host, and a port"
+                f"resolution entry with a name of {name_length(entry.name)} bytes and port {peer.port}: must have a "
+                f"name of 1 to {MAX_NAME_LENGTH} bytes, the address of one host, and a port from 1 to 65535"
             )
-        # A negative age would put the time of the entry in the future and delay its timeout.
+        # With a negative age, the time of the entry would be in the future, and its timeout delayed.
         age_ms = max(0, entry.age_ms)
         if age_ms >= self._params.timeout_ms:
             return
-        # A packet proves its source at most, so an entry about any other address is hearsay, whatever its flag.
+        # A packet can prove only its source address: an entry with any other address is unproven, even with the flag.
         is_direct = entry.is_self and peer == source
         if peer.family == self._place.family:
             if is_direct:
@@ -134,7 +135,7 @@ class Gossip:
         self._update_name(entry.name, peer, now_ms - age_ms, is_proven=is_direct and peer in self.neighbors)
 
     def _is_own_address(self, peer: GossipPeer) -> bool:
-        # If this driver listens on a wildcard address, it has no address to compare: the port decides.
+        # If this driver listens on a wildcard address, there is no address to compare, only the port.
         return peer.port == self._place.port and (
             self._place.is_wildcard or peer.packed == self._place.packed
         )
@@ -151,7 +152,7 @@ class Gossip:
             self._names[key] = _KnownName(peer, time_ms, is_proven or was_proven)
 
     def _remove_hearsay(self) -> bool:
-        # The names of neighbours have priority: forged names must not keep them out of a full table.
+        # The names of neighbours have priority, so that forged names do not keep them out of a full table.
         key = next((key for key, known in self._names.items() if not known.is_proven), None)
         if key is not None:
             del self._names[key]

@@ -13,7 +13,7 @@ NAME_SERVICES: Final = Path("/etc/nsswitch.conf")
 class HostsFile:
     """IPv4 addresses of the hosts file, if `getaddrinfo` reads it before all other services. Used by one thread.
 
-    Without that order in the system's configuration, it finds nothing. The file is read again when it has changed.
+    If another service comes first in nsswitch.conf, it finds nothing. The file is read again when it has changed.
 
     Source: hosts(5), nsswitch.conf(5).
     """
@@ -27,7 +27,7 @@ class HostsFile:
     def find(self, host: str) -> str | None:
         """Return the IPv4 address of `host`, ignoring case; None if it has none, or several.
 
-        Of several addresses the operating system chooses by the rules of RFC 6724, which are not implemented here.
+        The operating system chooses one of several by the rules of RFC 6724, which are not implemented here.
         """
         if not self._is_first:
             return None
@@ -47,7 +47,7 @@ class HostsFile:
 
 
 def _is_first_service(path: Path) -> bool:
-    """Return whether names are looked up in the hosts file before all other services."""
+    """Return whether the operating system looks names up in the hosts file before all other services."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

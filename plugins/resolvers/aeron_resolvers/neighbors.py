@@ -1,4 +1,4 @@
-"""Neighbour table: which drivers receive names, and which are only asked whether they exist.
+"""Neighbour table: drivers that receive names, and candidates, which must answer before they do.
 
 A candidate is an address from a packet. It becomes a neighbour when it has answered:
 
@@ -8,8 +8,8 @@ A candidate is an address from a packet. It becomes a neighbour when it has answ
                own name was sent to it                      of the settings
 
 Invariant: regardless of input, an address that has not answered and is not from the settings receives at most
-`MAX_AMPLIFICATION` times the bytes that named it, so that forged packets do not make this driver flood a third party.
-The reference has no such limit.
+`MAX_AMPLIFICATION` times the bytes of the entries that named it, so that forged packets do not make this driver flood a
+third party. The reference has no such limit.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from aeron_resolvers.peer import GossipPeer
 
-# Invented, as are those of the names: the reference has no limits. A driver that joins a cluster of fifty learns all
-# of them within one second.
+# Invented: the reference has no limits. With 256 introductions per second, a driver that joins a cluster of fifty has
+# all of them as candidates within one second.
 MAX_NEIGHBORS: Final = 1024
 MAX_CANDIDATES: Final = 1024
 MAX_INTRODUCTIONS_PER_S: Final = 256
@@ -40,7 +40,7 @@ class _Candidate:
 
 
 class Neighbors:
-    """Neighbours and candidates of one driver; times are milliseconds. Used by one thread."""
+    """Neighbours and candidates of one driver; times are milliseconds, lengths bytes. Used by one thread."""
 
     def __init__(self, self_length: int, timeout_ms: int, self_interval_ms: int, now_ms: int) -> None:
         self._self_length = self_length
@@ -49,7 +49,7 @@ class Neighbors:
         self._neighbors: dict[GossipPeer, int] = {}
         self._candidates: dict[GossipPeer, _Candidate] = {}
         self._trusted: frozenset[GossipPeer] = frozenset()
-        # A dict as an ordered set: peers to which the own name is sent without waiting for the interval.
+        # An ordered set, as a dict: peers to which the own name is sent without waiting for the interval.
         self._prompt: dict[GossipPeer, None] = {}
         self._introductions = 0
         self._introductions_since_ms = now_ms
@@ -75,13 +75,16 @@ class Neighbors:
         return list(self._candidates)
 
     def trust(self, peers: Iterable[GossipPeer]) -> None:
-        """Set the addresses from the settings: they receive the own name in any case, so a packet is an answer."""
+        """Set the addresses from the settings; any packet from them counts as an answer.
+
+        They receive the own name in any case.
+        """
         self._trusted = frozenset(peers)
 
     def on_self(self, peer: GossipPeer, length: int, time_ms: int, now_ms: int) -> None:
         """Process an entry of `length` bytes about `peer`, valid at `time_ms`, in a packet from `peer` itself."""
         if peer in self._neighbors:
-            # The packet states its age, which may be forged: it must not make the neighbour older.
+            # The age in a packet may be forged: it must not make the neighbour older.
             self._neighbors[peer] = max(self._neighbors[peer], time_ms)
             return
         candidate = self._candidates.get(peer)
@@ -90,7 +93,7 @@ class Neighbors:
             return
         if candidate is None:
             if len(self._candidates) >= MAX_CANDIDATES:
-                # A driver that sends packets replaces the oldest candidate; one that others only name is refused.
+                # A driver that sends packets itself replaces the oldest candidate; one that others name is refused.
                 self._forget(next(iter(self._candidates)))
                 self.refused_count += 1
             candidate = self._candidates[peer] = _Candidate(now_ms)
@@ -113,7 +116,7 @@ class Neighbors:
         while self._prompt:
             peer = next(iter(self._prompt))
             del self._prompt[peer]
-            # It may have been removed since it was added here.
+            # The peer may have been removed from both tables since it was added here.
             if peer in self._neighbors or peer in self._candidates:
                 return peer
         return None
@@ -132,7 +135,7 @@ class Neighbors:
     def _ask(self, peer: GossipPeer, candidate: _Candidate, length: int, now_ms: int) -> None:
         candidate.time_ms = now_ms
         candidate.credit += length * MAX_AMPLIFICATION
-        # With headers: without them, many short packets would exceed the limit on the wire.
+        # The limit includes the headers: otherwise, many short packets would exceed it on the wire.
         cost = self._self_length + peer.headers_length
         is_recent = candidate.asked_ms is not None and now_ms - candidate.asked_ms < self._self_interval_ms
         if candidate.credit < cost or is_recent:
@@ -142,13 +145,13 @@ class Neighbors:
         self._prompt[peer] = None
 
     def _promote(self, peer: GossipPeer, time_ms: int) -> None:
-        # Neighbours from the settings are few, and must not be locked out by forged ones.
+        # Neighbours from the settings are few, and forged ones must not keep them out of a full table.
         if len(self._neighbors) >= MAX_NEIGHBORS and peer not in self._trusted:
             self.refused_count += 1
             return
         self._forget(peer)
         self._neighbors[peer] = time_ms
-        # The peer needs an answer too. It gets it now, so that two drivers know each other after three packets.
+        # The peer needs an answer too. Send it at once, so that both are neighbours after three packets.
         self._prompt[peer] = None
 
     def _forget(self, peer: GossipPeer) -> None:

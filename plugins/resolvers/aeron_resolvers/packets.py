@@ -26,7 +26,7 @@ class PacketChannel:
         self._packet = AtomicBuffer.allocate(_MAX_PACKET_LENGTH)
 
     def receive(self) -> list[tuple[bytes, SocketAddress]]:
-        """Return at most 4 pending packets with their sources; an empty list if there are none."""
+        """Return at most 4 pending packets as pairs (bytes, source); an empty list if there are none."""
         packets = []
         for slot in range(self._channel.receive(self._received)):
             source = SocketAddress()
@@ -38,14 +38,14 @@ class PacketChannel:
         return packets
 
     def send(self, data: bytes, destination: SocketAddress) -> bool:
-        """Send one packet; return whether the socket accepted it. Raises IndexError if it is too long."""
+        """Send one packet; return whether the socket accepted it. Raises IndexError above 65507 bytes."""
         length = self._packet.put_bytes(0, data)
         self._outgoing.clear()
         self._outgoing.add(self._packet, 0, length, length)
         return self._channel.send(self._outgoing, destination) == 1
 
     def take_error(self) -> int:
-        """Return and clear the errno of the last failure, or 0."""
+        """Return and clear the errno of the last failure; 0 if there was none."""
         code = self._channel.error_code
         self._channel.error_code = 0
         return code

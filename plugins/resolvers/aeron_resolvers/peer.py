@@ -35,7 +35,7 @@ class GossipPeer(NamedTuple):
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether the address is a wildcard: the driver listens on all interfaces."""
+        """Whether the address is a wildcard (all zeros): the driver then listens on all interfaces."""
         return not any(self.packed)
 
     @property

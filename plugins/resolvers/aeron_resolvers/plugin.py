@@ -9,7 +9,7 @@ from aeron_core.spi.hookspecs import NameResolverFactory, hookimpl
 
 @hookimpl
 def aeron_name_resolvers() -> Mapping[str, NameResolverFactory | str]:
-    """See `aeron_core.spi.hookspecs`."""
+    """Return the built-in name resolvers by their names in the setting `name_resolver`."""
     return {
         "default": "aeron_resolvers.system:SystemNameResolver",
         "driver": "aeron_resolvers.driver:DriverNameResolver",

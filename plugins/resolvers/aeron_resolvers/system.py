@@ -13,7 +13,7 @@ FAMILIES: Final = (socket.AF_INET, socket.AF_INET6)
 
 
 def find_address(host: str, families: tuple[int, ...] = FAMILIES) -> str | None:
-    """Return a numeric address of `host` in the first family that has one, or None; may block on DNS."""
+    """Return a numeric address of `host` in the first of `families` that has one, else None; may block on DNS."""
     for family in families:
         try:
             found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
@@ -32,7 +32,7 @@ class SystemNameResolver:
         self._hosts = hosts or HostsFile()
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return `name` unchanged: only `host:port` is supported."""
+        """Return `name` unchanged, because the operating system has no names for `host:port`."""
         return name
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
@@ -40,5 +40,5 @@ class SystemNameResolver:
         return find_address(host)
 
     def resolve_promptly(self, host: str) -> str | None:
-        """Return the IPv4 address of `host` in the hosts file, or None, see `HostsFile.find`; on the conductor."""
+        """Return the IPv4 address of `host` in the hosts file, as `HostsFile.find`; on the conductor."""
         return self._hosts.find(host)

@@ -1,8 +1,8 @@
 """Packets of gossip to and from the network, a limited number in each duty cycle of the conductor.
 
-Streams wait while the conductor works in the threading mode SHARED, and commands in every mode. So neither a burst of
-packets nor a table full of forged names may keep it busy: the rest is done in the next cycles.
-Not here: what packets mean (gossip) and which peers exist (neighbors).
+While the conductor works, commands wait, and in the threading mode SHARED streams too. Therefore a burst of packets, or
+a table full of forged names, is processed in several cycles.
+Not here: the meaning of packets (gossip) and the table of peers (neighbors).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class GossipReceiver:
         self._source: SocketAddress | None = None
 
     def do_work(self, gossip: Gossip, now_ms: int) -> int:
-        """Process pending packets within the limits of a cycle; return a work count, 0 if there were none."""
+        """Process pending packets within the limits of a cycle; return the work count, 0 if there were none."""
         packets = entries = 0
         while entries < _ENTRIES_PER_CYCLE:
             if self._entries is None:
@@ -77,7 +77,8 @@ class GossipReceiver:
 class GossipSender:
     """Sender of the own name, and the names of others, to many peers; used by the conductor.
 
-    One call sends at most `datagrams_per_cycle`. Peers of another address family than `family` receive nothing.
+    A call of `do_work` sends at most `datagrams_per_cycle` datagrams. Peers of another address family than `family`
+    receive nothing.
     """
 
     def __init__(
@@ -104,23 +105,23 @@ class GossipSender:
             self._names = gossip.names()
 
     def do_work(self, gossip: Gossip, now_ms: int) -> int:
-        """Send what is due, within the limit; return the number of datagrams, with those that could not be sent.
+        """Send what is due, within the limit; return the number of datagrams, including those that could not be sent.
 
-        The own name has priority: without it, neighbours would forget this driver.
+        The own name has priority: without it, neighbours would remove this driver.
         """
         limit = self._datagrams_per_cycle
         sent = 0
         while sent < limit and self._announced_to:
             self._send(gossip.self_packet, self._announced_to.popleft())
             sent += 1
-        # Candidates and new neighbours get half of the rest, rounded up: forged packets must not stop the exchange
-        # between neighbours.
+        # Use at most half of the rest, rounded up, for candidates and new neighbours, so that forged packets do not
+        # stop the exchange between neighbours.
         most = sent + (limit - sent + 1) // 2
         while sent < most and (peer := gossip.neighbors.take_prompt()) is not None:
             self._send(gossip.self_packet, peer, is_proven=peer in gossip.neighbors)
             sent += 1
         if not self._destinations and self._names:
-            # One packet per cycle: encoding takes longer than sending.
+            # One packet per cycle, because encoding takes longer than sending.
             self._packet = gossip.take_packet(self._names, now_ms)
             self._destinations.extend(gossip.neighbors.peers if self._packet else ())
         while sent < limit and self._destinations:
@@ -136,6 +137,6 @@ class GossipSender:
             self._context.system_counters["short_sends"].get_and_add(1)
         code = self._channel.take_error()
         if code:
-            # Any packet can name an address without a route: it is not worth an entry of the error log each.
+            # Any packet can name an address without a route: unproven addresses share one entry of the error log.
             where = str(address) if is_proven else "a driver that others name"
             self._context.report(f"cannot send names to {where}: {os.strerror(code)}")
