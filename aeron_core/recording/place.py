@@ -51,7 +51,7 @@ def recording_place(
         )
     archive = Archive.create(spool)
     remote = Archive.create(to, archive.uuid)
-    # A separate Archive object, because it is used on the thread of the uploader.
+    # A second Archive object, because one is for one thread, and the uploader has its own.
     uploader = Uploader(Archive.open(spool), remote, params.on_error, verify=verify)
     thread = UploadThread(uploader, Retention(remote, retention, params.on_error), params.clock)
     thread.start()

@@ -25,7 +25,7 @@ def aeron_settings() -> Mapping[str, type[BaseModel] | str]:
 @hookimpl
 def aeron_driver_started(driver: Any) -> None:
     """Start a recorder if the section has streams to record; raises as the constructor of `DriverRecorder`."""
-    # Without a value in any source there are no streams, and nothing to import.
+    # If no source sets a value, there are no streams to record, and nothing has to be imported.
     if not driver.sections.is_set("recording"):
         return
     settings = driver.sections["recording"]

@@ -191,5 +191,6 @@ def _check_timestamps_do_not_overlap(uri: ChannelUri, stamps: dict[str, int | No
         first, second = stamps[one], stamps[other]
         if first is not None and second is not None and abs(first - second) < TIMESTAMP_LENGTH:
             raise uri.error(
-                f"{one} and {other} overlap", f"must be at least {TIMESTAMP_LENGTH} bytes from each other"
+                f"{one} and {other} overlap",
+                f"offsets {first} and {second} must be at least {TIMESTAMP_LENGTH} bytes from each other",
             )

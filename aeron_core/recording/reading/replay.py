@@ -104,7 +104,8 @@ class Replay:
     def _offer(self, block: bytes) -> int:
         if not _is_padding(block):
             return self._publication.offer_block(block)
-        # This block is one padding frame, longer than an offer may be: the rest of it is then offered as padding again.
+        # This block is one padding frame, which may be longer than an offer may be. The rest is then offered again as
+        # padding.
         length = min(len(block), self._block_length)
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
 

@@ -37,7 +37,7 @@ class UploadThread:
         self._wake.set()
 
     def close(self) -> bool:
-        """Upload the rest without retries, wait for the thread to end, and return whether everything was uploaded."""
+        """Upload the rest without retries, end the thread, and return whether everything was uploaded."""
         self._is_closing = True
         self._wake.set()
         self._thread.join()

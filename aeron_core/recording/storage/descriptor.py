@@ -51,7 +51,8 @@ class RecordingDescriptor(BaseModel):
         check_segment_length(self.segment_length, self.term_length)
         if self.stop_position is not None and self.stop_position < self.start_position:
             raise ConfigurationError(
-                f"stop_position={self.stop_position}: must be at least start_position={self.start_position}"
+                f"stop_position={self.stop_position}: must be from start_position={self.start_position} to "
+                f"{self.term_length << _TERM_COUNT_BITS}, the end of the last term"
             )
         most = self.term_length << _TERM_COUNT_BITS
         if (last := max(self.start_position, self.stop_position or 0)) > most:

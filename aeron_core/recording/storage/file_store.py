@@ -79,7 +79,7 @@ class FileStore(ABC):
 
 
 class LocalStore(FileStore):
-    """Store of the files below a local folder."""
+    """Store of the files below a local folder; raises the errors of `FileStore`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -72,7 +72,7 @@ class CubicCongestionControl(CongestionControl):
         self._time_of_loss_ns = params.now_ns
         self._time_of_update_ns = params.now_ns
         self._rtt_ns = self._initial_rtt_ns
-        # With this deadline, the first measurement is due at once.
+        # The deadline has passed already, so that the first measurement is sent at once.
         self._rtt_timeout_ns = self._initial_rtt_ns * _RTT_TIMEOUT_MULTIPLE
         self._rtt_deadline_ns = params.now_ns
         self._rtt_counter = params.new_counter(_COUNTER_TYPE, _RTT_COUNTER_NAME)

@@ -109,5 +109,5 @@ def _timeout_ns(part: str, value: str, channel: str) -> int:
     except ConfigurationError:
         timeout_ns = 0
     if timeout_ns <= 0:
-        raise refused("invalid timeout", part, channel, "a duration above zero, such as t:5s")
+        raise refused("invalid timeout", part, channel, "a duration of at least 1ns, such as t:5s")
     return timeout_ns

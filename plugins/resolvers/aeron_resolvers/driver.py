@@ -70,7 +70,7 @@ class DriverNameResolver:
         self._local = _local_address(params.interface)
         self._gossip: Gossip | None = None
         self._bootstraps: list[_Bootstrap] = []
-        # Results of resolution, passed from helper threads to the conductor.
+        # Results of lookups, passed from helper threads to the conductor: append and popleft of a deque are atomic.
         self._looked_up: deque[tuple[_Bootstrap, GossipPeer | None, str]] = deque()
         self._deadline_ns = 0
         self._bootstrap_deadline_ns = 0

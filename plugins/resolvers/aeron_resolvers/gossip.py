@@ -22,7 +22,7 @@ from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFra
 from aeron_resolvers.neighbors import Neighbors
 from aeron_resolvers.peer import GossipPeer
 
-# Both are invented: the reference has no limits. More names than gossip between all pairs of drivers can exchange; a
+# Both are invented: the reference has no limits. Gossip between all pairs of drivers does not scale to so many names; a
 # host name has at most 253 bytes.
 MAX_NAMES: Final = 1024
 MAX_NAME_LENGTH: Final = 255

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Invented; the reference receives one packet per cycle, too few for a hundred neighbours.
 _PACKETS_PER_CYCLE: Final = 64
-# Invented: about 6 ms. In a cluster of n drivers each receives n * n / 2 entries a second, so this suffices for three
-# hundred.
+# Invented: about 6 ms of processing. In a cluster of n drivers, each receives all names from all others every 2 s,
+# which is n * n / 2 entries a second, so this suffices for three hundred drivers.
 _ENTRIES_PER_CYCLE: Final = 512
 
 
