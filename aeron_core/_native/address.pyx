@@ -1,4 +1,4 @@
-"""A socket address as the kernel sees it: copied and compared without the GIL."""
+"""Socket address in the layout of the kernel, copied and compared without the GIL."""
 
 cimport cython
 import os
@@ -46,8 +46,8 @@ cdef class SocketAddress:
     def of(str host, int port, int scope_id=0):
         """Return the address of a numeric `host` and a port from 0 to 65535.
 
-        An IPv6 `host` may end with `%` and its scope, a number or the name of an interface. Raises OSError for a name
-        or an unknown scope, ValueError for another port.
+        An IPv6 `host` may end with `%` and its scope, a number or the name of an interface; that scope replaces
+        `scope_id`. Raises OSError for a host that is not numeric or an unknown scope, ValueError for another port.
         """
         if not 0 <= port <= 65535:
             raise ValueError(f"port={port}: must be from 0 to 65535")
@@ -72,7 +72,7 @@ cdef class SocketAddress:
         """
         cdef Py_ssize_t length = len(path)
         if not 1 <= length <= MAX_PATH_LENGTH:
-            raise ValueError(f"path of {length} bytes: must be from 1 to {MAX_PATH_LENGTH} bytes")
+            raise ValueError(f"path of {length} bytes: must be from 1 to {MAX_PATH_LENGTH} bytes: {path!r}")
         cdef SocketAddress address = SocketAddress()
         cdef sockaddr_un *un = <sockaddr_un *>&address._storage
         un.sun_family = AF_UNIX
@@ -116,7 +116,8 @@ cdef class SocketAddress:
         cdef sockaddr_un *un = <sockaddr_un *>&self._storage
         cdef Py_ssize_t length = <Py_ssize_t>self._length - <Py_ssize_t>sizeof(un.sun_family)
         cdef bytes path = (<char *>un.sun_path)[:max(length, 0)]
-        # An abstract name may contain zero bytes; a path ends at the first one. A connecting socket usually has neither.
+        # An abstract name may contain zero bytes; a path ends at the first one. The socket of a connecting client
+        # usually has no name: its address consists of the family only.
         return path if path[:1] == b"\0" else path.partition(b"\0")[0]
 
     @property
@@ -142,11 +143,17 @@ cdef class SocketAddress:
         return (<sockaddr_in6 *>&self._storage).sin6_scope_id if self._storage.ss_family == AF_INET6 else 0
 
     def with_port(self, int port):
-        """Return the same host with another port; raise ValueError if wrong, OSError unless this is an IP address."""
+        """Return the same host with another port.
+
+        Raises ValueError unless `port` is from 0 to 65535, OSError unless this is an IP address.
+        """
         return SocketAddress.of(self.host, port, self.scope_id)
 
     def as_tuple(self):
-        """Return what Python's `socket` functions take: (host, port), for IPv6 with flow and scope, or a path."""
+        """Return the address as Python's `socket` functions take it.
+
+        (host, port) for IPv4, ("", 0) for no address, (host, port, 0, scope) for IPv6, or the path of a Unix socket.
+        """
         if self._storage.ss_family == AF_INET6:
             return (self.host, self.port, 0, self.scope_id)
         if self._storage.ss_family == AF_UNIX:

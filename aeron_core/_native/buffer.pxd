@@ -28,8 +28,8 @@ cdef extern from "atomics.h" nogil:
     void ac_fence_acquire() noexcept
     void ac_fence_release() noexcept
 
-# Return value that signals an exception (`except? FAULT`). It is unlikely in any field of the formats, so callers almost
-# never have to check for an exception that was not raised.
+# Return value of the 32-bit and 64-bit getters that may signal an exception (`except?`). It is unlikely in any field of
+# the formats, so that callers rarely have to check whether an exception was raised.
 cdef enum:
     FAULT = -1985229329
 
@@ -46,8 +46,8 @@ cdef class AtomicBuffer:
     @staticmethod
     cdef AtomicBuffer wrap(uint8_t *address, int64_t capacity, object owner, bint read_only)
 
-    # Return a pointer to `length` bytes at `offset` after a bounds check, for calls such as memcpy. The pointer is valid
-    # only while this object exists.
+    # Return a pointer to `length` bytes at `offset`, for calls such as memcpy; raise IndexError if they are out of
+    # range. The pointer is valid only while this object, or a view of it, exists.
     cdef inline uint8_t *at(self, int64_t offset, int64_t length) except NULL nogil:
         if offset < 0 or length < 0 or offset > self.capacity - length:
             raise_out_of_bounds(offset, length, self.capacity)

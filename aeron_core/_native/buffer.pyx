@@ -60,7 +60,10 @@ cdef class AtomicBuffer:
     """
 
     def __init__(self, object exporter):
-        """Wrap a contiguous buffer; a read-only one (such as `bytes`) refuses writes."""
+        """Wrap a contiguous buffer; writes to a read-only one (such as `bytes`) raise IndexError.
+
+        Raises TypeError for an object without the buffer protocol, BufferError for a buffer that is not contiguous.
+        """
         cdef bint writable = not memoryview(exporter).readonly
         cdef _Export export = _Export(exporter, writable)
         self._address = <uint8_t *>export._view.buf

@@ -19,7 +19,7 @@ cdef extern from "atomics.h" nogil:
 
 @cython.final
 cdef class Command:
-    """One command, filled by its sender or by `poll`; reused for many."""
+    """One command, filled by its sender or by `poll`; the object is reused."""
 
     def __cinit__(self):
         self.source = SocketAddress()
@@ -82,7 +82,7 @@ cdef class CommandRing:
 
     @property
     def size(self):
-        """The number of commands offered but not yet polled; other threads may get a number that is out of date."""
+        """The number of commands offered but not yet polled; approximate while the other thread is working."""
         return ac_get_i64_acquire(<uint8_t *>&self._tail) - ac_get_i64_acquire(<uint8_t *>&self._head)
 
     def wake_with(self, NamedSemaphore semaphore not None):
@@ -91,7 +91,7 @@ cdef class CommandRing:
 
     cdef bint offer(self, Command command) noexcept nogil:
         cdef int64_t tail = self._tail
-        # Acquire: pairs with the consumer's release of the head, so that a slot is reused only after it was read.
+        # Acquire: pairs with the consumer's release of the head, so that a slot is overwritten only after it was read.
         if tail - ac_get_i64_acquire(<uint8_t *>&self._head) >= self._capacity:
             return False
         cdef RingSlot *slot = &self._slots[tail & (self._capacity - 1)]
@@ -100,7 +100,7 @@ cdef class CommandRing:
         memcpy(slot.source, &command.source._storage, sizeof(sockaddr_storage))
         slot.control_length = command.control._length
         memcpy(slot.control, &command.control._storage, sizeof(sockaddr_storage))
-        # Release: a consumer that sees the new tail also sees the whole slot.
+        # Release: a consumer that loads the new tail with acquire sees the whole slot.
         ac_put_i64_release(<uint8_t *>&self._tail, tail + 1)
         if self._wake_up is not None:
             self._wake_up.post()
@@ -108,7 +108,7 @@ cdef class CommandRing:
 
     cdef bint poll(self, Command into) noexcept nogil:
         cdef int64_t head = self._head
-        # Acquire: pairs with the producer's release of the tail.
+        # Acquire: pairs with the producer's release of the tail, so that the whole slot is visible.
         if head >= ac_get_i64_acquire(<uint8_t *>&self._tail):
             return False
         cdef RingSlot *slot = &self._slots[head & (self._capacity - 1)]
@@ -117,7 +117,7 @@ cdef class CommandRing:
         memcpy(&into.source._storage, slot.source, sizeof(sockaddr_storage))
         into.control._length = slot.control_length
         memcpy(&into.control._storage, slot.control, sizeof(sockaddr_storage))
-        # Release: the producer reuses the slot only after it was read.
+        # Release: pairs with the producer's acquire of the head, so that it overwrites the slot only after these reads.
         ac_put_i64_release(<uint8_t *>&self._head, head + 1)
         return True
 

@@ -20,9 +20,10 @@ cpdef enum:
 cdef class ByteConnection:
     cdef public int32_t error_code  # errno of the last failure; reset to 0 by the code that reports it
 
-    # Receive up to `length` bytes without blocking; return how many, CONNECTION_WAITS, _ENDED or _FAILED.
+    # Receive up to `length` bytes without blocking; return how many, or CONNECTION_WAITS, CONNECTION_ENDED or
+    # CONNECTION_FAILED.
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
-    # Send up to `length` bytes without blocking; return how many, CONNECTION_WAITS or CONNECTION_FAILED.
+    # Send up to `length` bytes without blocking; return how many, or CONNECTION_WAITS or CONNECTION_FAILED.
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
     # Send several pieces of memory, one after the other, in one system call if possible; return the same as `send`.
     cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil
@@ -33,9 +34,10 @@ cdef class ByteConnection:
     cdef int32_t is_connected(self) except -1 nogil
     # Close the sending side; the peer's data can still be received.
     cdef int32_t end(self) except -1 nogil
-    # Close; with `aborts`, discard what was not yet delivered. The object may be opened again.
+    # Close the connection; with `aborts`, discard data that was not yet sent. The object may be opened again.
     cdef int32_t close(self, bint aborts) except -1 nogil
-    # Return the descriptor that becomes readable, or `wire.NO_DESCRIPTOR`.
+    # Return the descriptor that becomes readable when data, the end of the stream or an error is waiting, or
+    # `wire.NO_DESCRIPTOR`.
     cdef int32_t descriptor(self) noexcept nogil
 
 

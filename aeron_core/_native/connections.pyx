@@ -1,7 +1,7 @@
 """Byte connections: stream sockets, or a Python object that simulates one.
 
-A connection object is opened and closed many times, so that a new connection allocates nothing. Failures of the peer
-or of the operating system are never raised: they are results, with `error_code` set.
+A connection object is opened and closed many times, so that a new connection allocates nothing. The C methods return
+failures of the peer or of the operating system as results, with `error_code` set, instead of raising OSError.
 """
 
 cimport cython
@@ -35,7 +35,10 @@ cdef extern from "<errno.h>" nogil:
 
 
 def is_reserved_descriptor(int descriptor):
-    """Return whether so few file descriptors are left that an accepted connection must not use this one."""
+    """Return whether `descriptor` is in the highest eighth of the limit of open files.
+
+    An accepted connection must not use such a descriptor: the driver needs the last ones for streams.
+    """
     return ac_descriptor_is_reserved(descriptor)
 
 
@@ -60,7 +63,7 @@ cdef class ByteConnection:
             piece = AtomicBuffer.wrap(<uint8_t *>pieces[i].iov_base, pieces[i].iov_len, None, True)
             sent = self.send(piece, 0, piece.capacity)
             if sent < 0:
-                # Report the bytes that were sent; the failure is reported again by the next call.
+                # Report the bytes that were sent: the next call fails again and reports the failure.
                 return total if total > 0 else sent
             total += sent
             if sent < piece.capacity:
@@ -231,7 +234,7 @@ cdef class SocketListener(ConnectionListener):
 
     def close(self):
         """Close the socket; connections that were accepted stay open."""
-        # Forget the descriptor first: once it is closed, the kernel may reuse its number for another socket.
+        # Reset the descriptor first: once it is closed, the kernel may reuse its number for another socket.
         self._fd = wire.NO_DESCRIPTOR
         self._socket.close()
 

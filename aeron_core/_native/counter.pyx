@@ -1,10 +1,10 @@
-"""One 64-bit value among the counters of a driver: every position and every statistic is one.
+"""One counter of a driver: a 64-bit value in shared memory, such as a position or a statistic.
 
 Not here: allocation, labels and keys (concurrent/counters). The constructor checks the bounds once, so that reading
 cannot fail and costs no more than a load.
 
-Memory order: `set_release`, `increment_release` and `propose_max_release` are for the only writer of a counter: the
-last two load and store in two steps. A counter with several writers uses `get_and_add` only, one atomic operation.
+Memory order: `set`, `set_release`, `increment_release` and `propose_max_release` are for the only writer of a counter:
+the last two load and store in two steps. The writers of a shared counter use `get_and_add`, one atomic operation.
 """
 
 cimport cython

@@ -36,7 +36,7 @@ cdef class ReceiveBatch:
     cdef inline int32_t segment_length_of(self, int32_t index) noexcept nogil:
         return self._batch.segment_lengths[index]
 
-    # Kernel receive time of the datagrams in nanoseconds since the epoch; 0 if the kernel did not report it.
+    # Time when the kernel received the datagrams, in ns since the epoch; 0 if the kernel did not report it.
     cdef inline int64_t time_of(self, int32_t index) noexcept nogil:
         return self._batch.times_ns[index]
 
@@ -74,20 +74,20 @@ cdef class SendBatch:
     ) except -1 nogil
     # Add `length` bytes at `offset` of another batch's entry, as one datagram.
     cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil
-    # Store `time_ns` at `payload_offset` in the first frame of each datagram if that frame is DATA and long enough; -8
-    # stands for the reserved value in the header. Changes the frames in place.
+    # Store `time_ns` at `payload_offset` in the first frame of each datagram if that frame is DATA and long enough; the
+    # offset -8 is that of the reserved value in the header. Changes the frames in place.
     cdef int32_t stamp(self, int32_t payload_offset, int64_t time_ns) noexcept nogil
 
 
 cdef class DatagramChannel:
     # errno of the last failed call, unless a retry may succeed; reset to 0 by the code that reports it.
     cdef public int32_t error_code
-    # Fill `batch`; return the number of slots filled, 0 if nothing is waiting or the call failed.
+    # Fill `batch`; return the number of slots filled, 0 if no datagram is waiting or the call failed.
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil
-    # Send all entries of `batch`; return how many were sent. The last of them may have been sent in part: then its
-    # length is reduced to the bytes sent. `destination` is ignored if the channel is connected.
+    # Send the entries of `batch`; return how many were sent. The last entry that was sent may have been sent in part:
+    # then its length is reduced to the bytes sent. `destination` is ignored if the channel is connected.
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil
-    # Return a descriptor that becomes readable when datagrams wait, or wire.NO_DESCRIPTOR.
+    # Return a descriptor that becomes readable when datagrams are waiting, or wire.NO_DESCRIPTOR.
     cdef int32_t descriptor(self) noexcept nogil
 
 

@@ -19,7 +19,7 @@ BATCH_CAPACITY = AC_BATCH_CAPACITY
 
 cdef int raise_os_error(int code, str what) except -1 nogil:
     with gil:
-        raise OSError(code, f"{what}: {strerror(code).decode()}")
+        raise OSError(code, f"{what}: {strerror(code).decode()}; use a subclass that overrides it")
 
 
 cdef int raise_full() except -1 nogil:
@@ -53,7 +53,7 @@ cdef class ReceiveBatch:
     def fill(self, datagrams):
         """Put (bytes, source) pairs into the slots, as a receive call would; return how many slots were filled.
 
-        Each has at most SLOT_LENGTH bytes, which is not checked; pairs without a slot are left out.
+        Each datagram has at most SLOT_LENGTH bytes, which is not checked. Pairs after the last slot are ignored.
         """
         cdef SocketAddress source
         cdef int32_t index = 0
@@ -111,7 +111,10 @@ cdef class SendBatch:
         return 0
 
     def datagrams(self, int32_t index):
-        """Return the datagrams of entry `index`, below `count` (not checked), as bytes, split as the kernel would."""
+        """Return the datagrams of entry `index` as a list of bytes, split as the kernel would split them.
+
+        `index`: from 0 to `count` - 1, not checked.
+        """
         cdef int32_t length = self._batch.lengths[index]
         cdef int32_t step = max(self._batch.segment_lengths[index], 1)
         cdef const uint8_t *data = <const uint8_t *>entry_address(self._batch, index)
@@ -134,7 +137,7 @@ cdef inline void stamp_frame(
     if capacity < wire.DATA_HEADER_LENGTH:
         return
     memcpy(&length, frame, sizeof(length))
-    # A heartbeat has the frame length 0, and of a padding frame only the header is sent: neither has a payload.
+    # A heartbeat has the frame length 0, and a padding frame is sent as its header only: neither has a payload.
     if frame[wire.FRAME_TYPE_OFFSET] != wire.TYPE_DATA or length < wire.DATA_HEADER_LENGTH or length > capacity:
         return
     if at + <int64_t>sizeof(time_ns) <= length:
@@ -158,10 +161,10 @@ cdef class DatagramChannel:
     """Sends and receives datagrams: a socket, or a simulated network."""
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
-        return raise_os_error(38, "DatagramChannel.receive is abstract, use a subclass that overrides it")
+        return raise_os_error(38, "DatagramChannel.receive is abstract")
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
-        return raise_os_error(38, "DatagramChannel.send is abstract, use a subclass that overrides it")
+        return raise_os_error(38, "DatagramChannel.send is abstract")
 
     cdef int32_t descriptor(self) noexcept nogil:
         return wire.NO_DESCRIPTOR
@@ -238,7 +241,7 @@ cdef class UdpSocket(DatagramChannel):
 
     def close(self):
         """Close the socket."""
-        # Forget the descriptor first: once it is closed, the kernel may reuse its number for another socket.
+        # Reset the descriptor first: once it is closed, the kernel may reuse its number for another socket.
         self._fd = -1
         self._socket.close()
 

@@ -17,12 +17,12 @@ from aeron_core._native.buffer cimport (
 cdef extern from "copies.h" nogil:
     void ac_copy(uint8_t *to, const uint8_t *source, int64_t length) noexcept
 
-# Write the header of a frame that is still being written; `mark`, a negative number, takes the place of its length.
+# Write the header of a frame that is not complete yet; `mark`, a negative number, is stored as its length.
 #
-# Memory order: the mark is stored first, and the fence keeps every other store after it. A process that finds any
-# byte of this frame therefore also finds the mark: a reader waits, and the unblocker knows how many bytes a
-# publisher that crashed had claimed. The caller stores the positive length last, with release, which makes the
-# whole frame visible to a reader that loads the length with acquire.
+# Memory order: the mark is stored first, and the release fence keeps the stores of the other fields after it. A reader
+# waits while the length is not positive; the unblocker reads from the mark how many bytes a publisher that crashed
+# had claimed. The caller stores the positive length last, with release: a reader that loads it with acquire sees the
+# whole frame.
 cdef inline void fill_header(
     uint8_t *frame, int32_t mark, uint8_t flags, uint16_t frame_type, int32_t term_offset, int32_t session_id,
     int32_t stream_id, int32_t term_id, int64_t reserved_value
@@ -38,7 +38,7 @@ cdef inline void fill_header(
     ac_put_i32(frame + wire.DATA_TERM_ID_OFFSET, term_id)
     ac_put_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET, reserved_value)
 
-# Do the same as `fill_header` at `offset` of a buffer, with bounds checks.
+# Do the same as `fill_header` at `offset` of a buffer; raise IndexError if the header does not fit or is read-only.
 cpdef inline int begin_frame(
     AtomicBuffer buffer, int64_t offset, int32_t mark, uint8_t flags, uint16_t frame_type,
     int32_t term_offset, int32_t session_id, int32_t stream_id, int32_t term_id, int64_t reserved_value
@@ -50,7 +50,8 @@ cpdef inline int begin_frame(
     )
     return 0
 
-# Write a whole unfragmented DATA frame into a claim: `length` bytes of payload after the header.
+# Write a whole unfragmented DATA frame into a claim: `length` bytes of payload after the header. Raises IndexError if
+# `buffer` is too short or read-only.
 cdef inline int write_payload(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, const uint8_t *payload, int32_t length
@@ -65,7 +66,7 @@ cdef inline int write_payload(
     ac_put_i32_release(frame, length + wire.DATA_HEADER_LENGTH)
     return 0
 
-# Do the same as `write_payload` with a payload in a buffer, whose bounds are checked, too.
+# Do the same as `write_payload` with a payload in a buffer; raise IndexError if the payload is out of its range, too.
 cpdef inline int write_frame(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, AtomicBuffer source, int64_t source_offset, int32_t length
@@ -86,8 +87,8 @@ cdef inline int write_bytes(
         <const uint8_t *>PyBytes_AS_STRING(payload), length
     )
 
-# Return the length of the DATA frame at `offset`, `left` bytes before the end of its term; 0 if no frame is complete
-# there, if it is padding, or if the length is impossible. Acquire: pairs with the release that completes a frame.
+# Return the length in bytes of the frame at `offset`, `left` bytes before the end of its term; 0 if the frame is not
+# complete, is padding, or does not end within the term. Acquire: pairs with the release that completes a frame.
 cpdef inline int32_t data_frame_length(AtomicBuffer buffer, int64_t offset, int64_t left) except -1 nogil:
     buffer.check(offset, left)
     cdef const uint8_t *frame = buffer._address + offset

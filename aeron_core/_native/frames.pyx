@@ -1,1 +1,1 @@
-"""Writing of frames into a log; the functions are in `frames.pxd`, so that callers inline them."""
+"""Writing frames into a log and reading their lengths; the functions are in `frames.pxd`, for inlining."""

@@ -10,7 +10,7 @@ cdef extern from "integers.h":
 cdef class ReusedInt:
     cdef PyObject *_last   # owned; NULL before the first use
 
-    # Return `value` as a Python int. From 4096 on it is the object of an earlier call, overwritten, unless that object
-    # is still used or this build of Python is not supported (`integers.h`): then a new one. Needs the GIL.
+    # Return `value` as a Python int. If it is 4096 or more, overwrite and return the object of an earlier call, unless
+    # the program still refers to it or `integers.h` does not support this build of Python. Needs the GIL.
     cdef inline object of(self, int64_t value):
         return ac_reuse_int(&self._last, value)

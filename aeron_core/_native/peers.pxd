@@ -1,4 +1,4 @@
-# Peers of a channel, for clients and for media with several peers: their counters, and the address of a message.
+# Peers of a channel: the counters that describe them to clients, and the destination peer of a message.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -20,15 +20,15 @@ cpdef enum:
     RESERVED_HAS_PEER = 0x100
     RESERVED_PEER_SHIFT = 32
 
-# Types of counters defined by this project: one peer slot of a channel endpoint, and the number of refusals in either
-# direction for one reason. Their registration id is the endpoint's.
+# Types of counters that this project defines: one peer of a channel endpoint, and the number of messages or connections
+# that an endpoint refused for one reason. Their registration id is the endpoint's.
 cpdef enum:
     COUNTER_TYPE_PEER = 1021
     COUNTER_TYPE_REFUSALS = 1022
 
-# Value of a peer counter: the peer's session, a flag that it is connected, and the length of the longest message that
-# it accepts now.
-# Key of a peer counter: the length of the text, then the peer's address, usually `host:port`.
+# Value of a peer counter: the peer's session, a flag that it is connected, and the length in bytes of the longest
+# message that it accepts now; 0 if no peer is connected.
+# Key of a peer counter: the length of the text, int32, then the text: `host:port`, or the path of a Unix socket.
 cpdef enum:
     PEER_SESSION_SHIFT = 32
     PEER_IS_CONNECTED = 0x80000000

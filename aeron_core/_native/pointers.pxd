@@ -29,9 +29,9 @@ cdef class LongMap:
     cdef readonly int32_t capacity  # slots: a power of two, at most two thirds used
     cdef readonly int32_t size
 
-    # To iterate: visit the used slots from 0 to `capacity`; no `put` meanwhile. Removing the entry at a slot moves a later
-    # entry there, or one from the front to the back: revisit that slot until it is unused or its entry stays, and each
-    # entry is visited at least once.
+    # To iterate: visit the used slots from 0 to `capacity` - 1, without calling `put`. Removing the entry of a slot may
+    # move an entry of another slot there: visit the slot again until it is unused or its entry is kept. Each entry is
+    # then visited at least once.
     cdef inline bint is_used(self, int32_t slot) noexcept nogil:
         return self._entries[slot].is_used
 

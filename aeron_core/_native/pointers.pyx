@@ -38,7 +38,7 @@ cdef class PointerList:
             grown = <PyObject **>realloc(self._items, capacity * sizeof(PyObject *))
             if grown == NULL:
                 return raise_no_memory()
-            # Stored only now, because after a failure the old capacity still describes the memory.
+            # Stored only after success: if realloc fails, the old memory and its capacity remain valid.
             self._items = grown
             self._capacity = capacity
         self._items[self.size] = item
@@ -80,7 +80,7 @@ cdef class LongMap:
 
     cdef int _allocate(self, int32_t capacity) except -1 nogil:
         cdef LongEntry *entries = <LongEntry *>calloc(capacity, sizeof(LongEntry))
-        # After a failure the map keeps its entries.
+        # Checked before the stores below: if calloc fails, a map that grows keeps its entries.
         if entries == NULL:
             return raise_no_memory()
         self._entries = entries
@@ -152,7 +152,7 @@ cdef class LongMap:
 
     def __getitem__(self, int64_t key):
         if not self.__contains__(key):
-            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys that were put")
+            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys in the map")
         return self.get(key, 0)
 
     def __contains__(self, int64_t key):
@@ -160,7 +160,7 @@ cdef class LongMap:
 
     def __delitem__(self, int64_t key):
         if not self.remove(key):
-            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys that were put")
+            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys in the map")
 
     def __len__(self):
         return self.size

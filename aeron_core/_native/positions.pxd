@@ -78,7 +78,7 @@ cpdef inline int64_t fragmented_length(int64_t length, int32_t max_payload_lengt
 cpdef inline int64_t compute_log_length(int32_t term_length, int32_t page_size) noexcept nogil:
     return align(<int64_t>term_length * 3 + 4096, page_size)
 
-# Two 32-bit numbers in one result, for scans that return both. Negative only if `high` is negative.
+# Two 32-bit numbers in one int64, for functions that return both. Negative only if `high` is negative.
 
 cpdef inline int64_t pack_pair(int32_t high, int32_t low) noexcept nogil:
     return <int64_t>((<uint64_t>high << 32) | <uint32_t>low)

@@ -15,7 +15,8 @@ cdef class ReadinessSet:
     cdef int _descriptor            # the epoll instance
     cdef ac_ready_t *_ready         # results of the last `wait`
 
-    # Watch `descriptor` for `item`, a borrowed reference; return whether the kernel accepted it.
+    # Watch `descriptor`; `at` returns `item`, a borrowed reference, when it is readable. Return whether the kernel
+    # accepted the descriptor.
     cdef bint add(self, int32_t descriptor, PyObject *item) noexcept nogil
     cdef void remove(self, int32_t descriptor) noexcept nogil
     # Return the number of ready descriptors without blocking, at most AC_READY_CAPACITY; the next call returns the others.

@@ -1,9 +1,9 @@
 """Runs of single-frame messages, copied between a log and contiguous memory in one loop.
 
-Not here: claims, fragments, padding, and why a message was not copied: callers call once per run and handle the
-first message that the loop left themselves.
-Invariant: whatever another thread does to the memory meanwhile, no byte outside the ranges checked before the loop
-is read or written.
+Not here: claims, fragments and padding: a loop stops at the first message that it cannot copy, and its caller handles
+that message.
+Invariant: whatever another thread does to the memory meanwhile, no byte outside the ranges given by the caller is read
+or written.
 """
 
 from libc.stdint cimport uint8_t
@@ -27,8 +27,10 @@ cpdef int64_t measure_run(
 ) except -1 nogil:
     """Return `positions.pack_pair(messages, bytes)`: how many from `first` on fit one claim, and their log bytes.
 
-    A message belongs to the run if it has at most `max_payload_length` bytes and valid boundaries, starts within
-    `allowance` bytes, and all together need at most `space` bytes.
+    `boundaries`: int64, message i is from entry i to entry i + 1 of `data`; raises IndexError unless it has the entries
+    `first` to `first + count`. A message belongs to the run if it has at most `max_payload_length` bytes and valid
+    boundaries, its frame starts less than `allowance` bytes after the run's begin, and the frames need at most `space`
+    bytes.
     """
     cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
     cdef int64_t taken = 0
@@ -56,7 +58,8 @@ cpdef int64_t write_run(
 ) except -1 nogil:
     """Write `count` messages as frames into the claim of `length` bytes at `offset`; return the bytes left over.
 
-    Bytes are left over if another thread changed the boundaries after they were measured.
+    `data`, `boundaries`: see `measure_run`. Bytes are left over if another thread changed the boundaries after they
+    were measured. Raises IndexError if the claim is out of range or `log` is read-only.
     """
     cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
     cdef int64_t begin = ac_get_i64(boundary)
@@ -78,7 +81,8 @@ cpdef int64_t write_run(
         frames.ac_copy(log._address + offset + wire.DATA_HEADER_LENGTH, data._address + begin, end - begin)
         length -= aligned_length
         if length > 0:
-            # Mark the rest before this frame is complete: wherever this thread crashes, one mark covers all that is left.
+            # Mark the rest of the claim before this frame is complete: if this thread crashes, the unblocker finds one
+            # mark that covers all incomplete bytes.
             ac_put_i32_release(log._address + offset + aligned_length, -<int32_t>length)
         ac_put_i32_release(log._address + offset, <int32_t>frame_length)
         offset += aligned_length
@@ -95,10 +99,11 @@ cpdef int64_t read_run(
 ) except -1 nogil:
     """Copy messages from `offset` of the log on, after the `data_length` bytes in `data`, and return how many.
 
-    `left`: bytes to the end of the term. Stops before a frame that starts `reach` or more bytes after `offset`.
-    The arrays get one entry per message from index `first` on: its end in `data`, its end in the stream (the first
-    message begins at `position`), its reserved value (all int64), its session id (int32). Raises IndexError if an array
-    lacks space for `max_messages` entries.
+    `left`: bytes to the end of the term. Stops before a frame that starts `reach` or more bytes after `offset`, is not
+    complete, is padding or a fragment, or does not fit into `data`.
+    The arrays get one entry per message: `boundaries`, from index `first + 1` on, its end in `data`; the others, from
+    `first` on, its end in the stream (the first message begins at `position`), its reserved value (these three int64)
+    and its session id (int32). Raises IndexError if an array has no space for `max_messages` entries.
     """
     cdef const uint8_t *frame = log.at(offset, left)
     boundaries.check_writable(first * 8 + 8, max_messages * 8)

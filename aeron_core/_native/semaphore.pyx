@@ -47,7 +47,10 @@ def open_without_links(path, flags):
 
 @cython.final
 cdef class NamedSemaphore:
-    """A semaphore for wake-ups between processes: a post ends one wait early; at most one post stays pending."""
+    """A semaphore for wake-ups between processes: a post ends one wait early.
+
+    A post has no effect while another is pending, unless two threads post at the same time.
+    """
 
     def __init__(self, str name, *, bint create=False):
         """Open semaphore `name` ("/…"); with `create`, create it before, in place of an old one of this user.

@@ -201,11 +201,13 @@ cpdef enum:
     FRAME_BAD_TYPE = -5       # unknown, or not the type that was asked for
     FRAME_BAD_FIELD = -6      # a field is out of its range
 
-# Returned by an endpoint without a file descriptor to wait for. Not -1, for the same reason.
+# Returned by an endpoint without a file descriptor to wait for. Not -1: after -1, a caller without the GIL would
+# acquire it to check for an exception.
 cpdef enum:
     NO_DESCRIPTOR = -2
 
-# Stands for "no position". Not -1, for the same reason.
+# Returned by a function that has no position to return. Not -1: after -1, a caller without the GIL would acquire it to
+# check for an exception.
 cpdef enum:
     NO_POSITION = -2
 

@@ -1,4 +1,4 @@
-"""Receive side of a broadcast buffer: how a client reads the responses of a driver.
+"""Receive side of a broadcast buffer, from which a client reads the responses of a driver.
 
 Not here: sending (broadcast_transmitter). The transmitter never waits and reads nothing that a receiver writes; a
 receiver that is too slow is lapped: the transmitter overwrites records that it has not read.
@@ -24,15 +24,16 @@ LAPPED: Final = -1
 # Source: AERON_BROADCAST_SCRATCH_BUFFER_LENGTH_DEFAULT in aeron_broadcast_receiver.h.
 SCRATCH_LENGTH: Final = 4096
 
-# Called with the type, the buffer, and the message's offset and length; the message is valid during the call only.
+# Called with the type, the buffer, and the message's offset and length in bytes; the message is valid during the call
+# only.
 MessageHandler = Callable[[int, AtomicBuffer, int, int], None]
 
 
 class BroadcastReceiver:
     """One reader of `buffer`, starting with the latest message, which may be older than this receiver.
 
-    Raises ConfigurationError if the length of the buffer is not a power of two plus the trailer, and ProtocolError for
-    positions that no transmitter stores.
+    Raises ConfigurationError if the length of the buffer is not a power of two of at least 8 bytes plus the trailer,
+    ProtocolError if no transmitter can have stored the position of the latest message.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -51,8 +52,8 @@ class BroadcastReceiver:
         """Call `handler` for the next message; return 1, 0 if there is none, or LAPPED.
 
         LAPPED means that messages were lost: the next call continues with the latest one. Raises ProtocolError for an
-        impossible record, and skips everything sent so far. An exception of the handler is passed on, and its message
-        is not delivered again. One thread only.
+        impossible position or record; after an impossible record, the next call continues at the tail. An exception of
+        the handler is passed on, and its message is not delivered again. One thread only.
         """
         # Acquire: pairs with the release of the tail, which is stored after the record.
         tail = read_position(self._buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
@@ -77,7 +78,7 @@ class BroadcastReceiver:
     def _copy(self, position: int, tail: int) -> tuple[int, int, int] | None:
         """Copy the message at `position`, or after the padding there; return type, length in bytes and end position.
 
-        Return None if the transmitter overwrote it meanwhile.
+        Return None if the transmitter overwrote it meanwhile. Raises ProtocolError for an impossible record.
         """
         type_id, length = self._header(position, tail)
         if type_id == wire.RECORD_PADDING_TYPE:
@@ -101,16 +102,16 @@ class BroadcastReceiver:
         aligned_length = align_record(length)
         if length < wire.RECORD_HEADER_LENGTH or aligned_length > min(self.capacity - index, tail - position):
             raise ProtocolError(
-                f"broadcast record of {length} bytes at {index}: must have at least {wire.RECORD_HEADER_LENGTH} bytes "
-                f"and end at or before the tail and the end of the buffer; the buffer is damaged, restart the media "
-                f"driver if it occurs again"
+                f"broadcast record of {length} bytes at {index}: must be from {wire.RECORD_HEADER_LENGTH} to "
+                f"{min(self.capacity - index, tail - position)} bytes, to the tail or the end of the buffer; the "
+                f"buffer is damaged, restart the media driver if it occurs again"
             )
         return self._buffer.get_i32(index + wire.RECORD_TYPE_OFFSET), length
 
     def _is_intact(self, position: int) -> bool:
-        """Return whether the transmitter has not begun to overwrite what was read at `position`."""
-        # The fence keeps the loads of the record before the load of the intent. If the intent has not reached the space
-        # of the record, those loads cannot have seen any later store to it.
+        """Return whether the record at `position` was not being overwritten while it was read."""
+        # The acquire fence keeps the loads of the record before the load of the intent, and pairs with the release
+        # fence of the transmitter: a load that saw an overwritten byte is followed by a load of the new intent.
         fence_acquire()
         tail_intent = self._buffer.get_i64_acquire(self.capacity + wire.BROADCAST_TAIL_INTENT_OFFSET)
         return position + self.capacity > tail_intent

@@ -1,4 +1,4 @@
-"""Send side of a broadcast buffer: how a driver responds to its clients, which it does not count.
+"""Send side of a broadcast buffer, by which a driver sends responses to all its clients.
 
 Not here: receiving (broadcast_receiver). The transmitter never waits: a slow receiver is lapped and detects that.
 Invariant: the tail intent is stored before any byte of the record. A receiver that copied a record and still sees the
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class BroadcastTransmitter:
     """The only transmitter on `buffer`: a power of two of bytes for records, then a trailer with the positions.
 
-    Raises ConfigurationError for any other length of the buffer, ProtocolError for a tail that no transmitter stores.
+    Raises ConfigurationError for any other length of the buffer or fewer than 8 bytes for records, ProtocolError for a
+    tail that no transmitter stores.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -30,13 +31,14 @@ class BroadcastTransmitter:
         self.capacity: Final = record_capacity(buffer, wire.BROADCAST_TRAILER_LENGTH)
         smallest = self.capacity == wire.RECORD_HEADER_LENGTH
         self.max_message_length: Final = 0 if smallest else self.capacity // 8
-        # A copy of the tail: receivers may write to the buffer, which must not move this transmitter.
+        # A copy of the tail: the transmitter must not depend on a field that every client can overwrite.
         self._tail = read_position(buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
 
     def transmit(self, type_id: int, message: Buffer) -> None:
         """Send one message of at most `max_message_length` bytes. One thread only.
 
-        Raises ConfigurationError for a longer message, or a type that is not from 1 to 2147483647.
+        Raises ConfigurationError for a longer message, or a type that is not from 1 to 2147483647; TypeError unless
+        `message` is a contiguous buffer.
         """
         data = message_bytes(type_id, message, self.max_message_length)
         length = wire.RECORD_HEADER_LENGTH + len(data)
@@ -59,7 +61,7 @@ class BroadcastTransmitter:
         self._put_header(index, length, type_id)
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
 
-        # Release: a receiver that sees the new tail also sees the record.
+        # Release: a receiver that loads the new tail with acquire also sees the record.
         # `latest` is stored before the tail: a receiver that was lapped continues there, with a complete record.
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_LATEST_OFFSET, start)
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_TAIL_OFFSET, tail_intent)

@@ -10,7 +10,7 @@
     client          key: client id i64
                     label: "client-heartbeat: id=<client id>"; the client may append its name and version
 
-A channel or address that is too long for its field in the key is cut; the label then has more of it.
+A channel or address that is too long for its field in the key is cut there; the label holds up to 380 bytes.
 
 Not here: names and labels of the system counters (`driver.agents.system_counters`), and the allocation of counters.
 Source: aeron_position.c, aeron_counters.h.

@@ -35,7 +35,7 @@ NOT_FREE_TO_REUSE: Final = (1 << 63) - 1
 
 @frozen(slots=True)
 class CounterRecord:
-    """A snapshot of one counter."""
+    """A snapshot of one counter, whose fields were not all read at one instant."""
 
     id: int
     state: int
@@ -52,7 +52,7 @@ class CounterRecord:
 class CountersReader:
     """Reads counters, and sets the value of those that this process owns. Any thread.
 
-    Methods that take an id raise IndexError unless it is from 0 to `max_counter_id`.
+    Methods that take an id, except `counter`, raise IndexError unless it is from 0 to `max_counter_id`.
     """
 
     def __init__(self, metadata: AtomicBuffer, values: AtomicBuffer) -> None:
@@ -105,7 +105,7 @@ class CountersReader:
         return NULL_COUNTER_ID
 
     def counter(self, counter_id: int) -> AtomicCounter:
-        """Return an object for frequent access to the value of a counter."""
+        """Return an object for frequent access to a counter's value; raise IndexError if the id has no value."""
         return AtomicCounter(self.values, counter_id)
 
     def state(self, counter_id: int) -> int:
@@ -113,7 +113,7 @@ class CountersReader:
         return self.metadata.get_i32_acquire(self._metadata_at(counter_id) + wire.COUNTER_STATE_OFFSET)
 
     def type_id(self, counter_id: int) -> int:
-        """Return the type, which defines what the counter counts."""
+        """Return the type: one of those in `counter_types`, or another number that a client has chosen."""
         return self.metadata.get_i32(self._metadata_at(counter_id) + wire.COUNTER_TYPE_ID_OFFSET)
 
     def free_for_reuse_deadline_ms(self, counter_id: int) -> int:
@@ -142,7 +142,7 @@ class CountersReader:
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET)
 
     def set_value(self, counter_id: int, value: int) -> None:
-        """Store a value with release: a reader that sees it also sees everything stored before it."""
+        """Store a value with release order; raise IndexError if the values are mapped read-only, too."""
         self.values.put_i64_release(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET, value)
 
     def registration_id(self, counter_id: int) -> int:
@@ -176,8 +176,8 @@ class CountersReader:
 class CountersManager(CountersReader):
     """Allocates and frees counters. For the conductor of a driver, on buffers that start as zeros.
 
-    A freed id is not reused for `free_to_reuse_timeout_ms`: a reader that still has it sees that the counter was
-    reclaimed, not the value of a new one. Raises ConfigurationError if the metadata is too short for the values. One
+    A freed id is not reused for `free_to_reuse_timeout_ms`: during this time a reader that still has the id finds the
+    state `reclaimed`, not another counter. Raises ConfigurationError if the metadata is too short for the values. One
     thread only.
     """
 
@@ -229,15 +229,18 @@ class CountersManager(CountersReader):
         self.metadata.put_i64(at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, NOT_FREE_TO_REUSE)
         self.metadata.put_bytes(at + wire.COUNTER_KEY_OFFSET, key[: wire.COUNTER_KEY_MAX_LENGTH])
         self.set_label(counter_id, label)
-        # Release: a reader that sees the state also sees all fields above. The reference stores the registration id
-        # after the state, so that a search can miss a new counter.
+        # Release: a reader that loads the state with acquire also sees all fields above. The reference stores the
+        # registration id after the state, so that a search there can miss a new counter.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_ALLOCATED)
         self._keys[counter_id] = type_id, registration_id
         self._ids.setdefault((type_id, registration_id), set()).add(counter_id)
         return counter_id
 
     def find(self, type_id: int, registration_id: int) -> int:
-        """See `CountersReader.find`; what other processes wrote to the file has no effect."""
+        """Return the lowest id of an allocated counter with this type and registration id, or NULL_COUNTER_ID.
+
+        Uses an index of this process, which other processes cannot change.
+        """
         return min(self._ids.get((type_id, registration_id), ()), default=NULL_COUNTER_ID)
 
     def free(self, counter_id: int) -> bool:

@@ -2,7 +2,7 @@
 
 Not here: which errors are recorded. Entries are only added; a length of 0 ends the log.
 The text of an error that peers cause ends with `; last peer ` and an address of fixed length, padded with blanks, which
-is overwritten: a text with the address in it would make an entry for each forged one.
+is overwritten: if texts were distinct by address, each forged address would add an entry.
 Invariant: an entry is complete before its length is stored; then only its count, its time and its last peer change.
 
 Source: aeron_distinct_error_log.c; the last peer is not from the reference.
@@ -51,8 +51,7 @@ class ErrorRecord:
 class DistinctErrorLog:
     """Writes the log; `buffer` starts as zeros. Any thread may record.
 
-    Errors are equal if code and description are. The reference also merges an error whose description is a prefix of
-    another's.
+    Errors with the same code and description share an entry.
     """
 
     def __init__(self, buffer: AtomicBuffer, clock: Clock) -> None:
@@ -91,7 +90,7 @@ class DistinctErrorLog:
     def record(self, code: int, description: str, peer: str = "") -> bool:
         """Count an error; return False if the log is too full for a new entry `(code) description`.
 
-        Any thread. `peer` replaces the last peer of the entry; the first call decides whether the entry has one.
+        Any thread. `peer` replaces the last peer of the entry, if the first call for this error had a peer.
         """
         now_ms = self._clock.epoch_ms()
         with self._lock:
@@ -105,9 +104,9 @@ class DistinctErrorLog:
                 if peer:
                     self._peer_offsets[offset] = self._end_offset - _PEER_LENGTH
             elif peer and offset in self._peer_offsets:
-                # Readers may see a part of it: tools show an address, no program decides by it.
+                # Not atomic: a reader may get a mixture of two addresses. Addresses are only shown to users.
                 self._buffer.put_bytes(self._peer_offsets[offset], _padded(peer))
-        # Outside the lock: entries are never removed, and the add is atomic.
+        # Outside the lock: entries are never removed, the add is atomic, and any of two concurrent times will do.
         self._buffer.get_and_add_i32(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET, 1)
         self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
         return True
@@ -122,7 +121,7 @@ class DistinctErrorLog:
         self._buffer.put_i64(offset + wire.ERROR_LOG_FIRST_OBSERVATION_OFFSET, now_ms)
         # Set before the length as well: a reader that filters by time must not see a new entry dated 1970.
         self._buffer.put_i64(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
-        # Release: a reader that sees the length also sees the entry.
+        # Release: a reader that loads the length with acquire also sees the entry.
         self._buffer.put_i32_release(offset + wire.ERROR_LOG_LENGTH_OFFSET, length)
         # Entries start at multiples of 8, so that their timestamps and counts are aligned for atomic access.
         self._end_offset = offset + length
@@ -140,7 +139,7 @@ def _padded(peer: str) -> bytes:
 
 
 def _parted(data: bytes) -> tuple[str, str]:
-    """Return the text of an entry without its last peer, and the last peer."""
+    """Return the text of an entry without its last peer, and the last peer, empty if the entry has none."""
     text, mark, peer = data[:-_PEER_LENGTH], _LAST_PEER, data[-_PEER_LENGTH:]
     if not text.endswith(mark):
         return data.decode(errors="replace"), ""

@@ -1,4 +1,4 @@
-"""Text of a distinct error log, as the tools of the reference print it and its drivers save it.
+"""Text of a distinct error log, as the tools of the reference print it and its C driver saves it.
 
 Source: error_stat.c; aeron_driver.c, error_log_reader_save_to_file; aeron_strutil.c, aeron_format_date.
 """

@@ -36,7 +36,7 @@ class Flag:
         return self._is_set
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the flag is set, at most `timeout` seconds; return whether it is set."""
+        """Wait until the flag is set, at most `timeout` seconds (None: without limit); return whether it is set."""
         end_s = None if timeout is None else time.monotonic() + timeout
         while not self._is_set:
             left_s = _CHECK_INTERVAL_S if end_s is None else min(end_s - time.monotonic(), _CHECK_INTERVAL_S)

@@ -2,8 +2,8 @@
 
 Not here: writing it (`loss_writer`). Entries are only added; an observation count of 0 ends the report.
 
-The channel is padded to four bytes, and the padding counts in the length of an entry. The C reader of the reference
-leaves it out, and so misreads the entries after one whose padding crosses a multiple of 64.
+The channel is padded to a multiple of four bytes, and the length of an entry includes the padding. The C reader of the
+reference ignores the padding, and misreads the entries after an entry whose padding crosses a multiple of 64.
 
 Source: aeron_loss_reporter.c.
 """
@@ -72,13 +72,14 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
 
 
 def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
-    """Return the text whose length is stored at `offset`; raise ProtocolError if it does not end in the report."""
+    """Return the text whose length is stored at `offset`; raise ProtocolError unless it ends within the report."""
     start = offset + INT_LENGTH
     length = buffer.get_i32(offset) if start <= buffer.capacity else -1
     if not 0 <= length <= buffer.capacity - start:
         raise ProtocolError(
-            f"text of {length} bytes at {offset} of the loss report: must not be negative, and must end within its "
-            f"{buffer.capacity} bytes; the report is damaged, restart the media driver to begin a new one"
+            f"text of {length} bytes at {offset} of the loss report: must be from 0 to "
+            f"{max(0, buffer.capacity - start)} bytes, to the end of the report; the report is damaged, restart the "
+            f"media driver to begin a new one"
         )
     return buffer.get_bytes(start, length)
 

@@ -51,7 +51,7 @@ class LossReport:
         if entry.capacity > self._buffer.capacity - offset:
             return _FULL
         self._buffer.copy_from(offset, entry, 0, entry.capacity)
-        # Release: a reader that sees the count also sees the entry.
+        # Release: a reader that loads the count with acquire also sees the entry.
         self._buffer.put_i64_release(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, 1)
         self._next_offset = offset + reserved_length
         return offset
@@ -63,7 +63,7 @@ class LossReport:
         """
         self._buffer.put_i64_release(offset + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
         self._buffer.get_and_add_i64(offset + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
-        # The count is added last: a reader that sees it increased also sees the bytes.
+        # The count is added last: a reader that loads the new count with acquire also sees the new total.
         self._buffer.get_and_add_i64(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, 1)
         return 0
 

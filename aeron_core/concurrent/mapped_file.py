@@ -33,7 +33,7 @@ def create_mapped_file(
     if length <= 0:
         raise ConfigurationError(f"length={length} for {path}: must be at least 1 byte")
     try:
-        # The umask of the process applies, as for any file.
+        # The mode is that of an ordinary file, reduced by the umask of the process.
         # O_EXCL: of two processes that create the same file, one fails instead of sharing it by accident.
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -57,7 +57,7 @@ def map_new_file(fd: int, path: Path, length: int, *, sparse: bool, populate: bo
         if sparse:
             os.ftruncate(fd, length)
         else:
-            # Fails now if the space is not there, instead of with SIGBUS at some later write.
+            # Fails now if the space is not available, instead of with SIGBUS at a later write.
             os.posix_fallocate(fd, 0, length)
         return map_fd(fd, length, populate=populate)
     except OSError as error:

@@ -26,7 +26,7 @@ def is_power_of_two(value: int) -> bool:
 
 
 def align_record(length: int) -> int:
-    """Return the bytes that a record of `length` bytes, header included, occupies: the next multiple of eight."""
+    """Return the bytes that a record of `length` bytes, header included, occupies: rounded up to a multiple of 8."""
     return (length + wire.RECORD_ALIGNMENT - 1) & -wire.RECORD_ALIGNMENT
 
 
@@ -56,7 +56,7 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
     Raises ProtocolError for a position that no correct process stores: an index computed from it could point into the
     trailer.
     """
-    # Acquire: a process that sees the position also sees what was stored before it.
+    # Acquire: pairs with the release or compare-and-set that stored the position: what was stored before it is visible.
     position = buffer.get_i64_acquire(offset)
     if not is_position(position):
         raise ProtocolError(

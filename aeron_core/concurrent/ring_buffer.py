@@ -1,4 +1,4 @@
-"""Ring buffer with many producers and one consumer: how clients send commands to a driver.
+"""Ring buffer with many producers and one consumer, by which clients send commands to a driver.
 
 Not here: the meaning of the messages. Any thread of any process may produce; one thread reads and unblocks.
 
@@ -49,7 +49,8 @@ class ReadAction(Enum):
     CONTINUE = "continue"  # continue; the space is freed at the end
 
 
-# Called with the type, the buffer, and the message's offset and length; the message is valid during the call only.
+# Called with the type, the buffer, and the message's offset and length in bytes; the message is valid during the call
+# only.
 RecordHandler = Callable[[int, AtomicBuffer, int, int], None]
 ControlledRecordHandler = Callable[[int, AtomicBuffer, int, int], ReadAction]
 
@@ -80,8 +81,8 @@ class ManyToOneRingBuffer:
     def write(self, type_id: int, message: Buffer) -> bool:
         """Append a message; return False if the ring has too little free space. Any thread.
 
-        Raises ConfigurationError for a type that is not from 1 to 2147483647, and for a message longer than
-        `max_message_length`.
+        Raises ConfigurationError for a type that is not from 1 to 2147483647 and for a message longer than
+        `max_message_length` bytes, TypeError unless `message` is a contiguous buffer.
         """
         data = message_bytes(type_id, message, self.max_message_length)
         length = wire.RECORD_HEADER_LENGTH + len(data)
@@ -99,7 +100,8 @@ class ManyToOneRingBuffer:
     def try_claim(self, type_id: int, length: int) -> int:
         """Return the offset in `buffer` for a message of `length` bytes, or FULL. Any thread.
 
-        The claim must end with `commit` or `abort`: the consumer waits for it. Raises as `write` does.
+        The claim must end with `commit` or `abort`: the consumer waits for it. Raises ConfigurationError for a type
+        that is not from 1 to 2147483647 and a length that is not from 0 to `max_message_length`.
         """
         check_message(type_id, length, self.max_message_length)
         record_length = wire.RECORD_HEADER_LENGTH + length
@@ -111,14 +113,17 @@ class ManyToOneRingBuffer:
         return index + wire.RECORD_HEADER_LENGTH
 
     def commit(self, offset: int) -> bool:
-        """Publish the claim at `offset`; return False if it no longer exists, as after `unblock`.
+        """Publish the claim at `offset`; return False if it has ended already, for example by `unblock`.
 
         Raises ConfigurationError for an offset that `try_claim` cannot have returned.
         """
         return self._end_claim(offset, aborted=False)
 
     def abort(self, offset: int) -> bool:
-        """Abandon the claim at `offset`: the consumer skips it. Returns and raises as `commit` does."""
+        """Abandon the claim at `offset`, which the consumer then skips; return False if it has ended already.
+
+        Raises ConfigurationError for an offset that `try_claim` cannot have returned.
+        """
         return self._end_claim(offset, aborted=True)
 
     def read(self, handler: RecordHandler, limit: int) -> int:
@@ -137,12 +142,12 @@ class ManyToOneRingBuffer:
         return self.controlled_read(read_on, limit)
 
     def controlled_read(self, handler: ControlledRecordHandler, limit: int) -> int:
-        """Read like `read`; the handler's result decides how to continue after each message.
+        """Call `handler` for up to `limit` complete messages and return their number, without an aborted one.
 
-        An aborted message is not counted.
+        The result of the handler decides how to continue after each message. Everything else is as in `read`.
         """
         released = position = self.head.load()
-        # Read at most to the end of the buffer, so that `_release` clears one contiguous range.
+        # Do not read past the end of the buffer, so that `_release` clears one contiguous range.
         end = position + self.capacity - (position & self._mask)
         messages = 0
         try:
@@ -184,7 +189,8 @@ class ManyToOneRingBuffer:
         """Turn the record that the consumer waits for into padding; return whether that was done.
 
         For the consumer thread, after the head has not moved for longer than a producer can need: a producer that
-        crashed between claim and commit would block all later messages forever.
+        crashed between claim and commit would block all later messages forever. Raises ProtocolError for an impossible
+        head or tail.
         """
         head = self.head.load()
         tail = read_position(self.buffer, self._tail_offset)
@@ -195,7 +201,7 @@ class ManyToOneRingBuffer:
         length = self.buffer.get_i32_acquire(index + wire.RECORD_LENGTH_OFFSET)
         if length < 0:
             claimed = -length
-            # A length that no producer stores: skip everything that may belong to it.
+            # No producer stores such a length: skip everything that may belong to the record.
             if claimed < wire.RECORD_HEADER_LENGTH or align_record(claimed) > block:
                 claimed = block
             return self._pad(index, claimed)
@@ -240,8 +246,8 @@ class ManyToOneRingBuffer:
     def _claim(self, length: int) -> int:
         """Move the tail past a record of `length` bytes and return the record's index, or FULL."""
         required = align_record(length)
-        # The cached head saves loading the consumer's cache line. It may be old, which only makes the free space look
-        # smaller than it is; the real head is loaded if that space is too small.
+        # The cached head saves loading the consumer's cache line. It may be older than the head, so that the free space
+        # appears smaller than it is; the head itself is loaded if that space is too small.
         head = read_position(self.buffer, self._head_cache_offset)
         while True:
             tail = read_position(self.buffer, self._tail_offset)
@@ -280,7 +286,7 @@ class ManyToOneRingBuffer:
             )
         length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
         # If the length is not negative, the claim has ended: by an earlier call, or because `unblock` turned it into
-        # padding, which may have been read.
+        # padding, which the consumer may have read and set to zero.
         if not -self.capacity <= length < 0:
             return False
         if aborted:
@@ -302,7 +308,7 @@ class ManyToOneRingBuffer:
         return block
 
     def _tail(self) -> int:
-        """Return the unchecked tail: the consumer compares with it and never computes an index from it."""
+        """Return the tail, rounded down to a multiple of 8, which any process may have overwritten."""
         return self.buffer.get_i64_acquire(self._tail_offset) & -wire.RECORD_ALIGNMENT
 
     def _give_up(self, position: int, end: int) -> int:
@@ -315,6 +321,7 @@ class ManyToOneRingBuffer:
     def _release(self, start: int, end: int) -> None:
         """Return the space between two positions to the producers."""
         if end > start:
-            # Store the zeros first: the head has release order.
+            # The zeros are stored before the head, which has release order: a producer that loads the new head with
+            # acquire claims only zeroed space.
             self.buffer.set_memory(start & self._mask, end - start, 0)
             self.head.store(end)

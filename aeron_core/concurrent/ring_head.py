@@ -1,9 +1,10 @@
 """Head of a ring buffer for its consumer: a private copy of the position in the shared trailer.
 
 Clients map the ring to write commands, so a faulty or hostile one can store anything in its trailer. Only the consumer
-moves the head: it continues from its own copy and restores the field, and no message is lost. The tail
-belongs to the producers, so an impossible one can only be reset.
-Invariant: a wrong field raises ProtocolError once, not in each duty cycle, with a text that never varies.
+moves the head: it continues from its own copy and restores the field, and no message is lost. Producers move the tail,
+so the consumer has no copy of it: an impossible tail can only be reset.
+Invariant: a wrong head or tail raises ProtocolError once, not in each duty cycle. Its text has no values, so that a
+hostile process cannot fill the error log with distinct texts.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class RingHead:
     def load(self) -> int:
         """Return the position in bytes since the start; restore the head if another process has overwritten it.
 
-        Raises ProtocolError, once, for a head that is impossible before the first use.
+        Raises ProtocolError if the stored head is impossible at the first use; it is then reset to the tail, or to 0
+        if the tail is impossible, too.
         """
-        # No correct process but this one stores it, so an ordinary load would do; the acquire costs nothing here.
         stored = self._buffer.get_i64_acquire(self._offset)
         if stored == self._position:
             return stored
@@ -45,7 +46,7 @@ class RingHead:
         if is_position(stored) and 0 <= tail - stored <= self._capacity:
             self._position = stored
             return stored
-        # There is no copy yet: what is before the tail cannot be found.
+        # There is no copy yet, so that the commands before the tail cannot be found.
         self.store(tail if is_position(tail) else 0)
         raise ProtocolError(
             "impossible head of the command ring: must be a multiple of 8 at most the capacity before the tail; "
@@ -53,17 +54,17 @@ class RingHead:
         )
 
     def store(self, position: int) -> None:
-        """Move the head to `position`, in bytes: the space before it belongs to the producers again."""
+        """Move the head to `position`, in bytes, so that producers may claim the space before it."""
         self._position = position
-        # Release: a producer that sees the free space also sees it zeroed.
+        # Release: a producer that loads the new head with acquire sees the space before it zeroed.
         self._buffer.put_i64_release(self._offset, position)
 
     def check_producers(self) -> None:
         """Reset the tail and the cached head, which producers store, if no correct one can have stored them.
 
-        Raises ProtocolError for a head that was overwritten since the last call, and once for an impossible tail.
-        Commands in the ring are lost then; without the reset, all later ones would be: producers would take the ring
-        for full, or write where the consumer never reads.
+        Raises ProtocolError for a head that was overwritten since the last call, and once for an impossible tail: then
+        the commands in the ring are lost. Without the reset all later ones would be lost, too, because producers would
+        find the ring full or write where the consumer does not read.
         """
         head = self.load()
         tail = self._buffer.get_i64_acquire(self._tail_offset)
@@ -79,9 +80,10 @@ class RingHead:
                     "head of the command ring overwritten by another process: restored, nothing is lost"
                 )
             return
-        # Zero first: old records behind a new tail would be read as new ones.
+        # Zero the ring before the tail is reset: producers rely on zeros after the tail.
         self._buffer.set_memory(0, self._capacity, 0)
-        # Compare-and-set: a producer that moves the tail now stores another impossible one, found by the next check.
+        # Compare-and-set: if a producer moves the tail meanwhile, the new tail is impossible, too, and the next call
+        # resets it.
         self._buffer.compare_and_set_i64(self._tail_offset, tail, head)
         raise ProtocolError(
             "tail of the command ring overwritten by another process: must be a multiple of 8 at most the capacity "

@@ -1,6 +1,6 @@
 """Look-up of the semaphore that an agent of a driver waits for, from any process.
 
-Only agents with the idle strategy `signal` have one; the others wake up by themselves.
+Only agents with the idle strategy `signal` have a semaphore; the others poll.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ CONDUCTOR: Final = "conductor"
 
 
 def semaphore_name(aeron_dir: Path | str, agent: str) -> str:
-    """Return the name shared by driver and clients of one directory, "/…", below 64 characters."""
+    """Return the name of an agent's semaphore, the same in the driver and in all clients of its directory."""
     # Driver and client may name the directory differently, for example through a symbolic link.
     directory = os.path.realpath(aeron_dir)
     return f"/{_PREFIX}{_fnv1a(os.fsencode(directory)):016x}-{agent}"
 
 
 def find_semaphore(aeron_dir: Path | str, agent: str) -> NamedSemaphore | None:
-    """Return the semaphore of `agent`, or None if it has none or this user may not post it.
+    """Return the semaphore of `agent`, or None if it has none or this user cannot open it.
 
-    A semaphore that belongs neither to this user nor to the owner of the directory is not used: None.
+    Returns None also for a semaphore that belongs neither to this user nor to the owner of the directory.
     """
     name = semaphore_name(aeron_dir, agent)
     try:
-        # Every user may create the name, and shorten the file while others have mapped it, which kills them (SIGBUS).
+        # Any user can create a semaphore of this name, and truncate its file while other processes have it mapped,
+        # which kills them (SIGBUS).
         if os.lstat(_SEMAPHORE_FILE.format(name[1:])).st_uid not in {os.geteuid(), os.stat(aeron_dir).st_uid}:
             return None
         return NamedSemaphore(name)
