@@ -9,7 +9,7 @@ from aeron_core.logbuffer.frame_writer cimport FrameWriter, check_message, check
 
 
 cdef class Appender:
-    # -1985229329 signals a possible exception: small negative numbers are results, see `descriptor.pxd`.
+    # -1985229329 signals a possible exception: -1 cannot, because small negative numbers are results.
     cdef int64_t offer(
         self, AtomicBuffer source, int64_t source_offset, int32_t length, int64_t reserved_value
     ) except? -1985229329 nogil

@@ -80,11 +80,11 @@ class ConcurrentAppender(Appender):
         self._max_message_length = log.max_message_length
 
     def position(self) -> int:
-        """Return the stream position in bytes after everything claimed so far."""
+        """Return the stream position in bytes after everything claimed so far, at most the end of the active term."""
         return self.log.producer_position()
 
     def position_limit(self) -> int:
-        """Return the publisher limit: a claim may start only at a position before it, but may end after it."""
+        """Return the publisher limit, a position in bytes: a message may start only before it, but may end after it."""
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
@@ -128,7 +128,7 @@ class ConcurrentAppender(Appender):
         return position + required
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`.
+        """Append the concatenation of `parts` as one message; return the position after it, or a negative result.
 
         Raises TypeError if one of them is not an AtomicBuffer. Needs the GIL.
         """
@@ -160,7 +160,10 @@ class ConcurrentAppender(Appender):
         return position + required
 
     def append_padding(self, length: int) -> int:
-        """Append padding: a header and `length` bytes, which readers skip; otherwise like `offer`."""
+        """Append a header and `length` bytes of padding, which readers skip.
+
+        Returns the position after them, or a negative result.
+        """
         if length < 0 or length > self._max_message_length:
             return wire.RESULT_ERROR
         required = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
@@ -189,8 +192,8 @@ class ConcurrentAppender(Appender):
                 appended += result
                 retry = True
             elif result < 0:
-                # The log was just rotated, by this thread or another: continue in the next term. Retry once only:
-                # the thread that rotates may be descheduled before it has finished.
+                # The log was just rotated, by this thread or another: continue in the next term. Without progress,
+                # retry only once: the thread that rotates may be descheduled before it has finished.
                 if result != wire.RESULT_ADMIN_ACTION or not retry:
                     break
                 retry = False
@@ -204,7 +207,7 @@ class ConcurrentAppender(Appender):
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
         """Append as many messages as fit one claim: return how many, a negative result, or 0 to retry."""
-        # In the order of `_claim_range`: limit, count, tail.
+        # The limit is loaded before the tail: a limit older than the position can only make a publisher wait.
         limit = self._limit.get_i64_acquire(0)
         term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8

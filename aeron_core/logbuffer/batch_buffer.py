@@ -19,7 +19,7 @@ class BatchBuffer:
     def __init__(self, capacity: int, data_capacity: int) -> None:
         if capacity <= 0 or data_capacity <= 0:
             raise ValueError(
-                f"capacity={capacity} messages, data capacity={data_capacity} bytes: must both be positive"
+                f"capacity={capacity} messages, data capacity={data_capacity} bytes: must both be at least 1"
             )
         self.data = AtomicBuffer.allocate(data_capacity)
         # Entry 0 is the zero of fresh memory; no method stores anything else there.
@@ -42,7 +42,10 @@ class BatchBuffer:
         return self.count < self.capacity and length <= self.data.capacity - self.data_length
 
     def append(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Add bytes to the message that `finish` completes; return 0. Raises IndexError if they exceed the memory."""
+        """Add bytes to the message that `finish` completes; return 0.
+
+        Raises IndexError if they lie outside `source` or do not fit into `data`.
+        """
         self.data.copy_from(self.data_length, source, source_offset, length)
         self.data_length += length
         return 0

@@ -20,7 +20,7 @@ cdef class BufferClaim:
     cpdef bint commit(self) except -1 nogil
     cpdef bint abort(self) except -1 nogil
     cpdef int64_t payload_offset(self) noexcept nogil
-    # 171 (0xAB) and 43981 (0xABCD): rare values, since the caller checks for an exception whenever one is returned.
+    # 171 (0xAB) and 43981 (0xABCD) are rare values: a caller checks for an exception whenever one of them is returned.
     cpdef uint8_t flags(self) except? 171 nogil
     cpdef int set_flags(self, uint8_t flags) except -1 nogil
     cpdef uint16_t header_type(self) except? 43981 nogil

@@ -40,7 +40,7 @@ class BufferClaim:
         return memoryview(self.payload())
 
     def payload(self) -> AtomicBuffer:
-        """Return the payload as `buffer` does, for compiled callers; raises IndexError if no claim is open."""
+        """Return the payload as an AtomicBuffer; raise IndexError if no claim is open."""
         return self.log_buffer.view(self.payload_offset(), self.length)
 
     def commit(self) -> bool:
@@ -48,9 +48,9 @@ class BufferClaim:
         if self.frame_offset < 0:
             return False
         offset = self.frame_offset
-        # Closed before the store: from then on the frame belongs to readers, and this object must not touch it.
+        # Close the claim before the store: after it the frame belongs to readers, and this object must not change it.
         self.frame_offset = -1
-        # Release: a reader that sees the length also sees the payload.
+        # Release: a reader that loads the length with acquire also sees the payload.
         self.log_buffer.put_i32_release(offset, self.length + wire.DATA_HEADER_LENGTH)
         return True
 
@@ -58,7 +58,7 @@ class BufferClaim:
         """Turn the claim into padding, which readers skip; return False if no claim is open."""
         if self.frame_offset < 0:
             return False
-        # The type before the length, which `commit` stores with release.
+        # Set the type first: `commit` stores the length with release, which makes the type visible.
         self.set_header_type(wire.TYPE_PAD)
         return self.commit()
 
@@ -67,27 +67,33 @@ class BufferClaim:
         return self.frame_offset + wire.DATA_HEADER_LENGTH if self.frame_offset >= 0 else -1
 
     def flags(self) -> int:
-        """Return the flags, `wire.DATA_FLAG_…`. Methods for header fields raise IndexError if no claim is open."""
+        """Return the flags of the frame, `wire.DATA_FLAG_…`; raise IndexError if no claim is open."""
         return self.log_buffer.get_u8(self._field(wire.FRAME_FLAGS_OFFSET))
 
     def set_flags(self, flags: int) -> int:
-        """Set the flags of the frame, by default those of an unfragmented message; return 0. Raises as `flags` does."""
+        """Set the flags of the frame, by default those of an unfragmented message; return 0.
+
+        Raises IndexError if no claim is open.
+        """
         return self.log_buffer.put_u8(self._field(wire.FRAME_FLAGS_OFFSET), flags)
 
     def header_type(self) -> int:
-        """Return the type of the frame, one of `wire.TYPE_…`; raises as `flags` does."""
+        """Return the type of the frame, one of `wire.TYPE_…`; raise IndexError if no claim is open."""
         return self.log_buffer.get_u16(self._field(wire.FRAME_TYPE_OFFSET))
 
     def set_header_type(self, header_type: int) -> int:
-        """Set the type of the frame, `wire.TYPE_DATA` by default; return 0. Raises as `flags` does."""
+        """Set the type of the frame, `wire.TYPE_DATA` by default; return 0. Raises IndexError if no claim is open."""
         return self.log_buffer.put_u16(self._field(wire.FRAME_TYPE_OFFSET), header_type)
 
     def reserved_value(self) -> int:
-        """Return the reserved value, a signed 64-bit field for use by the application; raises as `flags` does."""
+        """Return the reserved value, a signed 64-bit field; raise IndexError if no claim is open."""
         return self.log_buffer.get_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET))
 
     def set_reserved_value(self, value: int) -> int:
-        """Set the reserved value, a signed 64-bit field, 0 by default; return 0. Raises as `flags` does."""
+        """Set the reserved value, a signed 64-bit field, 0 by default; return 0.
+
+        Raises IndexError if no claim is open.
+        """
         return self.log_buffer.put_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET), value)
 
     def prepare(self, buffer: AtomicBuffer) -> int:
@@ -109,7 +115,7 @@ class BufferClaim:
         return 0
 
     def _field(self, field: int) -> int:
-        # Return -1, which the buffer refuses; adding the field to -1 could give a valid offset.
+        # Return -1, for which the buffer raises IndexError: -1 plus the field's offset could be a valid offset.
         return self.frame_offset + field if self.frame_offset >= 0 else -1
 
     def __enter__(self) -> BufferClaim:

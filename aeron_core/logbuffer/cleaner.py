@@ -22,9 +22,9 @@ def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int
     left_in_term = log.term_length - (clean_position & log.term_length_mask)
     length = min(target_position - clean_position, left_in_term)
     offset = log.frame_offset(clean_position)
-    # The first 8 bytes hold the first frame length. They are left for last.
+    # The first 8 bytes hold the first frame length. They are zeroed last.
     log.buffer.set_memory(offset + 8, length - 8, 0)
-    # Release: the first length becomes zero last. A thread that finds it zero finds only zeros after it, and a scan
-    # that reaches this point never mistakes the remains of an old frame for a new one.
+    # Release: a thread that loads the zero with acquire also sees the zeros after it, so that a scan never mistakes the
+    # remains of an old frame for a new one.
     log.buffer.put_i64_release(offset, 0)
     return clean_position + length

@@ -3,8 +3,8 @@
 Not here: frames. One buffer spans the whole file: a frame at term offset `o` of partition `i` is at
 `i * term_length + o`.
 
-Invariant: the active term count only grows, by one, and only after the tail of its partition has the next term id. A
-publisher that sees a count whose partition has another term id has read between those two stores and must retry.
+Invariant: the active term count only grows, by one, and only after the tail of its partition has the next term id. If
+a publisher loads a count and then a tail with another term id, the log has rotated meanwhile: it must retry.
 
 Source: aeron_logbuffer_descriptor.h.
 """
@@ -19,7 +19,7 @@ from aeron_core.logbuffer.metadata import LogBufferMetadata, LogBufferParams, re
 
 
 class LogBuffer:
-    """A log created by some process; `LogBuffer.initialize` creates one.
+    """An existing log in a buffer; `LogBuffer.initialize` creates a new one.
 
     Raises ProtocolError if the metadata page is invalid or does not fit a log of this length.
     """
@@ -86,7 +86,7 @@ class LogBuffer:
         )
 
     def rotate(self, current_term_count: int, current_term_id: int) -> bool:
-        """Make the next term active; return False if another publisher did so first.
+        """Make the next term active; return False if another thread did so first.
 
         Any thread of any process may call it, with the term that it found full.
         """
@@ -94,8 +94,8 @@ class LogBuffer:
         next_term_count = positions.add_wrap(current_term_count, 1)
         stale_term_id = positions.subtract_wrap(next_term_id, wire.PARTITION_COUNT)
         tail_offset = self.metadata_offset + positions.index_by_term_count(next_term_count) * 8
-        # The tail is stored before the count: a publisher that sees the new count must not find the old tail. A tail
-        # that is not three terms old was already set by another publisher that found the term full.
+        # The tail is stored before the count: a publisher that loads the new count must not find the old tail. A tail
+        # that is not three terms old was already set by another thread that found the term full.
         while True:
             raw_tail = self.buffer.get_i64_acquire(tail_offset)
             if positions.raw_tail_term_id(raw_tail) != stale_term_id:
@@ -104,18 +104,18 @@ class LogBuffer:
                 tail_offset, raw_tail, positions.pack_raw_tail(next_term_id, 0)
             ):
                 break
-        # Fails if another publisher has rotated the log already, so that the count grows by one only.
+        # Fails if another thread has rotated the log already, so that the count grows by one only.
         return self.buffer.compare_and_set_i32(
             self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, current_term_count, next_term_count
         )
 
     def is_connected(self) -> bool:
-        """Return whether the driver reports the stream as connected.
+        """Return whether the log's creator, usually a driver, reports the stream of a publication as connected.
 
-        It is connected if it has the receivers that flow control requires, or an IPC subscriber, or a spy
+        A driver reports a stream that has the receivers that flow control requires, or an IPC subscriber, or a spy
         that simulates a connection.
         """
-        # Written by the driver only. Appenders read it to distinguish NOT_CONNECTED from BACK_PRESSURED.
+        # Written by the creator only. Appenders read it to distinguish NOT_CONNECTED from BACK_PRESSURED.
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET) == 1
 
     def set_is_connected(self, value: bool) -> int:

@@ -59,7 +59,7 @@ class ExclusiveAppender(Appender):
         return self._term_begin_position + self.term_offset
 
     def position_limit(self) -> int:
-        """Return the publisher limit: a claim may start only at a position before it, but may end after it."""
+        """Return the publisher limit, a position in bytes: a message may start only before it, but may end after it."""
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
@@ -108,7 +108,7 @@ class ExclusiveAppender(Appender):
         return self._term_begin_position + self.term_offset
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`.
+        """Append the concatenation of `parts` as one message; return the position after it, or a negative result.
 
         Raises TypeError if one of them is not an AtomicBuffer. Needs the GIL.
         """
@@ -139,7 +139,10 @@ class ExclusiveAppender(Appender):
         return position + required
 
     def append_padding(self, length: int) -> int:
-        """Append padding: a header and `length` bytes, which readers skip; otherwise like `offer`."""
+        """Append a header and `length` bytes of padding, which readers skip.
+
+        Returns the position after them, or a negative result.
+        """
         if length < 0 or length > self._max_message_length:
             return wire.RESULT_ERROR
         required = positions.align_frame(length + wire.DATA_HEADER_LENGTH)

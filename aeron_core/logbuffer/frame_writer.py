@@ -2,7 +2,7 @@
 
 Not here: claiming (the appenders). The caller ensures that the range lies within one term.
 
-Readers, the sender and the driver's unblocker look at a frame while it is written. Its length therefore has three
+Readers, the sender and the driver's unblocker load the length of a frame while it is written. It therefore has three
 states, and the order of the stores matters (source: aeron_publication.c, aeron_publication_header_write):
 
     0        claimed by moving the tail. Terms are zeroed before they are filled: readers stop here.
@@ -120,7 +120,7 @@ class FrameWriter:
         """Write one padding frame of `length` bytes, header included."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -length, wire.DATA_FLAGS_UNFRAGMENTED, 0)
-        # Stored before the length: a reader that sees a complete frame must not take it for data.
+        # Stored before the length: a reader that loads the length must not mistake the padding for data.
         self._buffer.put_u16(frame + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
         return self._buffer.put_i32_release(frame, length)
 
@@ -136,9 +136,9 @@ class FrameWriter:
     ) -> int:
         """Return `positions.pack_pair(messages, bytes)`: a run from `first` on that fits one claim.
 
-        A message belongs to the run if it is not fragmented, has valid boundaries, starts within `allowance`
-        bytes, and all together need at most `space` bytes. A run has at most RUN_LIMIT messages, perhaps
-        none. The caller has checked `first` and `count`.
+        A message belongs to the run if it is not fragmented and has valid boundaries, its frame starts less than
+        `allowance` bytes after the run's begin, and the frames need at most `space` bytes. A run has from 0 to
+        RUN_LIMIT messages. The caller has checked `first` and `count`.
         """
         return runs.measure_run(
             data, boundaries, first, min(count, RUN_LIMIT), self._max_payload_length, space, allowance
@@ -245,13 +245,13 @@ def length_of_parts(parts: tuple[AtomicBuffer, ...]) -> int:
 
 def _refuse_range(first: int, count: int, entries: int) -> int:
     raise ValueError(
-        f"messages first={first}, count={count}: {entries} boundaries describe {max(entries - 1, 0)} messages, "
-        f"and the range must lie within them"
+        f"messages first={first}, count={count}: must not be negative, and must lie within the data: "
+        f"{entries} boundaries describe {max(entries - 1, 0)} messages"
     )
 
 
 def _refuse_message(index: int, begin: int, end: int, capacity: int) -> int:
     raise ValueError(
-        f"message {index} from {begin} to {end}: boundaries must not decrease and must lie within the "
-        f"{capacity} bytes of the data"
+        f"message {index} from {begin} to {end}: boundaries must not decrease, and must be from 0 to {capacity}, the "
+        f"length of the data in bytes"
     )

@@ -1,4 +1,4 @@
-"""Padding in place of frames that will never arrive.
+"""Padding for gaps in a term, whose frames will never arrive or never be completed.
 
 Source: aeron_term_gap_filler.c.
 """
@@ -37,5 +37,5 @@ def put_padding(log: LogBuffer, frame_offset: int, term_id: int, term_offset: in
     log.buffer.put_u16(frame_offset + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
     log.buffer.put_i32(frame_offset + wire.DATA_TERM_OFFSET_OFFSET, term_offset)
     log.buffer.put_i32(frame_offset + wire.DATA_TERM_ID_OFFSET, term_id)
-    # Release: a reader that sees the length also sees the type, and skips the frame.
+    # Release: a reader that loads the length with acquire also sees the type, and skips the frame.
     return log.buffer.put_i32_release(frame_offset, length)

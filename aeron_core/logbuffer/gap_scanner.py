@@ -27,7 +27,7 @@ def scan_for_gap(buffer: AtomicBuffer, partition_offset: int, term_offset: int, 
         return positions.pack_pair(limit_offset if offset > limit_offset else offset, 0)
     gap_offset = offset
     offset += wire.FRAME_ALIGNMENT
-    # A frame may start at any multiple of 32. Where none has arrived, the cleaned term has zeros.
+    # A frame may start at any multiple of 32. The cleaned term has zeros until a frame arrives.
     while offset < limit_offset and buffer.get_i32_acquire(partition_offset + offset) == 0:
         offset += wire.FRAME_ALIGNMENT
     return positions.pack_pair(gap_offset, offset - gap_offset)

@@ -1,6 +1,6 @@
 """The metadata page at the end of a log: identity of the stream and parameters of the log.
 
-Not here: the fields that change while the stream runs; `LogBuffer` accesses those with the memory order they need.
+Not here: the memory order of the fields that change while the stream runs (`LogBuffer`).
 Invariant: the fields that `write_metadata` stores never change, except the end-of-stream position.
 Source: aeron_logbuffer_descriptor.h.
 """
@@ -78,7 +78,8 @@ class LogBufferParams(StreamDescription):
         check_term_offset(self.term_offset, self.term_length)
         if self.term_count < 0:
             raise ConfigurationError(
-                f"term id={self.term_id}: must be the initial term id, {self.initial_term_id}, or a later one"
+                f"term id={self.term_id}: must be the initial term id, {self.initial_term_id}, or at most 2147483647 "
+                f"terms after it"
             )
 
     @property
@@ -117,7 +118,7 @@ def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription)
 
     The page must be zeroed; the caller stores the tails and the active term count.
     """
-    # Plain stores: no other process maps the log before the driver has sent its name to a client.
+    # Plain stores: no other process maps the log before its creator has sent its name.
     buffer.put_i64(offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, NO_END_OF_STREAM)
     buffer.put_i64(offset + wire.LOG_CORRELATION_ID_OFFSET, params.correlation_id)
     buffer.put_i32(offset + wire.LOG_INITIAL_TERM_ID_OFFSET, params.initial_term_id)

@@ -22,9 +22,9 @@ MIN_ASSEMBLY_LENGTH: Final = 65536
 
 
 class TermReader:
-    """Reads one log; one thread at a time. Positions are multiples of 32.
+    """Reads one log; one thread at a time. Positions are multiples of 32 bytes.
 
-    Raises ProtocolError for an impossible frame: too short, or exceeding its term.
+    Its methods raise ProtocolError for a frame whose length is below 32 bytes or exceeds its term.
     """
 
     def __init__(self, log: LogBuffer) -> None:
@@ -46,8 +46,8 @@ class TermReader:
     def next_frame(self, position: int, limit_position: int) -> int:
         """Return the buffer offset of the first complete non-padding frame from `position` on, or -1.
 
-        Ignores frames that start at or after `limit_position`. Sets `frame_length` to the length of that frame, and
-        `position` to where to continue: after the frame or the padding.
+        Ignores frames that start at or after `limit_position`. Sets `frame_length` to the length of the frame in bytes,
+        and `position` to the position after the frame or the padding, from which the caller continues.
         """
         while position < limit_position:
             offset = self._offset_of(position)
@@ -96,10 +96,11 @@ class TermReader:
     def read_batch(self, position: int, limit_position: int, max_messages: int, batch: BatchBuffer) -> int:
         """Append complete messages from `position` on to `batch`; return how many.
 
-        Sets `position` to where to continue. Fragments are assembled; those of an incomplete message are consumed
-        and kept by the reader: if the message is longer than the window, its rest may not be sent until `position`
-        has advanced. Stops at `limit_position`, and before a message that does not fit into the batch;
-        `required_length` is then its length. A message with missing fragments is dropped.
+        Sets `position` to the position from which the caller continues. Fragments are assembled; those of an incomplete
+        message are consumed and kept by the reader: if the message is longer than the window, its rest may not be
+        sent until `position` has advanced. Stops after `max_messages`, at `limit_position`, and before a message that
+        does not fit into the batch; `required_length` is then its length in bytes. A message with missing fragments, or
+        longer than the log allows, is dropped.
         """
         self.required_length = 0
         # The caller continues elsewhere, as after a gap: the fragments so far belong to another position.
@@ -129,7 +130,7 @@ class TermReader:
     def _copy_run(  # noqa: PLR0913 - called without the GIL: no params object
         self, position: int, offset: int, left: int, limit_position: int, count: int, batch: BatchBuffer
     ) -> int:
-        """Copy single-frame messages, which nearly all are; return how many bytes of the log were consumed."""
+        """Copy single-frame messages, up to the first other frame; return how many bytes of the log were consumed."""
         first = batch.count
         taken = runs.read_run(
             self._buffer,
@@ -166,7 +167,7 @@ class TermReader:
             self._drop()
             return positions.align_frame(frame_length)
         if flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
-            # A single-frame message that arrived only now is left for the next call.
+            # A single-frame message that `_copy_run` has left: it arrived only now, or does not fit into the batch.
             if not batch.has_space(frame_length - wire.DATA_HEADER_LENGTH):
                 self.required_length = frame_length - wire.DATA_HEADER_LENGTH
             return 0
@@ -321,7 +322,7 @@ class TermReader:
 
     def _refuse(self, offset: int, frame_length: int, left: int) -> int:
         raise ProtocolError(
-            f"frame length={frame_length} at offset {offset} of the log: must be at least "
-            f"{wire.DATA_HEADER_LENGTH} and within the {left} bytes left in the term; the log is damaged, "
-            f"the rest of the term cannot be read: restart the publishers of the stream"
+            f"frame length={frame_length} at offset {offset} of the log: must be from {wire.DATA_HEADER_LENGTH} to "
+            f"{left} bytes, which are left in the term; the log is damaged, the rest of the term cannot be read: "
+            f"restart the publishers of the stream"
         )

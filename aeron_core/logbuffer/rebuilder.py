@@ -17,7 +17,7 @@ def insert(
     `length`: at least 32 bytes; the caller has checked that the packet lies within the term. One thread inserts into a
     term, any number read it.
     """
-    # A plain load: only this thread stores lengths here. Duplicates, as after a retransmission, end here.
+    # A plain load: only this thread stores lengths here. A duplicate, as after a retransmission, is not inserted.
     if buffer.get_i32(frame_offset) != 0:
         return False
     buffer.copy_from(

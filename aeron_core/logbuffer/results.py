@@ -1,6 +1,6 @@
-"""Negative results of the appenders: nothing was appended.
+"""Negative results of offers: nothing was appended.
 
-Source: aeronc.h, AERON_PUBLICATION_NOT_CONNECTED and its neighbours.
+Source: aeronc.h, AERON_PUBLICATION_NOT_CONNECTED and the definitions after it; NO_PEER and PEER_FULL are our own.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PEER_FULL: Final = OfferResult.PEER_FULL
 """The queue of the message's destination peer may be too full for it. Retry later."""
 
 ERROR: Final = OfferResult.ERROR
-"""The message is longer than allowed, or a block does not fit the stream."""
+"""The message is longer than allowed, its boundaries are invalid, or a block does not continue the stream."""
 
 #: Results by negated value: index 1 is NOT_CONNECTED, -1. A look-up takes a tenth of the time of `OfferResult(value)`.
 BY_MAGNITUDE: Final = (0, *sorted(OfferResult, reverse=True))
