@@ -33,8 +33,8 @@ CNC_FILE: Final = "cnc.dat"
 _MAX_LENGTH: Final = (1 << 31) - 1
 # Alignment of section lengths: sections follow one another, and atomic access requires aligned sections.
 _SECTION_ALIGNMENT: Final = 8
-# Errors that may pass while a driver starts, and that the reference retries, too: the folder or the file is not there
-# yet, is empty, or its permissions are not set yet.
+# Errors that may disappear while a driver starts, and that the reference retries, too: the folder or the file does not
+# exist yet, is empty, or its permissions are not set yet.
 _NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)
 
 
@@ -196,7 +196,11 @@ class CncFile:
 
     @classmethod
     def decode(cls, path: Path | str, buffer: AtomicBuffer) -> CncFile:
-        """Return the file mapped by `buffer` if its header is valid; raises CncError as `open` does."""
+        """Return the file mapped by `buffer` if its header is valid.
+
+        Raises CncNotReadyError if its driver has not completed it, CncIncompatibleError if it has another version or is
+        damaged.
+        """
         if buffer.capacity <= wire.CNC_META_DATA_LENGTH:
             raise CncNotReadyError(
                 f"{path} has {buffer.capacity} bytes: must be more than {wire.CNC_META_DATA_LENGTH}, wait until its "
@@ -218,7 +222,10 @@ class CncFile:
         return cls(Path(path), buffer, layout)
 
     def publish(self) -> None:
-        """Mark the file as complete: clients open it from now on. For its driver, once."""
+        """Mark the file as complete: clients open it from now on. For its driver, once.
+
+        Raises OSError if the mapping cannot be written back to the file.
+        """
         # Release: pairs with the acquire in `decode`; a client that sees the version sees the whole header.
         self.buffer.put_i32_release(wire.CNC_VERSION_OFFSET, wire.CNC_VERSION)
         synchronize(self.buffer)
@@ -230,7 +237,7 @@ class CncFile:
 
     @property
     def client_liveness_timeout_ns(self) -> int:
-        """The time for which a client may be silent before the driver times it out."""
+        """The time in ns for which a client may be silent before the driver times it out."""
         return self.buffer.get_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET)
 
     @property

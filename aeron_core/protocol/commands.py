@@ -147,7 +147,7 @@ class RemoveRcvDestination(_Destination):
 
 @frozen(slots=True)
 class AddCounter(DriverCommand):
-    """Allocate a counter that is freed with the client; the response is OnCounterReady."""
+    """Allocate a counter that is freed with the client at the latest; the response is OnCounterReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_COUNTER
     counter_type_id: I32  # chosen by the application, for tools: see concurrent.counter_types
@@ -250,6 +250,6 @@ def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int)
         if error.code is not ErrorCode.MALFORMED_COMMAND:
             raise
         raise ProtocolError(
-            f"command={type_id} too short: length={length}: {error}: check the version of the client that sent it",
+            f"command={type_id} too short: length={length}: {error}: update the client that sent it",
             error.code,
         ) from None

@@ -35,7 +35,8 @@ class Kind(ABC, Generic[_T]):
     def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[_T, int]:
         """Return the value at `offset` and its length with padding, in bytes.
 
-        `remaining`: bytes of the message from `offset` on. Raises ProtocolError if the value is incomplete.
+        `remaining`: bytes of the message from `offset` on. Raises ProtocolError if the value is incomplete or its
+        length is negative.
         """
 
     @abstractmethod
@@ -99,7 +100,7 @@ class _Blob(Kind[bytes]):
         length = buffer.get_i32(offset)
         if length < 0:
             raise ProtocolError(
-                f"has a length of {length}: must be from 0 to {remaining - _LENGTH_OF_LENGTH}, the bytes that remain"
+                f"has a length of {length} bytes: must be from 0 to {remaining - _LENGTH_OF_LENGTH}, which remain"
             )
         if length > remaining - _LENGTH_OF_LENGTH:
             raise _too_short(_LENGTH_OF_LENGTH + length, remaining)
@@ -126,7 +127,7 @@ class _Text(Kind[str]):
         return self._blob.packed(value.encode("utf-8", "surrogateescape"))
 
 
-# Padded kinds precede another field, whose length must start at a multiple of 4.
+# Padded kinds precede another field, which begins with an int32 and must be aligned to 4 bytes.
 I16 = Annotated[int, _Integer(2, AtomicBuffer.get_i16)]
 U16 = Annotated[int, _Integer(2, AtomicBuffer.get_u16, signed=False)]
 I32 = Annotated[int, _Integer(4, AtomicBuffer.get_i32)]
@@ -151,7 +152,7 @@ class ControlMessage:
 
     @classmethod
     def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
-        """Return the message of `length` bytes at `offset`; raise ProtocolError that names an incomplete field."""
+        """Return the message of `length` bytes at `offset`; raise ProtocolError if a field is incomplete or invalid."""
         # `position` counts from the start of the message: the record may be anywhere in its buffer.
         values: list[object] = []
         position = 0
@@ -160,7 +161,7 @@ class ControlMessage:
                 value, used = kind.read(buffer, offset + position, length - position)
             except ProtocolError as error:
                 raise ProtocolError(
-                    f"{cls.__name__} of {length} bytes: {name} at {position} {error}"
+                    f"{cls.__name__} of {length} bytes: field {name} at byte {position} {error}"
                 ) from None
             # The dataclass takes its fields in the same order, so they are passed by position.
             values.append(value)
@@ -182,12 +183,15 @@ _M = TypeVar("_M", bound=ControlMessage)
 def decode_by_type(
     types: Mapping[int, type[_M]], type_id: int, buffer: AtomicBuffer, offset: int, length: int
 ) -> _M:
-    """Return the message of `length` bytes at `offset`; raise ProtocolError for another type, or as `decode` does."""
+    """Return the message of `length` bytes at `offset`.
+
+    Raises ProtocolError if the type is not in `types`, or a field is incomplete or invalid.
+    """
     message = types.get(type_id)
     if message is None:
         known = ", ".join(map(str, sorted(types)))
         raise ProtocolError(
-            f"command={type_id} unknown: must be one of {known}; check the version of its sender",
+            f"command={type_id} unknown: must be one of {known}; use a client and a driver of compatible versions",
             ErrorCode.UNKNOWN_COMMAND_TYPE_ID,
         )
     return message.decode(buffer, offset, length)

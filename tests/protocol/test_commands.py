@@ -96,7 +96,7 @@ def test_flags_may_revoke_a_publication(flags, revoke):
 
 @pytest.mark.parametrize("length", range(25, 32))
 def test_truncated_flags_are_rejected(length):
-    with pytest.raises(ProtocolError, match="flags at 24 needs 8 bytes"):
+    with pytest.raises(ProtocolError, match="flags at byte 24 needs 8 bytes"):
         RemovePublication.decode(AtomicBuffer(bytes(32)), 0, length)
 
 

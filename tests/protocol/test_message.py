@@ -99,7 +99,7 @@ def test_the_error_names_the_missing_field():
     content = AddPublication(1, 2, 3, "aeron:ipc").encode()
 
     with pytest.raises(
-        ProtocolError, match="AddPublication of 32 bytes: channel at 20 needs 13 bytes, 12 remain"
+        ProtocolError, match="AddPublication of 32 bytes: field channel at byte 20 needs 13 bytes, 12 remain"
     ) as caught:
         decoded(AddPublication, content[:-1])
     assert caught.value.code is ErrorCode.MALFORMED_COMMAND
@@ -109,7 +109,7 @@ def test_a_negative_length_is_rejected():
     content = bytearray(TerminateDriver(1, 2, b"token").encode())
     AtomicBuffer(content).put_i32(16, -1)
 
-    with pytest.raises(ProtocolError, match="token at 16 has a length of -1"):
+    with pytest.raises(ProtocolError, match="token at byte 16 has a length of -1"):
         decoded(TerminateDriver, content)
 
 

@@ -2,7 +2,7 @@
 
 `decode(buffer, offset, length)` returns `wire.FRAME_ACCEPTED` or a negative `wire.FRAME_…`; `encode(buffer, offset)`
 returns the number of bytes written. Compiled modules cimport each class from its own module and need no GIL to call
-it. Resolution frames differ: they are plain Python, and `decode` returns the frame or raises.
+it. Resolution frames differ: they are plain Python, and `decode` returns the frame or raises ProtocolError.
 """
 
 from aeron_core.protocol.frames.data import DataHeader, is_heartbeat, validate_data_packet

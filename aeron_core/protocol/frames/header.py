@@ -3,7 +3,7 @@
 
 Not here: the meaning of a frame and the ranges of its fields (`is_valid` of each frame).
 Invariant: no bytes from a peer make a codec raise: it returns a negative `wire.FRAME_…`. An exception means that the
-caller's range does not lie within the buffer.
+caller's range does not lie within the buffer. Resolution frames are an exception: their codec raises ProtocolError.
 
 https://github.com/aeron-io/aeron/wiki/Transport-Protocol-Specification
 """

@@ -32,7 +32,7 @@ class Nak(Frame):
         self.stream_id = buffer.get_i32(offset + wire.NAK_STREAM_ID_OFFSET)
         self.term_id = buffer.get_i32(offset + wire.NAK_TERM_ID_OFFSET)
         self.term_offset = buffer.get_i32(offset + wire.NAK_TERM_OFFSET_OFFSET)
-        # Bytes of the term, so headers and alignment count.
+        # Bytes of the term: headers and alignment are included.
         self.length = buffer.get_i32(offset + wire.NAK_LENGTH_OFFSET)
         return wire.FRAME_ACCEPTED
 

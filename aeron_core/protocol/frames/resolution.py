@@ -1,7 +1,7 @@
 """RES: drivers exchange host names and addresses (gossip).
 
-Plain Python, unlike the other frames: read and written on the conductor, a few times per second. Here, bytes from a
-peer do raise: a `ProtocolError`.
+Plain Python, unlike the other frames: they are rare, and read and written on the conductor. Invalid bytes from a peer
+raise ProtocolError.
 Invariant: no entry exceeds its packet.
 """
 
@@ -107,11 +107,17 @@ class ResolutionFrame:
 
     @classmethod
     def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
-        """Return the frame in the packet of `length` bytes at `offset`; raise ProtocolError if any entry is wrong."""
+        """Return the frame in the packet of `length` bytes at `offset`.
+
+        Raises ProtocolError if the header or an entry is wrong.
+        """
         return cls(tuple(decode_entries(buffer, offset, length)))
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset` and return its length in bytes; raises as `ResolutionEntry.encode` does."""
+        """Write the frame at `offset` and return its length in bytes.
+
+        Raises ValueError unless all addresses have 4 or 16 bytes.
+        """
         end = offset + wire.RES_ENTRIES_OFFSET
         for entry in self.entries:
             end += entry.encode(buffer, end)
@@ -119,11 +125,12 @@ class ResolutionFrame:
 
 
 def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[ResolutionEntry]:
-    """Yield the entries of the packet of `length` bytes at `offset`; raise ProtocolError at a wrong one.
+    """Yield the entries of the packet of `length` bytes at `offset`.
 
-    Entries before the wrong one are valid: later drivers may add types of entries after those known today.
+    Raises ProtocolError for a wrong header, and at a wrong entry after yielding the entries before it: later drivers
+    may add types of entries after those known today.
     """
-    # Unlike `validate`, which demands RES_MIN_LENGTH, accept a frame without entries.
+    # Unlike `validate`, which requires RES_MIN_LENGTH, accept a frame without entries.
     header = FrameHeader()
     if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:
         raise ProtocolError(
@@ -160,8 +167,9 @@ def _decode_entry(buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[Re
     entry_length = _aligned(layout.name_offset + name_length)
     if name_length < 0 or entry_length > remaining:
         raise ProtocolError(
-            f"resolution entry with a name of {name_length} bytes: must not be negative, and "
-            f"the entry must end within the {remaining} bytes that remain; check the version of the driver that sent it"
+            f"resolution entry of {entry_length} bytes with a name of {name_length} bytes: the name must have at least "
+            f"0 bytes, and the entry at most the {remaining} bytes that remain; check the version of the driver that "
+            f"sent it"
         )
     entry = ResolutionEntry(
         name=buffer.get_bytes(offset + layout.name_offset, name_length).decode("utf-8", "surrogateescape"),
