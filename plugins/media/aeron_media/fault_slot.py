@@ -40,7 +40,7 @@ class FaultSlot:
         self._limit = limit
         self._error_code = error_code
         self._source.assign(source)
-        # Release: the fields are written first, so a reader that sees the slot full sees them too.
+        # Release: the fields are stored first, so that a thread that loads the flag with acquire sees them.
         self._is_full.set_release(1)
         return 1
 

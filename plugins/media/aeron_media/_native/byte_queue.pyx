@@ -15,7 +15,7 @@ from aeron_core._native.buffer cimport ac_compare_and_set_i64, ac_get_and_add_i6
 cdef enum:
     MIN_CAPACITY = 4096
     # Only blocks of these lengths are reused: shorter ones are cheap to allocate, longer ones would waste memory.
-    # Invented, like the capacity above.
+    # Invented, like MIN_CAPACITY.
     MIN_SPARE_LENGTH = 65536
     MAX_SPARE_LENGTH = 262144
 
@@ -37,7 +37,7 @@ cdef class MemoryBudget:
 
     def __cinit__(self, int64_t limit):
         if limit < 0:
-            raise ValueError(f"limit={limit}: must not be negative")
+            raise ValueError(f"limit={limit}: must be at least 0 bytes")
         self.limit = limit
 
     def __dealloc__(self):
@@ -108,9 +108,9 @@ cdef class ByteQueue:
 
     def __cinit__(self, MemoryBudget budget not None, int64_t max_capacity, int64_t lead=0):
         if lead < 0:
-            raise ValueError(f"lead={lead}: must not be negative")
+            raise ValueError(f"lead={lead}: must be at least 0 bytes")
         if max_capacity <= lead:
-            raise ValueError(f"max_capacity={max_capacity}: must be more than lead={lead}")
+            raise ValueError(f"max_capacity={max_capacity}: must be more than lead={lead} bytes")
         self._budget = budget
         self.max_capacity = max_capacity
         self._lead = lead
@@ -138,7 +138,7 @@ cdef class ByteQueue:
         capacity = max(capacity, MIN_CAPACITY)
         while capacity < needed:
             capacity *= 2
-        # If the budget is too small for doubling, take the exact length.
+        # If the budget is too small for doubling, allocate the exact length.
         return self._move(min(capacity, self.max_capacity)) or self._move(needed)
 
     cdef int32_t _move(self, int64_t capacity) noexcept nogil:

@@ -7,7 +7,7 @@ from aeron_core._native.datagrams cimport SendBatch
 cpdef enum:
     MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and it bounds what unknown hosts can add
 
-# Orders of the conductor to an endpoint with several destinations, with their arguments.
+# Orders of the conductor to an endpoint with several destinations, and a report to it, with their arguments.
 cpdef enum:
     ORDER_ADD = 1             # address, registration id
     ORDER_REMOVE              # address
@@ -33,7 +33,7 @@ cdef class DestinationTable:
 
     cdef bint add(self, SocketAddress address, int64_t registration_id, int64_t now_ns) except -1 nogil
     cdef int32_t remove(self, int32_t index) noexcept nogil
-    # The next four return the index of the row, or MAX_DESTINATIONS if there is none.
+    # The functions `find_…` return the index of the row, or MAX_DESTINATIONS if there is none.
     cdef int32_t find_receiver(self, int64_t receiver_id, SocketAddress address) noexcept nogil
     cdef int32_t find_address(self, SocketAddress address) noexcept nogil
     cdef int32_t find_registration(self, int64_t registration_id) noexcept nogil

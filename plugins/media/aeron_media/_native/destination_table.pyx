@@ -171,7 +171,7 @@ cdef class FanOut:
         return 0
 
     cdef int32_t end(self, SendBatch batch) noexcept nogil:
-        # The last entry may have been sent in part: its length is what the complete entries leave of the total.
+        # The last entry may have been sent in part: its length is the total minus the lengths of the entries before it.
         cdef int64_t left = self._most_bytes
         cdef int32_t i
         for i in range(self._most_entries - 1):

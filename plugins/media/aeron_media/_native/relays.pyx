@@ -129,7 +129,7 @@ cdef class RelaySocket(DescriptorConnection):
 
     cdef int32_t close(self, bint aborts) except -1 nogil:
         if self._fd >= 0 and aborts:
-            # Before closing, so that the relay finds the request when it sees the hang-up. If the control socket is
+            # Before closing, so that the relay finds the request when it detects the hang-up. If the control socket is
             # full, the connection ends normally instead.
             ac_relay_abort(self._control_fd, self._fd)
         return DescriptorConnection.close(self, False)

@@ -10,11 +10,11 @@ cdef class SourceCounts:
     cdef LongMap _counts             # connections by source
     cdef readonly int32_t limit      # connections that one source may have, 0 for no limit
 
-    # Number of connections from the host of an address.
+    # Return the number of connections from the source of an address.
     cpdef int64_t count(self, SocketAddress peer) noexcept nogil
-    # Whether another connection from the host of an address is within the limit.
+    # Return whether another connection from the source of an address is within the limit.
     cpdef bint has_space(self, SocketAddress peer) noexcept nogil
     # Count a connection; return 0.
     cpdef int32_t add(self, SocketAddress peer) except -1 nogil
-    # Count a connection that has ended; return 0.
+    # Subtract a connection that has ended; return 0.
     cpdef int32_t remove(self, SocketAddress peer) except -1 nogil

@@ -23,7 +23,8 @@ cdef enum:
     SPINS = 100
 
 
-# The holder may be waiting for this core, or for the GIL if it raises or calls Python: release both.
+# The thread that holds the lock may be waiting for this core, or for the GIL if it raises or calls Python: release
+# both.
 cdef void leave_to_others() noexcept nogil:
     cdef PyThreadState *state = NULL
     if PyGILState_Check():
@@ -38,7 +39,8 @@ cdef class SpinLock:
     """Lock that one thread holds at a time; not reentrant."""
 
     cpdef bint try_take(self) noexcept nogil:
-        # Acquire: the holder sees all writes of the previous holder.
+        # The compare-and-set includes acquire, which pairs with the release in `give`: the new holder sees all stores
+        # of the previous one.
         return ac_compare_and_set_i64(<uint8_t *>&self._is_taken, 0, 1) != 0
 
     cpdef int32_t take(self) noexcept nogil:

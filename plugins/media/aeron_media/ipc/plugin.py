@@ -9,5 +9,5 @@ from aeron_core.spi.hookspecs import MediaTransportFactory, hookimpl
 
 @hookimpl
 def aeron_media_transports() -> Mapping[str, MediaTransportFactory | str]:
-    """See `aeron_core.spi.hookspecs`."""
+    """Return the import path of the transport of the medium `ipc`."""
     return {"ipc": "aeron_media.ipc.transport:IpcTransport"}

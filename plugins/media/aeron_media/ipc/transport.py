@@ -26,7 +26,7 @@ class IpcTransport(MediaTransport):
         return IpcParameters
 
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
-        """Return the channel; all IPC channels are one. There is nothing to resolve or to reject."""
+        """Return the channel of `uri`; all IPC channels have the same canonical form. `resolve` is not called."""
         return Channel(uri=uri, canonical_form="IPC")
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:

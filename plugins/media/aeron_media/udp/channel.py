@@ -59,7 +59,7 @@ class _Names:
 
     @property
     def has_open_port(self) -> bool:
-        """Whether the URI leaves a port or all addresses open: then equal URIs without a tag are different channels."""
+        """Whether the URI has a port 0 or no address: then equal URIs without a tag are different channels."""
         named = [address for address in (self.endpoint, self.control) if address is not None]
         return not named or any(address.port == 0 for address in named)
 
@@ -67,7 +67,8 @@ class _Names:
 def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
     """Return the channel of `uri`, in any mode; `resolve` may block.
 
-    Raises ChannelUriError for a wrong key, name, port, group or interface, and what `resolve` raises.
+    Raises ChannelUriError for a wrong key, name, port, group or interface, OSError if the interfaces of this machine
+    cannot be listed, and what `resolve` raises.
     """
     params = EndpointParameters.parse(uri)
     # The resolver gets the text unchanged: a name without a port may stand for both host and port.

@@ -1,6 +1,6 @@
 """Destinations of a multi-destination channel.
 
-    manual:  the conductor adds, moves and removes destinations; silent ones stay, and are reported to it
+    manual:  the conductor adds, moves and removes destinations; silent destinations stay, and are reported to it
     dynamic: a receiver that sends status messages is added if there is space, and removed if it is silent
 
 Invariant: all methods run on the sender, except `order_...`, which the conductor calls.
@@ -28,7 +28,7 @@ _REPORTS: Final = 64  # reports that wait for the conductor; invented: others fo
 
 
 class Destinations:
-    """The destinations of one sending endpoint, at most MAX_DESTINATIONS; `count` is the counter of them, or None."""
+    """The destinations of one send endpoint, at most MAX_DESTINATIONS; `count`: counter of their number, or None."""
 
     _first: int
 
@@ -45,19 +45,19 @@ class Destinations:
         self._report = Command()
 
     def order_addition(self, address: SocketAddress, registration_id: int) -> bool:
-        """Order the sender to add a destination, if there is space; return False if the ring is full."""
+        """Order the sender to add a destination, if the table has space; return False if the order ring is full."""
         return self._orders.send(destination_table.ORDER_ADD, values=(registration_id,), control=address)
 
     def order_removal(self, address: SocketAddress) -> bool:
-        """Order the sender to remove a destination by its address; return False if the ring is full."""
+        """Order the sender to remove a destination by its address; return False if the order ring is full."""
         return self._orders.send(destination_table.ORDER_REMOVE, control=address)
 
     def order_removal_by_id(self, registration_id: int) -> bool:
-        """Order the sender to remove a destination by its registration id; return False if the ring is full."""
+        """Order the sender to remove a destination by its registration id; return False if the order ring is full."""
         return self._orders.send(destination_table.ORDER_REMOVE_BY_ID, values=(registration_id,))
 
     def order_change(self, registration_id: int, address: SocketAddress) -> bool:
-        """Order the sender to change the address of a destination; return False if the ring is full."""
+        """Order the sender to change the address of a destination; return False if the order ring is full."""
         return self._orders.send(destination_table.ORDER_CHANGE, values=(registration_id,), control=address)
 
     def order_reports(self) -> list[int]:
@@ -69,21 +69,24 @@ class Destinations:
         return silent
 
     def start_round(self) -> int:
-        """Return the number of destinations; each round starts with another, so that no destination is always last."""
+        """Begin a round of sends, at the next destination in turn, and return the number of destinations."""
         self._first += 1
         if self._first >= self._table.count:
             self._first = 0
         return self._table.count
 
     def copy_address(self, turn: int, into: SocketAddress) -> int:
-        """Copy the address of destination number `turn` of this round, from 0; unset while unresolved. Return 0."""
+        """Copy the address of the destination for `turn`, from 0 to the number of destinations - 1; return 0.
+
+        The address is unset while its name is being resolved.
+        """
         index = self._first + turn
         if index >= self._table.count:
             index -= self._table.count
         return self._table.copy_address(index, into)
 
     def on_status_message(self, receiver_id: int, source: SocketAddress, now_ns: int) -> int:
-        """Record that a receiver is alive; add an unknown one in dynamic mode if there is space. Return 0."""
+        """Record that a receiver is alive; in dynamic mode, add an unknown receiver if there is space. Return 0."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             if self._is_manual or not self._table.add(source, -1, now_ns):
@@ -95,7 +98,7 @@ class Destinations:
         return self._table.note(index, receiver_id, now_ns)
 
     def registration_of(self, receiver_id: int, source: SocketAddress) -> int:
-        """Return the registration id of the destination of a receiver, -1 if no client added it or it is unknown."""
+        """Return the registration id of a receiver's destination, -1 if it is unknown or was added dynamically."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             return -1
@@ -137,7 +140,7 @@ class Destinations:
     def _forget_silent(self, now_ns: int) -> int:
         index = self._table.find_silent(now_ns - self._timeout_ns, 0)
         while index != destination_table.MAX_DESTINATIONS:
-            # The table moves its last row to this index.
+            # The table has moved its last row to this index: continue the search there.
             self._table.remove(index)
             index = self._table.find_silent(now_ns - self._timeout_ns, index)
         if self._table.count > 0:

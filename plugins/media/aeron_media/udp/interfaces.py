@@ -25,20 +25,20 @@ def wildcard(family: int, port: int = 0) -> SocketAddress:
 
 
 def is_wildcard(address: SocketAddress) -> bool:
-    """Return whether `address` is the address of all interfaces."""
+    """Return whether the IP address `address` is the address of all interfaces."""
     return not any(address.packed)
 
 
 def is_multicast(address: SocketAddress) -> bool:
-    """Return whether `address` is a multicast group."""
+    """Return whether the IP address `address` is a multicast group."""
     return ipaddress.ip_address(address.packed).is_multicast
 
 
 def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> SocketAddress:
     """Return the local address for `interface=` of `uri`; the wildcard of `family` without that key.
 
-    A wildcard in the URI is returned with its port. Raises ChannelUriError if no interface of this machine matches, or
-    the value is invalid.
+    A wildcard in the URI is returned with its port. Raises ChannelUriError if no interface of this machine matches or
+    the value is invalid, OSError if the interfaces cannot be listed.
     """
     spec = uri.get_interface("interface", None)
     if spec is None:
@@ -71,7 +71,10 @@ def find_interface(
 
 
 def index_of(address: SocketAddress, interfaces: Iterable[Interface]) -> int:
-    """Return the kernel's index of the interface with `address`, 0 if there is none."""
+    """Return the kernel's index of the interface with `address`, 0 if `interfaces` has none.
+
+    Raises OSError if the interface has been removed.
+    """
     for interface in interfaces:
         if interface.address.packed == address.packed and (interface.address.scope_id == address.scope_id):
             return socket.if_nametoindex(interface.name)

@@ -10,7 +10,10 @@ from aeron_core.spi.media import LossRates
 
 
 class LossGenerator:
-    """Random choice of the datagrams to drop, at the rate and with the seed of `rates`."""
+    """Random choice of the datagrams to drop, at the rate and with the seed of `rates`; used by one thread.
+
+    With the seed 0 or -1 the choice differs each time.
+    """
 
     def __init__(self, rates: LossRates) -> None:
         self._random = Xorshift(random.getrandbits(64) if rates.seed in (0, -1) else rates.seed)

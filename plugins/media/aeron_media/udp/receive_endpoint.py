@@ -38,9 +38,10 @@ _NO_GROUP_TAG = -1  # value in an error frame without a group tag
 
 
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
-    """Endpoint that receives on one address; runs on the receiver except where its base classes document otherwise.
+    """Endpoint that receives on one address; its base classes document which of its methods run on the receiver.
 
-    `control`: the address of all frames that it sends; without one they go to the sender of the stream.
+    `control`: the destination of all frames that it sends; without it they are sent to the sender of the stream. Raises
+    TypeError if `params` has no dispatcher.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Feedback of receivers to a send endpoint: status messages, NAKs, errors and rare frames, for the streams they name.
+"""Feedback of receivers to a send endpoint: status messages, NAKs, errors and rare frames, passed to their streams.
 
-Not here: the socket (`send_endpoint`), and what a stream does with a frame.
+Not here: the socket (`send_endpoint`), and the reactions of a stream to a frame.
 Invariant: nothing is allocated per datagram, and no input raises: invalid packets are counted and logged as a fault.
 Source: aeron_send_channel_endpoint.c (aeron_send_channel_endpoint_dispatch).
 """
@@ -71,7 +71,7 @@ class ReceiverFeedback:
         self._error_frames_received = params.counters["error_frames_received"]
 
     def on_slot(self, slot: int, now_ns: int) -> int:
-        """Handle the frames in slot number `slot` of `batch`; return their number, with those that are rejected."""
+        """Handle the datagrams in slot number `slot` of `batch`; return how many, including rejected datagrams."""
         self.batch.copy_source(slot, self._source)
         offset = self.batch.offset_of(slot)
         end = offset + self.batch.length_of(slot)
@@ -110,7 +110,7 @@ class ReceiverFeedback:
 
     def _on_status_message(self, offset: int, length: int, now_ns: int) -> int:
         self._sm.decode(self.batch.buffer, offset, length)
-        # The stream checks again with the length of its terms.
+        # The stream is not known yet: it checks the message again with the length of its terms.
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
         self._status_messages_received.increment_release()

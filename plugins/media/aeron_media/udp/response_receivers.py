@@ -1,6 +1,6 @@
-"""The receivers of a response channel: where the responses of each stream go.
+"""The receivers of a response channel: the destination of each stream of responses.
 
-A stream goes to the receiver that requested its SETUP last. Unlike in the reference, a request is ignored
+A stream is sent to the receiver that requested its SETUP last. Unlike in the reference, a request is ignored
 while another receiver still sends status messages for the stream. Used by the sender's thread.
 """
 
@@ -25,7 +25,7 @@ RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
 
 
 class ResponseReceiver:
-    """The receiver of one stream's responses; until `receives_until_ns` no other can replace it."""
+    """The receiver of one stream of responses; until `receives_until_ns` no other receiver can replace it."""
 
     def __init__(self, address: SocketAddress) -> None:
         self.address = address
@@ -51,7 +51,7 @@ class ResponseReceivers:
         return True
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Record a request for responses (SEND_SETUP), or that they are received, or no longer (EOS); return 0."""
+        """Record that a receiver requests a stream (SEND_SETUP), is alive, or has ended (EOS); return 0."""
         key = pair_key(sm.stream_id, sm.session_id)
         found = self._receivers.get(key)
         if not sm.flags & wire.SM_FLAG_SEND_SETUP:

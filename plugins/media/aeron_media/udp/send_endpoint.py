@@ -40,8 +40,8 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 class UdpSendEndpoint(SendChannelEndpoint):
     """Endpoint of one address or several destinations; a response channel sends each stream to its own receiver.
 
-    Runs on the sender except where its base classes document otherwise. `control`: the socket that receives, if it is
-    not `datagrams`.
+    Its base classes document which of its methods run on the sender. `control`: the socket that receives, if it is not
+    `datagrams`.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return taken
 
     def descriptor(self) -> int:
-        """See `SendChannelEndpoint.descriptor`; with several destinations the endpoint is polled for timeouts."""
+        """See `SendChannelEndpoint.descriptor`; NO_DESCRIPTOR with several destinations, which `poll` times out."""
         if self._is_multi_destination:
             return wire.NO_DESCRIPTOR
         return self._control.descriptor()

@@ -42,7 +42,7 @@ _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 def open_datagrams(options: DatagramOptions) -> UdpSocket:
     """Return a non-blocking socket that is bound or has joined its group, and is connected if requested.
 
-    Raises OSError that names the address or the option.
+    Raises OSError if the system refuses the socket, an option or an address.
     """
     sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
     try:
@@ -69,7 +69,10 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
 
 @functools.cache
 def detect_gso() -> bool:
-    """Return whether the kernel supports UDP_SEGMENT (GSO); tested once, over loopback."""
+    """Return whether the kernel supports UDP_SEGMENT (GSO); tested once, over loopback.
+
+    Raises OSError if no socket can be opened.
+    """
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
@@ -86,7 +89,7 @@ def detect_gso() -> bool:
 
 @functools.cache
 def detect_gro() -> bool:
-    """Return whether the kernel supports UDP_GRO; tested once."""
+    """Return whether the kernel supports UDP_GRO; tested once. Raises OSError if no socket can be opened."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)

@@ -82,14 +82,14 @@ class UdpTransport(MediaTransport):
             wants_gso=params.uses_gso,
         )
         opener = _opener(params)
-        # As in the reference: the port range is used only if the URI has a control address.
+        # As in the reference, the port range is used only if the URI has a control address.
         if channel.has_explicit_control:
             opener = self._ports.opener(params.wildcard_ports, opener)
         return UdpSendEndpoint(params, opener(options), channel.remote, destinations=destinations)
 
     def _open_to_group(self, params: SendEndpointParams, channel: UdpChannel) -> SendChannelEndpoint:
-        # Two sockets, as in the reference: if the data socket is connected, it receives only from the address of the
-        # group.
+        # Two sockets, as in the reference: a data socket that is connected to the group receives no frames of
+        # receivers, which come from other addresses.
         group = _multicast_options(params, channel)
         opener = _opener(params)
         control = opener(replace(group, bind=channel.remote_control))

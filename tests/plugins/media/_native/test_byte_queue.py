@@ -144,10 +144,10 @@ def test_bytes_outside_of_the_source_are_refused():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: MemoryBudget(-1), "limit=-1: must not be negative"),
+        (lambda: MemoryBudget(-1), "limit=-1: must be at least 0 bytes"),
         (lambda: ByteQueue(MemoryBudget(1), 0), "max_capacity=0: must be more than lead=0"),
         (lambda: ByteQueue(MemoryBudget(1), 32, 32), "max_capacity=32: must be more than lead=32"),
-        (lambda: ByteQueue(MemoryBudget(1), 32, -1), "lead=-1: must not be negative"),
+        (lambda: ByteQueue(MemoryBudget(1), 32, -1), "lead=-1: must be at least 0 bytes"),
     ],
 )
 def test_impossible_bounds_are_refused(call, message):
