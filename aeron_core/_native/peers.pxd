@@ -20,8 +20,8 @@ cpdef enum:
     RESERVED_HAS_PEER = 0x100
     RESERVED_PEER_SHIFT = 32
 
-# Types of counters that this project defines: one peer of a channel endpoint, and the number of messages or connections
-# that an endpoint refused for one reason. Their registration id is the endpoint's.
+# Types of counters that this project defines: one peer of a channel endpoint, and the number of connections that the
+# endpoint or its peers refused for one reason. Their registration id is the endpoint's.
 cpdef enum:
     COUNTER_TYPE_PEER = 1021
     COUNTER_TYPE_REFUSALS = 1022

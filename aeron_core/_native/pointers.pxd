@@ -64,7 +64,8 @@ cdef class PointerMap:
     cdef inline int32_t size(self) noexcept nogil:
         return self._map.size
 
-    # To iterate: as with the entries of a LongMap.
+    # To iterate: visit the used slots from 0 to `capacity()` - 1, without calling `put`; after the removal of the entry
+    # of a slot, visit the slot again.
     cdef inline PyObject *at_slot(self, int32_t slot) noexcept nogil:
         return <PyObject *><intptr_t>self._map.value_at(slot)
 

@@ -146,7 +146,7 @@ cdef class LongMap:
         self.size -= 1
         return True
 
-    # For Python: tests and inspection only.
+    # The methods below are for tests and inspection from Python; agents call the C methods above.
     def __setitem__(self, int64_t key, int64_t value):
         self.put(key, value)
 

@@ -274,11 +274,11 @@ class CountersManager(CountersReader):
 
     def _next_id(self, label: str) -> int:
         # Reuse freed ids first: readers stop at the first unused record, so a short list makes their scans cheap.
-        # The oldest has the earliest deadline, so no other needs to be checked.
+        # The id that was freed first has the earliest deadline, so no other id needs to be checked.
         if self._free and self._clock.epoch_ms() >= self._free[0][1]:
             return self._free.popleft()[0]
         if self._high_water_mark >= self.max_counter_id:
-            # Not the whole label, which has ids: the error log keeps each text.
+            # Not the whole label: its ids would make each text distinct, and the error log keeps every distinct text.
             kind = label.partition(":")[0]
             raise StorageError(
                 errno.ENOMEM,

@@ -106,7 +106,7 @@ class DistinctErrorLog:
             elif peer and offset in self._peer_offsets:
                 # Not atomic: a reader may get a mixture of two addresses. Addresses are only shown to users.
                 self._buffer.put_bytes(self._peer_offsets[offset], _padded(peer))
-        # Outside the lock: entries are never removed, the add is atomic, and any of two concurrent times will do.
+        # Outside the lock: entries are never removed, the add is atomic, and of two concurrent times either is right.
         self._buffer.get_and_add_i32(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET, 1)
         self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
         return True

@@ -67,10 +67,10 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
 
 
 def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> memoryview:
-    """Return a view of the bytes of `message`; raise ConfigurationError as `check_message` does.
+    """Return a view of the bytes of `message`, for a caller that has not claimed a record yet.
 
-    Raises TypeError unless `message` is contiguous. Call before claiming: a claim that cannot be filled would block the
-    consumer.
+    Raises ConfigurationError for a type that is not from 1 to 2147483647 and for more than `max_message_length` bytes,
+    TypeError unless `message` is a contiguous buffer: after a claim, an error would block the consumer.
     """
     data = memoryview(message).cast("B")
     check_message(type_id, len(data), max_message_length)

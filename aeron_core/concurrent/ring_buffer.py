@@ -93,7 +93,7 @@ class ManyToOneRingBuffer:
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -length)
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
         self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, type_id)
-        # Release: a consumer that sees the positive length also sees the message and its type.
+        # Release: a consumer that loads the positive length with acquire also sees the message and its type.
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, length)
         return True
 

@@ -44,7 +44,7 @@ class Appender:
         raise NotImplementedError
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message gathered from `parts`; return the same as `offer`."""
+        """Append the concatenation of `parts` as one message; return the same as `offer`."""
         raise NotImplementedError
 
     def claim(self, claim: BufferClaim, length: int) -> int:

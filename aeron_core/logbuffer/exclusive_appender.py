@@ -155,9 +155,9 @@ class ExclusiveAppender(Appender):
     def offer_block(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
         """Append complete frames made for this position; return the position after them, or a negative result.
 
-        RESULT_ERROR unless they continue the stream: there is at least one, `length` is that of all aligned frames,
-        term id, term offset, session and stream of each match, the first is DATA, and all fit the rest of the term.
-        Raises IndexError if they lie outside `source`.
+        Returns RESULT_ERROR unless they continue the stream: there is at least one frame, `length` is the total length
+        of the aligned frames, each has the matching term id, term offset, session id and stream id, the first is DATA,
+        and all fit into the rest of the term. Raises IndexError if they lie outside `source`.
         """
         source.check(source_offset, length)
         # The last call may have filled the term exactly, which does not rotate the log.

@@ -41,7 +41,7 @@ class FrameWriter:
     def write_message(
         self, position: int, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Write one message of `length` bytes in as many frames as it needs; the caller has checked `source`."""
+        """Write one message of `length` bytes as one or several frames; return 0. The caller has checked `source`."""
         if length > self._max_payload_length:
             return self.write_fragments(position, source, source_offset, length, reserved_value)
         frame = self.log.frame_offset(position)
@@ -62,7 +62,7 @@ class FrameWriter:
     def write_fragments(
         self, position: int, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Write one message in several frames: BEGIN is set on the first, END on the last."""
+        """Write one message in several frames: BEGIN is set on the first, END on the last. Return 0."""
         frame = self.log.frame_offset(position)
         # Bytes of the claim from the current frame on, headers and alignment included.
         remaining = positions.fragmented_length(length, self._max_payload_length)
@@ -78,7 +78,7 @@ class FrameWriter:
             aligned_length = positions.align_frame(payload_length + wire.DATA_HEADER_LENGTH)
             remaining -= aligned_length
             if remaining > 0:
-                # Mark the rest before this frame is complete; see the invariant of this module.
+                # Mark the rest before this frame is complete: after a crash, one mark covers all incomplete bytes.
                 self._buffer.put_i32_release(frame + aligned_length, -remaining)
             self._buffer.put_i32_release(frame, payload_length + wire.DATA_HEADER_LENGTH)
             position += aligned_length
@@ -89,7 +89,7 @@ class FrameWriter:
     def write_parts(
         self, position: int, parts: tuple[AtomicBuffer, ...], length: int, reserved_value: int
     ) -> int:
-        """Write one message gathered from `parts`, which have `length` bytes in total. Needs the GIL."""
+        """Write the concatenation of `parts`, `length` bytes in total, as one message; return 0. Needs the GIL."""
         frame = self.log.frame_offset(position)
         is_fragmented = length > self._max_payload_length
         if is_fragmented:
@@ -117,7 +117,7 @@ class FrameWriter:
         return 0
 
     def write_padding(self, position: int, length: int) -> int:
-        """Write one padding frame of `length` bytes, header included."""
+        """Write one padding frame of `length` bytes, header included; return 0."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -length, wire.DATA_FLAGS_UNFRAGMENTED, 0)
         # Stored before the length: a reader that loads the length must not mistake the padding for data.
@@ -125,7 +125,7 @@ class FrameWriter:
         return self._buffer.put_i32_release(frame, length)
 
     def write_claim(self, position: int, claim: BufferClaim, length: int) -> int:
-        """Begin a frame for a payload of `length` bytes; the prepared `claim` completes it."""
+        """Begin a frame for a payload of `length` bytes, which the prepared `claim` completes; return 0."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, 0)
         claim.open(frame, length)
@@ -153,7 +153,7 @@ class FrameWriter:
         first: int,
         reserved_value: int,
     ) -> int:
-        """Write the messages of `run`, the result of `measure_run`, into their claim at `position`."""
+        """Write the messages of `run`, the result of `measure_run`, into their claim at `position`; return 0."""
         bits = self.log.position_bits_to_shift
         run_length = positions.low_of_pair(run)
         left = runs.write_run(

@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """DATA and PAD: messages of a stream, padding, and heartbeats.
 
 Not here: how frames are put into a term (`aeron_core.logbuffer`) and which image a packet belongs to.
@@ -24,7 +25,7 @@ class DataHeader(Frame):
     reserved_value: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return (
             "frame_length",
             "flags",
@@ -102,7 +103,7 @@ def validate_data_packet(
         if aligned_length < 0:
             return aligned_length
         end += aligned_length
-    # Only padding may be longer than the packet.
+    # Only padding may be longer than the packet: its body is not sent.
     if end == length or (end > length and _frame_type(buffer, offset + last) == wire.TYPE_PAD):
         return end
     return wire.FRAME_BAD_LENGTH

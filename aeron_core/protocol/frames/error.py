@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """ERR: a receiver rejects a stream and sends the reason.
 
 Invariant: the text is copied out of the packet and outlives the packet's buffer. An invalid frame has an empty text.
@@ -29,7 +30,7 @@ class ErrorFrame(Frame):
         self._text = AtomicBuffer.allocate(wire.ERR_MAX_TEXT_LENGTH)
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return (
             "frame_length",
             "flags",

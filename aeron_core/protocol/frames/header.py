@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """The eight-byte header common to all frames, and the check that a packet may be decoded.
 
 Not here: the meaning of a frame and the ranges of its fields (`is_valid` of each frame).
@@ -49,7 +50,7 @@ class FrameHeader(Frame):
     frame_type: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return ("frame_length", "version", "flags", "frame_type")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:

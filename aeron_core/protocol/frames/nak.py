@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """NAK: a receiver requests the retransmission of a gap."""
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Nak(Frame):
     length: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return ("frame_length", "flags", "session_id", "stream_id", "term_id", "term_offset", "length")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:

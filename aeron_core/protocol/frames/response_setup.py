@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """RSP_SETUP: a receiver announces the session on which responses will arrive."""
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ class ResponseSetup(Frame):
     response_session_id: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return ("frame_length", "flags", "session_id", "stream_id", "response_session_id")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
@@ -28,8 +29,8 @@ class ResponseSetup(Frame):
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
         self.session_id = buffer.get_i32(offset + wire.RSP_SETUP_SESSION_ID_OFFSET)
         self.stream_id = buffer.get_i32(offset + wire.RSP_SETUP_STREAM_ID_OFFSET)
-        # The requester's driver binds the waiting response subscription to this session, so that it receives only the
-        # responses to its own requests.
+        # The driver that sent the requests binds its response subscription to this session, so that the subscription
+        # receives only the responses to these requests.
         self.response_session_id = buffer.get_i32(offset + wire.RSP_SETUP_RESPONSE_SESSION_ID_OFFSET)
         return wire.FRAME_ACCEPTED
 

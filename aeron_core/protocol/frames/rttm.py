@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """RTTM: measures the round-trip time between a receiver and its sender, or the one-way latency."""
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Rttm(Frame):
     receiver_id: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return (
             "frame_length",
             "flags",

@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """SETUP: a sender describes its stream, so that a receiver can create an image of it."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Setup(Frame):
-    """A frame from sender to receiver: every 100 ms until the first status message, and when one requests it."""
+    """A frame from sender to receiver: every 100 ms until the first status message, and when a receiver requests it."""
 
     term_offset: int
     session_id: int
@@ -21,7 +22,7 @@ class Setup(Frame):
     ttl: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order."""
         return (
             "frame_length",
             "flags",

@@ -1,4 +1,5 @@
 # cython: nonecheck=True
+# With this check, a buffer that is None raises AttributeError instead of crashing the process.
 """SM (status message): a receiver reports its consumption position and how many more bytes may be sent.
 
 Invariant: `group_tag` is read only if exactly eight bytes follow the fixed fields. Old receivers send application
@@ -28,7 +29,7 @@ class StatusMessage(Frame):
     group_tag: int
 
     def names(self) -> tuple[str, ...]:
-        """See `Frame.names`."""
+        """Return the names of the fields in wire order, including derived ones."""
         return (
             "frame_length",
             "flags",

@@ -75,7 +75,7 @@ class IncomingLoss:
         return end > previous + self._gap_radix
 
     def _is_first_time(self, ends: LongMap, stream: int, begin: int, end: int) -> bool:
-        # A retransmission of a dropped range passes.
+        # A range is dropped once: its retransmission must pass.
         lost_until = ends.get(stream, _UNKNOWN)
         if lost_until == _UNKNOWN and ends.size >= _MAX_STREAMS:
             return False

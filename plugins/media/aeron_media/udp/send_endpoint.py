@@ -194,7 +194,10 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return taken
 
     def descriptor(self) -> int:
-        """See `SendChannelEndpoint.descriptor`; NO_DESCRIPTOR with several destinations, which `poll` times out."""
+        """See `SendChannelEndpoint.descriptor`; NO_DESCRIPTOR if the channel has several destinations.
+
+        Then `poll` removes or reports silent destinations, and must be called even if nothing is received.
+        """
         if self._is_multi_destination:
             return wire.NO_DESCRIPTOR
         return self._control.descriptor()
