@@ -35,7 +35,7 @@ NOT_FREE_TO_REUSE: Final = (1 << 63) - 1
 
 @frozen(slots=True)
 class CounterRecord:
-    """A snapshot of one counter, whose fields were not all read at one instant."""
+    """A snapshot of one counter; its fields were not all read at one instant."""
 
     id: int
     state: int

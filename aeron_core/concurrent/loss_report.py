@@ -3,7 +3,7 @@
 Not here: writing it (`loss_writer`). Entries are only added; an observation count of 0 ends the report.
 
 The channel is padded to a multiple of four bytes, and the length of an entry includes the padding. The C reader of the
-reference ignores the padding, and misreads the entries after an entry whose padding crosses a multiple of 64.
+reference ignores the padding, and misreads the entries after an entry with padding that crosses a multiple of 64.
 
 Source: aeron_loss_reporter.c.
 """
@@ -72,7 +72,7 @@ def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
 
 
 def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
-    """Return the text whose length is stored at `offset`; raise ProtocolError unless it ends within the report."""
+    """Return the text after the int32 length at `offset`; raise ProtocolError unless it ends within the report."""
     start = offset + INT_LENGTH
     length = buffer.get_i32(offset) if start <= buffer.capacity else -1
     if not 0 <= length <= buffer.capacity - start:
@@ -85,5 +85,5 @@ def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
 
 
 def source_offset_of(channel_length: int) -> int:
-    """Return the offset of the source within an entry, whose channel has `channel_length` bytes."""
+    """Return the offset in bytes of the source within an entry with a channel of `channel_length` bytes."""
     return wire.LOSS_CHANNEL_OFFSET + INT_LENGTH + positions.align(channel_length, INT_LENGTH)

@@ -273,15 +273,15 @@ class ConcurrentAppender(Appender):
         )
 
     def _end_term(self, position: int, raw_tail: int) -> int:
-        """Pad the rest of the term, beyond whose end a claim extends, and rotate the log.
+        """Pad the rest of the term, which a claim exceeds, and rotate the log.
 
         Returns RESULT_ADMIN_ACTION, or RESULT_MAX_POSITION_EXCEEDED after the last term, which is not
         rotated.
         """
         term_id = positions.raw_tail_term_id(raw_tail)
         left_in_term = self._term_length - positions.raw_tail_term_offset(raw_tail, self._term_length)
-        # A later publisher whose claim began past the end has nothing to pad, but rotates the log all the same: the
-        # first publisher may have crashed before it did.
+        # A later publisher, with a claim that begins past the end, has nothing to pad. It rotates the log all the same,
+        # because the first publisher may have crashed before it did.
         if left_in_term > 0:
             self._writer.write_padding(position, left_in_term)
         if position + left_in_term >= self._max_possible_position:

@@ -1,4 +1,4 @@
-"""Padding for gaps in a term, whose frames will never arrive or never be completed.
+"""Padding for gaps in a term: frames that will never arrive, or never be completed.
 
 Source: aeron_term_gap_filler.c.
 """

@@ -17,14 +17,14 @@ from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
 
-# Smallest allocation for a message whose fragments arrive one by one. Invented: most messages fit.
+# Smallest allocation for a message that arrives fragment by fragment. Invented: most messages fit.
 MIN_ASSEMBLY_LENGTH: Final = 65536
 
 
 class TermReader:
     """Reads one log; one thread at a time. Positions are multiples of 32 bytes.
 
-    Its methods raise ProtocolError for a frame whose length is below 32 bytes or exceeds its term.
+    Its methods raise ProtocolError for a frame that has fewer than 32 bytes or exceeds its term.
     """
 
     def __init__(self, log: LogBuffer) -> None:

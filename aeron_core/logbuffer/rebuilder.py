@@ -31,6 +31,6 @@ def insert(
     buffer.put_i64(frame_offset + 16, packet.get_i64(packet_offset + 16))
     buffer.put_i64(frame_offset + 8, packet.get_i64(packet_offset + 8))
     # Release: the first 8 bytes hold the length of the first frame. A reader stops there while it is zero, and so
-    # never reaches the other frames of the packet, whose lengths are already in the term.
+    # never reaches the other frames of the packet, which are already in the term.
     buffer.put_i64_release(frame_offset, packet.get_i64(packet_offset))
     return True

@@ -148,7 +148,7 @@ class OnClientTimeout(Response):
     """The driver timed a client out."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_CLIENT_TIMEOUT
-    client_id: I64  # the client whose resources the driver releases: it must stop using them
+    client_id: I64  # the driver releases the resources of this client: it must stop using them
 
 
 @frozen(slots=True)

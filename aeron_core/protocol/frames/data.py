@@ -3,8 +3,8 @@
 """DATA and PAD: messages of a stream, padding, and heartbeats.
 
 Not here: how frames are put into a term (`aeron_core.logbuffer`) and which image a packet belongs to.
-Invariant: a packet consists of whole frames of one term. A sender ends it after the header of a PAD, whose
-body is not sent.
+Invariant: a packet consists of whole frames of one term. A sender ends it after the header of a PAD: the body is not
+sent.
 """
 
 from __future__ import annotations

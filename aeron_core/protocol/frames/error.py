@@ -71,7 +71,7 @@ class ErrorFrame(Frame):
         self.group_tag = buffer.get_i64(offset + wire.ERR_GROUP_TAG_OFFSET)
         self.error_code = buffer.get_i32(offset + wire.ERR_ERROR_CODE_OFFSET)
         self.error_length = buffer.get_i32(offset + wire.ERR_ERROR_LENGTH_OFFSET)
-        # A frame whose text is incomplete or too long is accepted with an empty text; callers check `is_valid`.
+        # A frame with a text that is incomplete or too long is accepted, with an empty text; callers check `is_valid`.
         self.text_length = self.error_length if self.is_valid() else 0
         _copy(self._text, 0, buffer, offset + wire.ERR_TEXT_OFFSET, self.text_length)
         return wire.FRAME_ACCEPTED
