@@ -1,6 +1,6 @@
 """Deliberate loss of received packets: a share of some frame types, or ranges of a term, each lost once.
 
-Invariant: the number of remembered streams is bounded, whatever a peer sends; others lose no ranges.
+Invariant: the number of remembered streams is bounded, whatever a peer sends; further streams lose no ranges.
 Source: aeron_udp_channel_transport_loss.c, aeron_fixed_loss_generator.c, aeron_multi_gap_loss_generator.c.
 """
 
@@ -45,7 +45,7 @@ class IncomingLoss:
         self._gap_ends = LongMap()
 
     def should_drop(self, buffer: AtomicBuffer, offset: int, length: int) -> bool:
-        """Return whether to drop the valid packet of `length` bytes at `offset`; a range of a term is dropped once."""
+        """Return whether to drop the valid packet of `length` bytes at `offset`; a stream loses each range only once."""
         frame_type = buffer.get_u8(offset + wire.FRAME_TYPE_OFFSET)
         if frame_type <= _MAX_TYPE and (self._type_mask >> frame_type) & 1 and self._generator.should_drop():
             return True

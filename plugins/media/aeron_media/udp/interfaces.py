@@ -55,8 +55,9 @@ def find_interface(
 ) -> SocketAddress:
     """Return the address of the best match for `interface=` among those of `interfaces` that are up.
 
-    Its port is that of the key, by default 0; without the key, all interfaces of `family` match. Raises ChannelUriError
-    if none matches, or the value is invalid.
+    An address matches only loopback interfaces and those that support multicast. The port of the result is that of the
+    key, by default 0; without the key, any address of `family` matches. Raises ChannelUriError if none matches, or the
+    value is invalid.
     """
     spec = uri.get_interface("interface", InterfaceSpec(host=wildcard(family).host, prefix_length=0))
     usable = [interface for interface in interfaces if interface.is_up]
