@@ -45,7 +45,7 @@ class IncomingLoss:
         self._gap_ends = LongMap()
 
     def should_drop(self, buffer: AtomicBuffer, offset: int, length: int) -> bool:
-        """Return whether to drop the valid packet of `length` bytes at `offset`; a stream loses each range only once."""
+        """Return whether to drop the valid packet of `length` bytes at `offset`; a stream loses a range only once."""
         frame_type = buffer.get_u8(offset + wire.FRAME_TYPE_OFFSET)
         if frame_type <= _MAX_TYPE and (self._type_mask >> frame_type) & 1 and self._generator.should_drop():
             return True
