@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class FeedStreams:
-    """The streams of one `ImageFeed`; `source` is the address of its peer. Lengths are bytes. Used by the receiver.
+    """The streams of one `ImageFeed`, up to MAX_STREAMS; see there for the threads and `window_length`.
 
-    The window is what an image reports, at most half a term; with `window_length` 0 it is always half a term.
+    `source`: the address of the peer, which the feed updates. Lengths are bytes.
     """
 
     def __init__(self, source: SocketAddress, term_length: int, mtu: int, window_length: int) -> None:
@@ -88,9 +88,10 @@ class FeedStreams:
         return 0
 
     def work(self, position: int, now_ns: int) -> int:
-        """Send SETUP frames for streams that join at `position`, once per SETUP_INTERVAL_NS. Return 0.
+        """Send the SETUP frames that are due, for streams that join at `position`; return 0.
 
-        Once a stream has had an image, also remove those that fail to join within JOIN_TIMEOUT_NS.
+        They are due every SETUP_INTERVAL_NS, for a new stream, and when a status message requests them. If the session
+        has had an image, also remove streams that have not joined within JOIN_TIMEOUT_NS.
         """
         if self.had_stream and self.limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
             self._give_up_joining(now_ns)
@@ -127,7 +128,7 @@ class FeedStreams:
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
         """Update the limit of an image, or schedule the SETUP that the status message requests; return 0.
 
-        A status message for another stream has no effect.
+        A status message for a stream that is not here has no effect.
         """
         index = self._index_of(sm.stream_id)
         if index < 0:
@@ -149,8 +150,8 @@ class FeedStreams:
     def consumed_position(self, position: int) -> int:
         """Return the position that all subscribers of all images have consumed, at most `position`.
 
-        Removes streams if their image is gone or has no subscribers; `wire.NO_POSITION` if there was an image and no
-        stream is left.
+        Removes streams whose image is gone or has no subscribers. Returns `wire.NO_POSITION` if there was an image and
+        no stream is left.
         """
         lowest = position
         index = 0
@@ -167,9 +168,9 @@ class FeedStreams:
         return wire.NO_POSITION if self.had_stream and self.count == 0 else lowest
 
     def remove(self, index: int) -> int:
-        """Remove the stream at `index` of `ids`, which the last stream takes; return 0."""
+        """Remove the stream at `index` of `ids`, and move the last stream there; return 0."""
         last = self.count - 1
-        # The order of streams does not matter: the last one takes the free entry.
+        # The order of streams does not matter, so moving one stream is enough to keep the entries contiguous.
         self.ids.put_i32(index * 4, self.ids.get_i32(last * 4))
         self._limits.put_i64(index * 8, self._limits.get_i64(last * 8))
         self.count = last

@@ -1,11 +1,12 @@
 """Image feed: the messages of one peer, written into the images of all subscribed Aeron streams.
 
 A protocol without stream ids delivers the same messages to each stream that has subscribers: one session, with the same
-position in all of them. Towards the driver the feed acts as an Aeron sender: it sends SETUP frames until the image
-exists, DATA frames up to the limit of status messages, heartbeats, and an end of stream.
+position in all of them. Towards the driver the feed acts as an Aeron sender: it sends SETUP frames until each stream
+has an image, DATA frames up to the limit of status messages, heartbeats, and an end of stream.
 
 Not here: the connection, the format of messages, and which streams there are (`feed_streams`).
-Invariant: a message that `offer` accepted is in the log buffers after the next `flush`, or the feed is broken.
+Invariant: after `flush`, all offered messages are in the log buffers of all streams that are left, or the feed is
+broken.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 
 class ImageFeed:
-    """The streams of one connection; used by the receiver. All feeds of an endpoint share the memory `packet`.
+    """The streams of one connection; all but the constructor, `bind` and `unbind` runs on the receiver.
 
-    Call `flush` before another feed uses `packet`. Lengths are bytes. The window is what an image reports, at most
-    half a term; with `window_length` 0 it is always half a term.
+    Lengths are bytes. `packet`: writable, at least `mtu` bytes, shared by all feeds of an endpoint; call `flush` before
+    another feed uses it. `window_length`: the receiver window of the URI (rcv-wnd=), 0 if it has none. The feed sends
+    as much as the windows that the images report, at most half a term; without rcv-wnd= always up to half a term.
     """
 
     def __init__(self, packet: AtomicBuffer, term_length: int, mtu: int, window_length: int = 0) -> None:
@@ -43,7 +45,7 @@ class ImageFeed:
         self._stream_ids = self._streams.ids
 
     def bind(self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher) -> None:
-        """Set the endpoint and the dispatcher of the images. Call this first."""
+        """Set the endpoint and the dispatcher of the images; call it before any other method."""
         self._endpoint = endpoint
         self._dispatcher = dispatcher
         self._streams.bind(endpoint, dispatcher)
@@ -59,7 +61,7 @@ class ImageFeed:
         self._streams.unbind()
 
     def begin(self, session_id: int, source: SocketAddress, now_ns: int) -> int:
-        """Start the session of a new peer at `source`. Return 0."""
+        """Start the session of a new peer at `source`, at position 0 and without streams; return 0."""
         self.session_id = session_id
         self._source.assign(source)
         self.position = 0
@@ -94,7 +96,10 @@ class ImageFeed:
         return self._streams.had_stream
 
     def has_space(self, length: int) -> bool:
-        """Return whether a message of `length` bytes fits into all images now; False while a stream has none."""
+        """Return whether a message of `length` bytes, at most `max_message_length`, fits into all images now.
+
+        False while there is no stream, or a stream has no image yet.
+        """
         return self.position + self._required(length) <= self._streams.limit
 
     def _required(self, length: int) -> int:
@@ -109,18 +114,21 @@ class ImageFeed:
         return positions.fragmented_length(length, self._max_payload_length)
 
     def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
-        """Append a message for which `has_space` holds; return 0. `length` is at most `max_message_length`."""
+        """Append the `length` bytes at `offset`, for which `has_space` returned True, as a message; return 0.
+
+        The images have all of it after the next `flush`. `reserved_value` is stored in each of its frames.
+        """
         self._pad_unless_fitting(length, now_ns)
         return self._append_fragments(buffer, offset, length, reserved_value, now_ns, False)
 
     def offer_in_place(
         self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int
     ) -> int:
-        """Append and deliver a message for which `has_space` holds; do not copy it to the packet. Return 0.
+        """Append and deliver a message, see `offer`, without copying it to the packet; return 0.
 
         Worthwhile for long messages. Writes headers into `buffer`: over the 32 bytes before the message, and
-        over parts of a fragmented message; bytes after it are preserved. If the buffer has too little space
-        around the message, does the same as `offer`.
+        over parts of a fragmented message; bytes after it are preserved. If `buffer` has fewer than 32 bytes before
+        the message, or too few for alignment after it, does the same as `offer`.
         """
         if (
             offset < wire.DATA_HEADER_LENGTH
@@ -164,7 +172,7 @@ class ImageFeed:
             buffer, offset - wire.DATA_HEADER_LENGTH, frame_length, flags, wire.TYPE_DATA, reserved_value
         )
         end = offset + length
-        # The frame is longer than the message by up to 31 bytes. They belong to whatever follows in the buffer: save
+        # The aligned frame extends up to 31 bytes beyond the message. They belong to what follows in the buffer: save
         # them, send zeros, and restore them.
         self._behind.copy_from(0, buffer, end, aligned_length - frame_length)
         buffer.set_memory(end, aligned_length - frame_length, 0)
@@ -190,7 +198,7 @@ class ImageFeed:
         self._packet_length += aligned_length
         self.position += aligned_length
         if positions.compute_term_offset(self.position, self._bits) == 0:
-            # A packet never spans two terms.
+            # An image inserts a packet into one term, so a packet must end where its term ends.
             self.flush(now_ns)
         return 0
 
@@ -206,7 +214,7 @@ class ImageFeed:
         self._put_header(
             self._packet, self._packet_length, length, wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_PAD, 0
         )
-        # As on the wire, padding is only a header; the image skips its length.
+        # As on the wire, padding is sent as a header alone; the image skips as many bytes as the header gives.
         self._packet_length += wire.DATA_HEADER_LENGTH
         self.position += length
         return self.flush(now_ns)
@@ -236,7 +244,7 @@ class ImageFeed:
         )
 
     def flush(self, now_ns: int) -> int:
-        """Write the pending frames into the log buffers; return their bytes, of padding only the header.
+        """Write the pending frames into the log buffers; return their length in bytes, of padding only the header's.
 
         Sets `is_broken` if no image takes them.
         """
@@ -277,7 +285,7 @@ class ImageFeed:
         return 0
 
     def consumed_position(self) -> int:
-        """Return the position that all subscribers have consumed, `position` before the first image exists.
+        """Return the position in bytes that all subscribers have consumed, `position` before the first image exists.
 
         If there was an image and no stream is left, set `is_broken` and return `wire.NO_POSITION`.
         """

@@ -28,7 +28,10 @@ def check_image_keys(uri: ChannelUri, *, term_length: int, mtu: int, receiver_wi
     except ConfigurationError as error:
         raise uri.fault("mtu", MTU_ALLOWED) from error
     if receiver_window is not None and receiver_window < MIN_WINDOW_LENGTH:
-        raise uri.fault("rcv-wnd", f"must be at least {MIN_WINDOW_LENGTH} bytes")
+        raise uri.fault(
+            "rcv-wnd",
+            f"must be at least {MIN_WINDOW_LENGTH} bytes; more than half of term-length= counts as half of it",
+        )
 
 
 def longest_message(term_length: int, mtu: int, receiver_window: int | None) -> int:

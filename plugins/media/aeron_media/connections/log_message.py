@@ -20,12 +20,14 @@ class LogMessage:
     """
 
     def read(self, log: LogBuffer, position: int) -> bool:
-        """Examine the frames at `position`; return whether they are complete: then `step` is their length.
+        """Examine the frames at `position`; return whether they are complete.
 
-        They are a message if `is_message` is set; otherwise padding, or fragments of an incomplete message.
+        Then `step` is their length in bytes, and `is_message` is set if they are a whole message; otherwise they are
+        padding, or fragments of an incomplete message.
         """
         offset = log.frame_offset(position)
-        # Acquire: pairs with the release of the publisher that completes the frame.
+        # Acquire: pairs with the release store of the length, by which the publisher completes the frame, or the
+        # driver pads it.
         length = log.buffer.get_i32_acquire(offset)
         self.is_message = False
         if length <= 0:
@@ -53,7 +55,7 @@ class LogMessage:
                 return False
             self.step += positions.align_frame(length)
             if log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_DATA:
-                # The publisher crashed in the middle of the message; the driver replaced the rest with padding.
+                # The publisher stopped in the middle of the message, and the driver replaced the rest with padding.
                 self.is_message = False
                 return True
             self.payload_length += length - wire.DATA_HEADER_LENGTH

@@ -1,4 +1,7 @@
-"""TCP sockets: listening, connecting. Not here: sending and receiving (aeron_core._native.connections)."""
+"""TCP sockets that listen or connect, and the network of TCP connections.
+
+Not here: sending and receiving (`aeron_core._native.connections`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _REMEDIES: Final = {
 
 
 def listening_socket(options: ListenOptions) -> socket.socket:
-    """Return a non-blocking listening TCP socket; raises OSError with the address.
+    """Return a non-blocking TCP socket that listens at the address of `options`; raises OSError if that fails.
 
     An IPv6 wildcard accepts IPv6 only, so that an IPv4 wildcard can use the same port.
     """
@@ -49,9 +52,9 @@ def listening_socket(options: ListenOptions) -> socket.socket:
 
 
 def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: int) -> socket.socket:
-    """Return a non-blocking TCP socket that is connecting; raises OSError if it fails at once.
+    """Return a non-blocking TCP socket that is connecting to `peer`; raises OSError if it fails at once.
 
-    The lengths are those of its buffers in bytes, 0 for the system default.
+    The lengths are those of its buffers in bytes, 0 for the system's default.
     """
     sock = socket.socket(peer.family, socket.SOCK_STREAM)
     try:

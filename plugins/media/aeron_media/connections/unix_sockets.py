@@ -1,4 +1,7 @@
-"""Unix sockets: listening, connecting. Not here: sending and receiving (aeron_core._native.connections)."""
+"""Unix sockets that listen, and the network of Unix connections.
+
+Not here: connecting, sending and receiving (`aeron_core._native.connections`).
+"""
 
 from __future__ import annotations
 
@@ -14,47 +17,50 @@ from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 from aeron_media.connections.sockets import BACKLOG
 
 _REMEDIES: Final = {
-    errno.EADDRINUSE: "another listener or another file has this path: remove that, or use another path",
+    errno.EADDRINUSE: "another listener or file has this address: close or remove it, or use another address",
     errno.ENOENT: "create its folder",
     errno.EACCES: "permit the driver to write to its folder",
 }
 
 
 class _PathSocket(socket.socket):
-    """A listening socket that removes its path on close, unless another listener has replaced it."""
+    """A Unix socket that removes its path on close, unless another file has replaced it."""
 
     def keep_path(self, path: bytes, permissions: int | None) -> None:
         """Store `path`, to which the socket was bound, and set its permissions if any are given.
 
-        Raises OSError if the path does not have a socket any more, or permissions are given and it has another owner.
+        Raises OSError if the path is not a socket any more, or if permissions are given and it has another owner or
+        they cannot be set.
         """
-        # O_PATH and O_NOFOLLOW: in a folder of another user the name may be a link to a file of ours by now.
+        # O_PATH and O_NOFOLLOW: in a folder that another user can change, the path may be a link to a file of the
+        # driver by now.
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISSOCK(found.st_mode):
                 raise OSError(
                     errno.EEXIST,
-                    "the path was replaced after the socket was bound to it: use a folder that only the driver "
-                    "can change",
+                    f"{os.fsdecode(path)!r} was replaced after the socket was bound to it: use a folder that only the "
+                    "driver can change",
                 )
             # From here on `close` removes the file, also after an error.
             self._path = path
             self._identity = (found.st_dev, found.st_ino)
             if permissions is not None:
-                # Some file systems show another owner: compare it only if it matters.
+                # Some filesystems do not keep owners: without permissions to set, the owner does not matter.
                 if found.st_uid != os.geteuid():
                     raise OSError(
                         errno.EEXIST,
-                        "the path has another owner: it was replaced, or its filesystem does not keep owners: use "
-                        "another folder, or do not set permissions",
+                        f"{os.fsdecode(path)!r} has the owner {found.st_uid} instead of {os.geteuid()}: it was "
+                        "replaced, or its filesystem does not keep owners: use another folder, or do not set "
+                        "permissions",
                     )
                 os.chmod(f"/proc/self/fd/{descriptor}", permissions)
         finally:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Close the socket, and unlink its path unless that is another file now."""
+        """Close the socket, and remove its path unless that is another file now; raises OSError if that fails."""
         super().close()
         path = getattr(self, "_path", b"")
         if not path:
@@ -70,7 +76,7 @@ class _PathSocket(socket.socket):
 
 
 def _is_dead(path: bytes) -> bool:
-    """Return whether `path` is a socket without a listener."""
+    """Return whether `path` is a socket without a listener; raises OSError if the path cannot be examined."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return False
@@ -95,10 +101,10 @@ def _bind(sock: _PathSocket, address: SocketAddress, permissions: int | None) ->
 
 
 def unix_listening_socket(address: SocketAddress, permissions: int | None = None) -> socket.socket:
-    """Return a non-blocking listening socket; raises OSError with the address.
+    """Return a non-blocking Unix socket that listens at `address`; raises OSError if that fails.
 
-    Replaces a socket file without a listener, and no other file. `permissions` apply to the path; without them the
-    umask of the process decides. An abstract address has no permissions.
+    Replaces a socket file without a listener, and no other file. `permissions` are the mode bits of the path, such as
+    0o600; with None the umask of the process decides. An abstract address has no permissions.
     """
     sock = _PathSocket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

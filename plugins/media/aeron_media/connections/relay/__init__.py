@@ -1,1 +1,1 @@
-"""Protocols that end in a Python thread, as TLS and WebSocket do: the thread, its connections and sessions."""
+"""Protocols that a Python thread handles for the agents, such as TLS: the thread, its connections and sessions."""

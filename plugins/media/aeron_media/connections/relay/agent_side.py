@@ -1,4 +1,4 @@
-"""Agent side of a relayed connection: this end of the socket pair, and the other end until it is handed over.
+"""Agent side of a relayed connection: the relay thread's end of a socket pair, and the agent's end until handed over.
 
 An agent that dialed created the pair and waits for one byte, the result: 0 for a connection, otherwise an error number.
 For an accepted connection the pair is created here, after the handshake.
@@ -50,7 +50,10 @@ class AgentSide:
             self.socket.send(bytes([code if 0 < code <= _MAX_RESULT else errno.EIO]))
 
     def send(self) -> bool:
-        """Send as much of `unsent` as the socket accepts; return whether all was sent."""
+        """Send as much of `unsent` as the socket accepts; return whether all was sent.
+
+        False also if the agent has closed its end.
+        """
         assert self.socket is not None
         while self.unsent:
             try:
@@ -74,7 +77,7 @@ class AgentSide:
             return b""
 
     def shut_down(self, how: int) -> None:
-        """Shut this end down as `socket.shutdown` does; after SHUT_WR the agent reads an end."""
+        """Shut this end down as `socket.shutdown` does, if it is still open; after SHUT_WR the agent reads an end."""
         assert self.socket is not None
         # Fails if the agent has closed its end.
         with contextlib.suppress(OSError):

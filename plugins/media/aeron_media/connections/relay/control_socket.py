@@ -39,7 +39,8 @@ class ControlSocket:
     def take_request(self) -> tuple[int, SocketAddress, int] | None:
         """Return descriptor, peer and inode of the next request; None if there is none.
 
-        The descriptor is -1 for an abort. Raises OSError, with EPIPE when the agents' end is closed.
+        To dial: the thread's end of the pair, the address to connect to, and the inode of the agent's end. To abort:
+        -1, an address that is not set, and that inode. Raises OSError, with EPIPE when the agents' end is closed.
         """
         return take_over(self.socket.fileno())
 
@@ -48,7 +49,7 @@ class ControlSocket:
         return self._by_agent.get(inode)
 
     def add(self, connection: RelayedConnection, inode: int) -> None:
-        """Add a connection, whose agent's end has this inode."""
+        """Add a connection that agents can abort, by the inode of the agent's end."""
         connection.agent.inode = inode
         self._by_agent[inode] = connection
 
@@ -60,21 +61,21 @@ class ControlSocket:
             self.unannounced.append(connection)
 
     def announce_waiting(self) -> None:
-        """Hand over the connections that wait for space in the socket."""
+        """Hand over the connections that wait for space in the socket, until it is full again."""
         while self.unannounced and self._hand_over(self.unannounced[0]):
             self.unannounced.popleft()
 
     def _hand_over(self, connection: RelayedConnection) -> bool:
-        """Hand the agent's end of a connection over; return False if the socket is full.
+        """Hand the agent's end of a connection over and close the thread's descriptor of it.
 
-        Closes this process's descriptor of it, also if the endpoint is closed.
+        Return False, and keep the descriptor, if the socket is full. Closes it as well if handing over fails.
         """
         assert connection.agent.other_end is not None
         try:
             if not hand_over(self.socket.fileno(), connection.agent.other_end.fileno(), connection.peer):
                 return False
         except OSError:
-            # The endpoint is closed and takes no descriptor. Closing the agent's end below ends the connection.
+            # Usually because the endpoint is closed. Closing the agent's end below ends the connection.
             pass
         connection.agent.other_end.close()
         connection.agent.other_end = None

@@ -29,16 +29,16 @@ class RelayFaults:
     """Queue and counts of faults; relay threads write it, the conductor reads it."""
 
     def __init__(self) -> None:
-        # Appending to and popping from a deque are atomic.
+        # Without a lock: appending to a deque and popping from it are atomic.
         self._kept: deque[Fault] = deque(maxlen=KEPT)
         self._counts: Counter[FaultKind] = Counter()
-        # Adding to a count is not atomic, and each pair of buffer lengths has a relay thread.
+        # Adding to a count is not atomic, and a network can have several relay threads.
         self._lock = threading.Lock()
 
     def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
-        """Store a fault and the address of its peer; count it if `kind` is given.
+        """Store a fault and the address of its peer, None without one; count it if `kind` is given.
 
-        Drops the oldest fault if KEPT faults are stored.
+        Drops the oldest fault if KEPT faults are stored. Any thread may call it.
         """
         # A full deque drops its oldest entry; the counts stay complete.
         self._kept.append(Fault(text, "" if peer is None else str(peer)))
@@ -47,7 +47,7 @@ class RelayFaults:
                 self._counts[kind] += 1
 
     def count(self, kind: FaultKind) -> int:
-        """Return how many faults of a kind were counted since the start, including dropped ones."""
+        """Return how many faults of a kind were counted since this object was created, including dropped ones."""
         return self._counts[kind]
 
     def take(self) -> Fault | None:

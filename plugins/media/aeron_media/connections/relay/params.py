@@ -1,4 +1,4 @@
-"""Parameters of a relay thread."""
+"""Parameters of relay threads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from aeron_media.connections.relay.session import Session
 
 @dataclass(frozen=True)
 class RelayParams:
-    """Parameters of one relay thread; `name` is part of the thread's name.
+    """Parameters of the relay threads of one network; `name` is part of the names of the threads.
 
-    The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the
-    session must complete within `handshake_limit_s`. While a message is incomplete, no pause between received
-    bytes may be longer than `message_limit_s`, by default that of message-timeout= of SP. `now` returns seconds
-    of the monotonic clock.
+    A thread calls `new_session` with the address of the peer; it may raise OSError and ValueError. TCP and the
+    handshake of the session must complete within `handshake_limit_s` seconds. While a message is incomplete, a
+    connection without new bytes for `message_limit_s` seconds is ended; the default is that of message-timeout= of SP.
+    `now` returns seconds of the monotonic clock.
     """
 
     name: str

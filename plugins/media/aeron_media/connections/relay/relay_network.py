@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 class RelayNetwork(ConnectionNetwork):
     """Network of TCP sockets with a protocol on top; used by the conductor. Each endpoint has its own.
 
-    The parameters must not refer to the network: sockets are closed when their last connection is released, and a
-    reference cycle would delay that.
+    The parameters must not refer to the network: such a reference cycle would delay the release of its sockets.
     """
 
     def __init__(self, listening: RelayParams, dialing: RelayParams) -> None:
@@ -31,7 +30,7 @@ class RelayNetwork(ConnectionNetwork):
     def listen(self, options: ListenOptions) -> RelayListener:
         """See `ConnectionNetwork.listen`; a connection is accepted once its handshake is complete."""
         sock = listening_socket(options)
-        # Asked of the socket, because port 0 lets the operating system choose.
+        # The address is read from the socket, because port 0 lets the operating system choose.
         host, port, *rest = sock.getsockname()
         relay = RelayThread(self._listening, listener=sock)
         local = SocketAddress.of(host, port, rest[1] if rest else 0)
@@ -56,7 +55,7 @@ class RelayNetwork(ConnectionNetwork):
     def close(self) -> None:
         """Stop connecting; the threads end once their connections are closed, after 5 s at the latest.
 
-        Threads of listeners end when the listener is closed.
+        The thread of a listener does the same after the listener is closed.
         """
         for relay in self._relays.values():
             relay.close()

@@ -1,8 +1,8 @@
-"""Relay thread: handles a protocol such as TLS for the connections of one endpoint, and owns their TCP sockets.
+"""Relay thread: handles a protocol such as TLS for connections of one endpoint, and owns their TCP sockets.
 
-Sessions are Python code and need the GIL, which agents never hold. An agent therefore has one end of a pair of plain
-sockets for each connection, and this thread has the other end (`aeron_media._native.relays`). It sleeps in epoll while
-nothing arrives.
+Sessions are Python code and need the GIL, which sender and receiver never hold. They therefore have one end of a pair
+of plain sockets for each connection, and this thread has the other end (`aeron_media._native.relays`). It sleeps in
+epoll while nothing arrives.
 
 Not here: relaying one connection (`relayed_connection`), and what agents and the thread exchange (`control_socket`).
 Invariant: a watched socket is closed only at the end of a turn, so that no pending event applies to a later socket.
@@ -71,7 +71,7 @@ class RelayThread:
         self._sources = SourceCounts(MAX_HANDSHAKES_PER_SOURCE)
         # Connections in the phase WAITING: the peer still has to read or to answer.
         self._waiting_for_peer: set[RelayedConnection] = set()
-        # Connections with work that epoll does not report, the one that has waited longest first.
+        # Connections with work that epoll does not report, first the one that has waited for the longest time.
         self._unfinished: dict[RelayedConnection, None] = {}
         # Connections with a deadline.
         self._timed: set[RelayedConnection] = set()
@@ -138,7 +138,7 @@ class RelayThread:
         self._close_done()
 
     def _continue(self, unfinished: list[RelayedConnection], now: float) -> None:
-        """Serve connections with a backlog for about BACKLOG_LIMIT_S, after those with new bytes."""
+        """Serve connections that need a turn without an event, for about BACKLOG_LIMIT_S, but at least one."""
         end = time.monotonic() + BACKLOG_LIMIT_S
         for connection in unfinished:
             # An event of this turn may have dropped or finished it.
@@ -178,7 +178,7 @@ class RelayThread:
         accepted = self._listener.accept(now)
         if accepted is not None:
             wire, peer = accepted
-            # Many peers behind one address may connect at once: refuse them only when handshakes become scarce.
+            # Many peers behind one address may connect at once: refuse them only while half of MAX_HANDSHAKES is taken.
             if self._sources.has_space(peer) or self._unaccounted() < MAX_HANDSHAKES // 2:
                 self._begin(wire, None, peer, now)
             else:
@@ -282,7 +282,7 @@ class RelayThread:
             self._on_handshake_complete(connection)
         if connection.phase is Phase.WAITING and connection not in self._waiting_for_peer:
             self._on_waiting_for_peer(connection)
-        # Removed first, so that it goes to the end of the line.
+        # Removed first, so that it goes to the end of the queue.
         self._unfinished.pop(connection, None)
         if connection.needs_turn:
             self._unfinished[connection] = None
@@ -347,7 +347,7 @@ class RelayThread:
         self._watches.set(self._control.socket, None)
         if self._listener is not None:
             self._watches.set(self._listener.socket, None)
-        # No agent has exchanged data over these connections yet: nothing is lost.
+        # No agent has sent or received data over these connections yet.
         for connection in [*self._in_handshake, *self._control.unannounced]:
             self._drop(connection)
 

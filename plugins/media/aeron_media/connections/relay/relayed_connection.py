@@ -14,9 +14,9 @@ Back pressure: at most one read is held per direction, and nothing is read until
 relayed in its direction: the end of the session on the wire, a shutdown on the pair.
 
 Not here: the protocol (`session`), the socket pair (`agent_side`), and waiting for the sockets (`relay_thread`).
-Invariant: a socket that has hung up is no longer watched, because epoll would report it endlessly. Its unread bytes are
-read turn by turn (`needs_turn`). So is a backlog: a peer may pack ten thousand empty fragments into one read, and
-processing them at once would delay all other connections of the thread. A turn ends after TURN_LIMIT_S.
+Invariant: a socket that has hung up is no longer watched, because epoll would report it endlessly. Its unread bytes,
+and a backlog, are processed turn by turn (`needs_turn`): a peer may pack ten thousand empty fragments into one read,
+and processing them at once would delay all other connections of the thread. A turn ends after TURN_LIMIT_S.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Phase(enum.Enum):
 class RelayedConnection:
     """One relayed connection; used by the relay thread.
 
-    `plain` is this end of the pair; None creates the pair after the handshake.
+    `plain` is the thread's end of the socket pair; None creates the pair after the handshake.
     """
 
     def __init__(
@@ -152,9 +152,9 @@ class RelayedConnection:
             self._fail(errno.EIO)
 
     def on_agent_hangs(self, now: float) -> None:
-        """React to the agent closing its end: deliver what it sent before, then close.
+        """Close the connection after the agent has closed its end, once the bytes that it sent are delivered.
 
-        Before the handshake is complete, close at once. No effect when CLOSING or WAITING.
+        Before the handshake is complete, end at once. No effect when CLOSING or WAITING.
         """
         if self.phase is Phase.RELAYING:
             self.phase = Phase.CLOSING
@@ -164,13 +164,13 @@ class RelayedConnection:
             self.phase = Phase.DONE
 
     def abort(self) -> None:
-        """Make `close` reset the connection: it discards unsent data, so that the peer sees an error, not an end."""
+        """End the connection with a reset on `close`: unsent data is discarded, and the peer sees an error, no end."""
         with contextlib.suppress(OSError):
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
 
     def on_overdue(self, now: float) -> None:
-        """End an overdue connection; log an incomplete handshake or message as a fault."""
+        """End an overdue connection; store a fault if its handshake or a message is incomplete."""
         if self.phase is Phase.RELAYING:
             length, limit = self._session.held_length, self._params.message_limit_s
             text = (
@@ -333,7 +333,7 @@ class RelayedConnection:
     # Bytes on the wire, and the end of the connection
 
     def _send(self) -> bool:
-        """Send outgoing bytes; return whether all were sent. False at the end of a turn, too."""
+        """Send outgoing bytes until the socket accepts no more or the turn ends; return whether all were sent."""
         is_first = True
         while True:
             if not self._to_wire:
@@ -355,7 +355,7 @@ class RelayedConnection:
             return None
 
     def _refuse(self, error: SessionError, now: float) -> None:
-        """Log a session error, and send its alert to the peer if possible."""
+        """Store a session error as a fault, send its alert to the peer if possible, and wait for the peer to close."""
         self._faults.keep(str(error), self.peer, error.kind)
         self._has_failed = True
         if self.agent.socket is not None:

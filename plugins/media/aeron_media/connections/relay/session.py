@@ -23,7 +23,7 @@ class SessionError(AeronError):
 
 
 class Session(ABC):
-    """Base of sessions; one thread uses a session. Methods raise SessionError."""
+    """Base of sessions; one thread uses a session. Methods raise SessionError if the session cannot continue."""
 
     #: Reads of the wire per turn; a session for which a short input can cause much work has fewer.
     reads_per_turn = 16
@@ -54,7 +54,7 @@ class Session(ABC):
 
     @abstractmethod
     def do_handshake(self) -> bool:
-        """Continue the handshake; return whether it is complete."""
+        """Continue the handshake; return whether it is complete. If not, call again after `feed`."""
 
     @abstractmethod
     def read(self, length: int) -> bytes | None:

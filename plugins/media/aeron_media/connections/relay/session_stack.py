@@ -86,7 +86,7 @@ class SessionStack(Session):
         return self._lower.take_outgoing()
 
     def _move_up(self) -> bool:
-        """Move plain bytes or their end from the lower session to the upper one; return False for neither."""
+        """Move plain bytes, or their end, from the lower session to the upper one; return False if there are none."""
         try:
             data = self._lower.read(_LENGTH)
         except SessionError:

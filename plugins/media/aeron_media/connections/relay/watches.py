@@ -17,7 +17,7 @@ class Watches:
         self._events: dict[int, int] = {}
 
     def set(self, sock: socket.socket, events: int | None) -> None:
-        """Wait for `events` of a socket: 0 for hang-ups alone, None to stop waiting for it.
+        """Set the epoll `events` to wait for on a socket: 0 for hang-ups alone, None to stop waiting for it.
 
         Call it with None before the socket is closed: a later socket may get the same descriptor, and would be taken
         for the closed one.
@@ -38,7 +38,10 @@ class Watches:
         self._events[descriptor] = events
 
     def wait(self, timeout_s: float | None) -> list[tuple[int, int]]:
-        """Return descriptors and their epoll events; block until there are any or the timeout (None: no limit)."""
+        """Return pairs of a descriptor and its epoll events; block until there are any or the timeout has passed.
+
+        The result is empty after the timeout, in seconds; None for no limit.
+        """
         return self._epoll.poll(timeout_s)
 
     def close(self) -> None:

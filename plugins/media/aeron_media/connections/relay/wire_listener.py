@@ -33,8 +33,8 @@ class WireListener:
     def accept(self, now: float) -> tuple[socket.socket, SocketAddress] | None:
         """Return a new connection and its peer; None if there is none, or if accepting failed.
 
-        Unless only that connection was lost, a failure starts a pause of LISTENER_PAUSE_S; it is stored as a fault
-        unless the listener is shut down.
+        A failure starts a pause of LISTENER_PAUSE_S and is stored as a fault. If only that connection was lost, it does
+        neither; if the listener is shut down, it is not stored.
         """
         try:
             wire, name = self.socket.accept()
@@ -44,7 +44,7 @@ class WireListener:
         except (BlockingIOError, ConnectionError):
             return None
         except OSError as error:
-            # EINVAL: `RelayThread.close` has shut the listener down. Other errors last, such as too many open files,
+            # EINVAL: `RelayThread.close` has shut the listener down. Other errors, such as too many open files, last
             # while the listener stays readable: without a pause the thread would spin.
             if error.errno != errno.EINVAL:
                 self._faults.keep(

@@ -1,4 +1,4 @@
-"""TLS connections: encrypted on the wire, plain for the agent. Not here: encryption (`session`)."""
+"""TLS connections: encrypted on the wire, plain for the agent. Not here: the protocol of one connection (`session`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
 
 class TlsConnections(RelayNetwork):
-    """Network of TLS connections; it can listen or connect, depending on what `contexts` were created for."""
+    """Network of TLS connections; it can listen or connect, depending on the side for which `contexts` was created.
+
+    TCP and TLS must connect within `handshake_timeout_ns`.
+    """
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
         # The lambda uses the local name: the parameters must not refer to this object, see `RelayNetwork`.

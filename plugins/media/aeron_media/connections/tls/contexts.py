@@ -1,6 +1,6 @@
 """TLS contexts: certificates, client authentication, verification; reloaded when the files change.
 
-Invariant: there is always a valid context: wrong or half-written files leave the previous one in use.
+Invariant: a `TlsContexts` always has a valid context: wrong or half-written files leave the previous one in use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _CLIENT_AUTH: Final = {
 
 
 class TlsFileError(ConfigurationError):
-    """A file or an environment variable that a URI key names is wrong; `key` is that key."""
+    """A file or an environment variable that a URI key names is missing or wrong.
+
+    `key` is that key; `text` is its value and the reason.
+    """
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"{key}={text}")
@@ -33,7 +36,7 @@ class TlsFileError(ConfigurationError):
 
 
 class TlsContexts:
-    """TLS context of one channel, from which its sessions are created.
+    """Current TLS context of one end of a channel, from which its sessions are created.
 
     `server_name`: for a connecting end, the host name or address of the server, which its certificate must
     contain with verify=full.
@@ -54,7 +57,8 @@ class TlsContexts:
     def new_session(self, faults: RelayFaults) -> TlsSession:
         """Return a session with the last valid contents of the files; any thread may call it.
 
-        Reads files that have changed; if they are wrong, stores a fault in `faults`.
+        Reads files that have changed; if they are wrong, stores a fault in `faults`. Raises ValueError if `server_name`
+        is not a valid host name.
         """
         with self._lock:
             fingerprint = self._read_fingerprint()
@@ -84,7 +88,7 @@ class TlsContexts:
             # Connections are long-lived, so tickets save nothing. A peer that only sends would close with unread
             # tickets, which resets the connection.
             context.num_tickets = 0
-            # By default a certificate is required if authorities are configured, as in Logstash.
+            # By default peers must present a certificate if authorities are configured, as in Logstash.
             default = ClientAuth.REQUIRED if params.ca else ClientAuth.NONE
             context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
         else:
@@ -177,7 +181,7 @@ def _first_line(key: str, name: str) -> str:
         text = _read(key, name).decode()
     except UnicodeDecodeError as error:
         raise TlsFileError(
-            key, f"{name}: must be UTF-8, but byte {error.start} is not: save it as UTF-8"
+            key, f"{name}: must be UTF-8, but the byte at offset {error.start} is not: save it as UTF-8"
         ) from None
     return (text.splitlines() or [""])[0]
 

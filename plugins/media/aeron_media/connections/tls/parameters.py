@@ -42,7 +42,7 @@ _SUBORDINATE = {
 
 
 class TlsParameters(BaseModel):
-    """TLS parameters of a channel; files are read again when they change."""
+    """TLS parameters of a channel; changed files apply to new connections."""
 
     #: What a URI must contain for TLS, quoted when a key requires it.
     tls_switch: ClassVar[str] = "tls=true"
@@ -76,16 +76,16 @@ class TlsParameters(BaseModel):
     )
 
     def check_tls(self, uri: ChannelUri, *, connects: bool) -> None:
-        """Raise ChannelUriError if keys contradict each other, have no effect, or require a key that is missing.
+        """Raise ChannelUriError if a key contradicts or requires another, or belongs to the other end.
 
         `connects`: whether this end connects; otherwise it listens.
         """
         if not self.tls:
             for key, name in _SUBORDINATE.items():
                 if getattr(self, name) is not None:
-                    raise uri.fault(key, f"requires {self.tls_switch}; or remove this key")
+                    raise uri.fault(key, f"requires {self.tls_switch}: add it, or remove this key")
             return
-        # A key without effect is refused: it would suggest a check that does not take place.
+        # A key of the other end is refused: it would suggest a check that does not take place.
         if connects and self.client_auth is not None:
             raise uri.fault(
                 "client-auth", "applies to an end that listens: remove it; an end that connects uses verify="
@@ -116,6 +116,6 @@ class TlsParameters(BaseModel):
         """The TLS keys as part of the canonical form of a channel; empty without TLS."""
         if not self.tls:
             return ""
-        # Channels with other certificates or checks must not share a connection or a listener.
+        # Channels with different certificates or checks must not share a connection or a listener.
         parts = [f"{key}={getattr(self, name)}" for key, name in _SUBORDINATE.items() if getattr(self, name)]
         return "-TLS(" + ",".join(parts) + ")"

@@ -27,12 +27,12 @@ _PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED
 
 
 class TlsSession(Session):
-    """TLS session, see `Session`; if TLS fails, its alert is outgoing."""
+    """TLS session, see `Session`; if TLS fails, `take_outgoing` returns the alert for the peer, if any."""
 
     protocol = "TLS"
 
     def __init__(self, context: ssl.SSLContext, *, server_side: bool, server_name: str | None = None) -> None:
-        # Memory instead of a socket: this thread reads and writes the wire itself, without blocking.
+        # Memory instead of a socket: the relay thread reads and writes the wire itself, without blocking.
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(
@@ -45,8 +45,9 @@ class TlsSession(Session):
         if self._outgoing.pending > MAX_UNREAD_LENGTH:
             # TLS itself answers requests such as key updates, without back pressure: a peer could fill the memory.
             raise SessionError(
-                "the peer sends TLS requests without reading the replies, of which at most "
-                f"{MAX_UNREAD_LENGTH} bytes may wait; the connection is closed: check the peer",
+                "the peer sends TLS requests without reading the replies: "
+                f"{self._outgoing.pending} bytes of replies wait, at most {MAX_UNREAD_LENGTH} may; the connection is "
+                "closed: check the peer",
                 FaultKind.PROTOCOL,
             )
         if data:
@@ -72,7 +73,7 @@ class TlsSession(Session):
         except ssl.SSLWantReadError:
             return None
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-            # Many peers, such as Python, close without close_notify. The protocol above detects truncation.
+            # Many peers, such as Python's `ssl`, close without close_notify. The protocol above detects truncation.
             return b""
         except ssl.SSLError as error:
             raise SessionError(_text(error), _kind(error)) from error
@@ -83,7 +84,7 @@ class TlsSession(Session):
         rest = memoryview(data)
         try:
             while rest:
-                # A call need not take all bytes.
+                # A call may take only part of the bytes.
                 rest = rest[self._tls.write(rest) :]
         except ssl.SSLError as error:
             raise SessionError(_text(error), _kind(error)) from error
