@@ -1,6 +1,6 @@
 """Windows with an outstanding acknowledgement, oldest first: to be sent by a reader, or received by a writer.
 
-Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`image_feed`).
+Not here: when a window is complete (`received_windows`), and the positions of its subscribers (`image_feed`).
 Invariant: in a reader, positions never decrease from one entry to the next. In a writer they can: it may resend a lost
 part of the log after a later one.
 """
@@ -37,7 +37,11 @@ class AckQueue:
         return self.size == bounds.MAX_QUEUED_ACKS
 
     def push(self, version: int, sequence: int, position: int, total: int) -> int:
-        """Add a window to a queue that is not full; `version` is '1' or '2' as a byte. Return the number of windows."""
+        """Add a window to a queue that is not full; return the number of windows.
+
+        `version` is '1' or '2' as a byte, `sequence` an unsigned 32-bit number, `position` the end of the last event in
+        bytes of the log.
+        """
         at = (self._first + self.size) % bounds.MAX_QUEUED_ACKS * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)

@@ -1,8 +1,7 @@
-"""Counters of single connections, which exist while a connection does.
+"""Counters of single connections, which are freed when the connection is gone.
 
-The conductor writes them from the connections' own counts; no other agent does. The number of connections with counters
-is limited, so that peers cannot exhaust the counters of the driver; the counters of the endpoint include all
-connections.
+The conductor writes them from the connections' own counts. The number of connections with counters is limited, so that
+peers cannot exhaust the counters of the driver; the counters of the endpoint include all connections.
 """
 
 from __future__ import annotations
@@ -43,9 +42,10 @@ class ConnectionCounters:
         self._counters: dict[Hashable, list[AtomicCounter]] = {}
 
     def update(self, snapshots: Iterable[Snapshot]) -> None:
-        """Write the counts of the current connections, except those without counters because of a limit.
+        """Write the counts of the current connections; allocate counters for new ones.
 
-        Counters of connections that are not in `snapshots` are freed first.
+        Counters of connections that are not in `snapshots` are freed first. A connection beyond `max_connections`, or
+        for which the driver has no free counters, is left out until a later call finds some.
         """
         found = {snapshot.key: snapshot for snapshot in snapshots}
         for key in self._counters.keys() - found.keys():
@@ -58,9 +58,10 @@ class ConnectionCounters:
                 counter.set_release(value)
 
     def close(self) -> None:
-        """Release the callbacks, whose owner frees the counters; call nothing afterwards.
+        """Release the callbacks; call nothing afterwards.
 
-        The callbacks belong to the driver's record of the endpoint, which refers to the endpoint.
+        They belong to the driver's record of the endpoint, which frees the counters. It refers to the endpoint, so
+        keeping them would be a reference cycle.
         """
         self._counters.clear()
         del self._new_counter, self._free_counter

@@ -1,4 +1,4 @@
-"""Messages for `faults` and `end_reasons`, with the URI parameter that changes the limit."""
+"""Messages for `faults` and `end_reasons`, with the URI parameter that sets the limit if there is one."""
 
 from __future__ import annotations
 
@@ -70,5 +70,8 @@ _TEXTS: Final = {
 
 
 def fault_text(fault: int, value: int, limit: int) -> str:
-    """Return the message for one of `faults` or `end_reasons`, except IDLE, with the value found and the limit."""
+    """Return the message for one of `faults` or `end_reasons`, with the value found and the limit.
+
+    Raises KeyError for IDLE, which is no fault and has no message.
+    """
     return _TEXTS[fault].format(value=value, limit=limit)

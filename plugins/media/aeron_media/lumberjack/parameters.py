@@ -225,7 +225,10 @@ class LumberjackParameters(ConnectionParameters):
         return "-WRITER(" + ",".join(items) + ")" if items else ""
 
     def check_shared(self, uri: ChannelUri, existing: LumberjackParameters) -> None:
-        """Raise ChannelUriError if a receive parameter differs from `existing` of the same address; without TLS."""
+        """Raise ChannelUriError if a receive parameter differs from `existing`, of a channel at the same address.
+
+        TLS parameters are not compared: they are part of the channel's canonical form.
+        """
         self.check_same(uri, existing, _OF_READERS)
 
     def frame_limits(self) -> FrameLimits:

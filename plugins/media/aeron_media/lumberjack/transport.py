@@ -76,7 +76,7 @@ def _tls_contexts(
 
 
 def _addresses(params: LumberjackParameters, resolve: Resolve) -> tuple[SocketAddress | None, ...]:
-    """Return the readers' addresses, None for unresolved ones; raises ChannelUriError if no name is resolved."""
+    """Return the readers' addresses, None for unresolved names; raises ChannelUriError if no name could be resolved."""
     found: list[SocketAddress | None] = []
     unknown = None
     for each in params.endpoint:
@@ -116,7 +116,7 @@ class LumberjackTransport(MediaTransport):
         try:
             params.frame_limits()
         except ValueError as error:
-            # Name the parameter of the URI: max-event for max_event_length.
+            # The message must have the key of the URI: max-event for max_event_length.
             name, _, rest = str(error).partition("=")
             key = name.removesuffix("_length").replace("_", "-")
             raise ChannelUriError(f"{key}={rest}, in {str(uri)!r}") from error

@@ -1,4 +1,5 @@
-# Limits and intervals that no URI parameter sets. Durations are nanoseconds, lengths bytes.
+# Limits and intervals that no URI parameter sets; invented unless a source is given. Durations are nanoseconds, lengths
+# bytes.
 
 # Both sides
 cpdef enum:
@@ -23,7 +24,8 @@ cpdef enum:
 cpdef enum:
     ACKS_LENGTH = 4096               # length of one receive call
     ACK_INTERVAL_NS = 1000000        # between two receive calls while no acknowledgement is due
-    # Bytes at the end of a window that a reader may not need: the end of the zlib stream and its checksum.
+    # Bytes at the end of a compressed window without which a reader can have all events: the end of the zlib stream and
+    # its checksum.
     TRAILER_LENGTH = 64
     PEER_GRACE_NS = 5000000000       # a lost reader still counts as a peer for this long
     MEMORY_PAUSE_NS = 10000000       # delay before a window that lacked memory is encoded again

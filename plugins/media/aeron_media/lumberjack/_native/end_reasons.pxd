@@ -2,7 +2,7 @@
 
 # Reader side
 cpdef enum:
-    IDLE = -40              # no bytes arrived while no acknowledgement was due
+    IDLE = -40              # no event arrived while no acknowledgement was due
     UNFINISHED = -41        # the rest of a window or frame did not arrive in time
     NOT_READ = -42          # the peer does not read its acknowledgements
     NO_IMAGE = -43          # no subscription takes its events
@@ -16,7 +16,7 @@ cpdef enum:
 # Writer side
 cpdef enum:
     NOT_ACKNOWLEDGED = -50  # no acknowledgement within the timeout
-    WRONG_ACK = -51         # an acknowledgement of more events than were sent, or of another version
+    WRONG_ACK = -51         # an acknowledgement of more events than the oldest window has, or of version 1
     CLOSED = -52            # the reader closed the connection
     NOT_CONNECTED = -53     # not connected within the timeout
     NO_PROGRESS = -54       # only keep-alives for longer than the progress timeout

@@ -6,7 +6,7 @@ cpdef enum:
     WRONG_VERSION = -2          # neither '1' nor '2'
     WRONG_TYPE = -3             # a frame that this side never receives
     EMPTY_EVENT = -4            # a J frame of length 0
-    EVENT_TOO_LONG = -5         # an event longer than a message may be
+    EVENT_TOO_LONG = -5         # an event beyond max-event, or longer than a message of the image may be
     FRAME_TOO_LONG = -6         # a J or D frame beyond max-frame
     TOO_MANY_PAIRS = -7         # a D frame beyond max-pairs
     COMPRESSED_TOO_LONG = -8    # a C frame beyond max-compressed

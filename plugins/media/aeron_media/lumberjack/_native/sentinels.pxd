@@ -6,11 +6,11 @@ cpdef enum:
     DONE = -60              # acknowledged, or never to be sent
     LOST = -61              # to be sent again
 
-# Index of such a part
+# Index of a part of a log
 cpdef enum:
     NOWHERE = -62           # no part of the log matches
 
-# Bytes of the log that a message takes
+# Results of `MessageEncoder.add` instead of the length of a message
 cpdef enum:
     UNFINISHED_MESSAGE = 0  # no complete message at this position
     WINDOW_FULL = -63       # the message does not fit this window

@@ -40,6 +40,7 @@ class AckParser:
         """Parse the acknowledgement at `offset` into `version` and `sequence`; return its length, 6 bytes.
 
         Return 0 if the `length` bytes available are not a complete one, or if `fault` is set, by this call or before.
+        Raises IndexError if they exceed `buffer`.
         """
         buffer.check(offset, length)
         if length == 0 or self.fault != faults.NO_FAULT:

@@ -39,12 +39,12 @@ class Envelope:
         self.fault_limit = 0
 
     def begin(self, length: int) -> int:
-        """Begin a frame of `length` compressed bytes; return 1, or 0 with a `fault` if the budget is exhausted."""
+        """Begin a frame of `length` compressed bytes; return 1, or 0 with a `fault` if there is no memory for it."""
         if not self._inflater.open():
             self._set_fault(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
             return 0
         self.left = length
-        # An empty C frame contains no frames.
+        # An empty C frame has no zlib stream, so that there is nothing to inflate.
         self.is_finished = length == 0
         return 1
 
@@ -96,7 +96,7 @@ class Envelope:
         return 0
 
     def skip(self, available: int) -> int:
-        """Free the zlib stream, and skip up to `available` bytes of the frame after it; return how many."""
+        """Free the zlib stream's state, and skip up to `available` bytes of the frame after it; return how many."""
         self._inflater.close()
         self.queue.release()
         skipped = min(available, self.left)

@@ -10,12 +10,12 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 class EventSink:
-    """Base class of sinks: takes windows and events in the order received; on the parser's thread, without the GIL.
+    """Base class of sinks, which take windows and events in the order received.
 
-    Both methods return 1 if they took the item, and 0 to apply back pressure: the parser then keeps its position and
-    offers the same item again. A negative number is one of `faults` and ends the connection; `fault_limit` is the
-    limit for the error message. `version` is that of the frame, '1' or '2' as a byte; counts and sequence numbers are
-    unsigned 32-bit numbers.
+    Called on the parser's thread, without the GIL. Both methods return 1 if they took the item, and 0 to apply back
+    pressure: the parser then keeps its position and offers the same item again. A negative number is one of `faults`
+    and stops the parser; `fault_limit` is the limit for the error message. `version` is that of the frame, '1' or '2'
+    as a byte; counts and sequence numbers are unsigned 32-bit numbers.
     """
 
     fault_limit: int

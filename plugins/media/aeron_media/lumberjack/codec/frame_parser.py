@@ -1,7 +1,7 @@
 """Incremental parser of the frames that a writer sends, however they are split into reads.
 
-Not here: sockets, clocks, acknowledgements, and the number of events in a window. A parser with a fault stays faulty
-until `reset`.
+Not here: sockets, clocks, acknowledgements, and whether a window has as many events as announced. A parser with a fault
+stays faulty until `reset`.
 
 | frame | becomes |
 |---|---|
@@ -79,11 +79,11 @@ class FrameParser:
         return 0
 
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Parse `length` bytes at `offset`, up to a fault; return how many were parsed.
+        """Parse `length` bytes at `offset`, up to a fault or back pressure; return how many were parsed.
 
-        The next call must begin with the bytes that were not parsed; it needs at least `wanted` bytes to make progress.
-        If `is_blocked` is set, the sink has no space: then the next call needs no new bytes. If `fault` is set, no call
-        parses anything until `reset`. Raises IndexError if the bytes exceed `buffer`, and what the sink raises.
+        The next call must begin with the bytes that were not parsed; it needs at least `wanted` bytes to make progress,
+        or no new ones if `is_blocked` is set: then the sink has no space. If `fault` is set, no call parses anything
+        until `reset`. Raises IndexError if the bytes exceed `buffer`, and passes on exceptions of the sink.
         """
         buffer.check(offset, length)
         self.is_blocked = False
@@ -183,7 +183,7 @@ class FrameParser:
         return wire.SHORT_FRAME_LENGTH
 
     def _parse_compressed(self, buffer: AtomicBuffer, at: int, left: int) -> int:
-        """Return how many bytes of the C frame were used."""
+        """Inflate and parse bytes of the open C frame; return how many of them were used."""
         done = 0
         while not self._parse_inner():
             # Checked after `_parse_inner`, so that frames inflated before the fault are still delivered.

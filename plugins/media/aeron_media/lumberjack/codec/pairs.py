@@ -1,7 +1,7 @@
 """The D frame of version 1: pairs of strings that become one JSON object.
 
-Not here: the sequence number. Each byte is scanned once however often the frame is split, and the text is built once
-however often it is offered. Order and duplicates of keys are preserved; invalid UTF-8 becomes U+FFFD.
+Not here: the sequence number. Each string is scanned once however often the frame is split, and the text is built once
+however often it is offered to the sink. Order and duplicates of keys are preserved; invalid UTF-8 becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Pairs:
         self.fault_limit = 0
 
     def read(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
-        """Read the frame at `at`, of which `left` bytes are available; return whether `text` has its JSON.
+        """Read the frame at offset `at`, of which `left` bytes are available; return whether `text` has its JSON.
 
-        If not, `fault` is set, or the frame needs at least `wanted` bytes. The next call must be for the same frame.
+        If not, `fault` is set, or the frame needs at least `wanted` bytes. The next call must be for the same frame
+        until `end` or `reset`.
         """
         if self.text.size > 0:
             return True

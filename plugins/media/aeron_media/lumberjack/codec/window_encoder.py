@@ -1,8 +1,8 @@
 """Encoder of a writer: windows of version 2, each a W frame and its events as J frames or as one C frame of them.
 
-Not here: when a window is finished, sent and acknowledged. Readers depend on two properties: events are numbered from
-1 in each window, and a window is contiguous in memory, so that one write sends it. While a window is
-open, its events are deflated each time STAGED_LENGTH bytes of them have been added; `finish` deflates the rest.
+Not here: when a window is finished, sent and acknowledged. Events are numbered from 1 in each window, and a window is
+contiguous in memory, so that one write can send it. With compression, the events of an open window are deflated each
+time STAGED_LENGTH bytes of them have been added; `finish` deflates the rest.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class WindowEncoder:
         self.fault_limit = 0
 
     def begin(self) -> int:
-        """Begin a window; return 1, or the fault BUDGET_SPENT."""
+        """Begin a window while none is open; return 1, or the fault BUDGET_SPENT if there is no memory for it."""
         self.fault = faults.NO_FAULT
         is_ready = self.block.reserve(2 * wire.SHORT_FRAME_LENGTH)
         if self._is_deflating and is_ready:
@@ -150,7 +150,7 @@ class WindowEncoder:
         return length
 
     def consume(self, length: int) -> int:
-        """Remove `length` bytes that were sent; return how many bytes are still ready to send."""
+        """Remove the first `length` bytes of `block`, which were sent; return how many are still ready to send."""
         self.ready -= min(length, self.ready)
         self.block.consume(min(length, self.block.size))
         return self.ready
@@ -164,7 +164,10 @@ class WindowEncoder:
         return self.release()
 
     def release(self) -> int:
-        """Free memory that holds no bytes, and return whether that of `block` was; return 0 while a window is open."""
+        """Free all memory that holds no bytes; return 1, or 0 if finished windows are not sent or one is open.
+
+        While a window is open, frees nothing.
+        """
         if self.is_open:
             return 0
         if self._is_deflating:

@@ -46,7 +46,7 @@ class AckOutput:
         return 0
 
     def send(self, connection: ByteConnection, now_ns: int) -> int:
-        """Send as much as the socket accepts; return the number of bytes, which may be 0, or CONNECTION_FAILED."""
+        """Send as much as the socket accepts; return the number of bytes, 0 if none, or CONNECTION_FAILED."""
         if self._end == self._start:
             return 0
         sent = connection.send(self._buffer, self._start, self._end - self._start)

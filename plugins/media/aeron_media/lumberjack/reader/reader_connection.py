@@ -10,7 +10,8 @@ that was published, with `ack=received`.
 
 A connection is idle while no complete event arrives; windows without events and parts of events do not count.
 
-Back pressure: while an image has no space, or MAX_QUEUED_ACKS windows are unacknowledged, the socket is not read.
+Back pressure: while an image or the queue of acknowledgements has no space, or memory is exhausted, the socket is not
+read.
 
 Invariant: an event is acknowledged only after all subscribers have consumed it, or with `ack=received` after it is in
 their images.
@@ -185,7 +186,7 @@ class ReaderConnection(EventSink):
 
     def _on_no_bytes(self, result: int, now_ns: int) -> int:
         if result == connections.CONNECTION_ENDED:
-            # The peer can still read: acknowledge the events of an incomplete window, so that it resends none.
+            # The peer can still read: acknowledge the events of an incomplete window, so that it does not resend them.
             self._windows.end_window()
             self._end(0, 0, 0, now_ns)
         elif result == connections.CONNECTION_FAILED:
@@ -217,8 +218,7 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Windows have a limit per turn, because those without events take no space in an image, which could hold them
-        # back.
+        # Windows without events take no space in an image, so that only a limit per turn bounds their number.
         if not self._windows.can_begin() or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             self._has_window_waiting = True
             return 0
@@ -308,8 +308,8 @@ class ReaderConnection(EventSink):
         return 0
 
     def _is_peer_waiting(self) -> bool:
-        # A window that waits, because there were many in this turn or many are unacknowledged, need not wait for a
-        # subscriber. Nor need acknowledgements of windows without events, which a peer may leave unread.
+        # A window that a limit of `on_window` holds back does not count: the peer alone can cause that. Nor do
+        # acknowledgements of windows without events, which the peer may leave unread.
         return (self._acks.size > 0 and self.events > self.acknowledged) or (
             self._parser.is_blocked and not self._has_window_waiting
         )
@@ -317,8 +317,8 @@ class ReaderConnection(EventSink):
     def idle_ns(self, now_ns: int) -> int:
         """Return for how long no event has arrived, in nanoseconds.
 
-        0 while an acknowledgement of events is due, one is unsent, or back pressure applies, and in phases other than
-        OPEN and FED.
+        0 while an acknowledgement of events is due, any acknowledgement is unsent, or subscribers hold the writer back,
+        and in phases other than OPEN and FED.
         """
         if self.phase not in (phases.PHASE_OPEN, phases.PHASE_FED):
             return 0
@@ -328,7 +328,8 @@ class ReaderConnection(EventSink):
 
     def _check_silence(self, now_ns: int) -> int:
         if self._is_unfinished():
-            # Windows without events count as progress only until this limit: a peer may always send part of a frame.
+            # Windows without events are progress, but not without limit: otherwise a peer that always leaves a frame
+            # incomplete would never be idle.
             silence_ns = now_ns - self._last_event_ns
             if (
                 now_ns - self._progress_ns > self._window_timeout_ns
@@ -350,7 +351,10 @@ class ReaderConnection(EventSink):
         return 0
 
     def _end(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Stop parsing; acknowledgements of the queue are still sent. Return 0."""
+        """Stop parsing, and linger after the queued acknowledgements are sent; return 0.
+
+        `reason`: one of `faults` or `end_reasons`, 0 if the peer has ended.
+        """
         self.end_reason = reason
         self.end_value = value
         self.end_limit = limit
@@ -364,7 +368,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def abandon(self, reason: int, now_ns: int) -> int:
-        """Close the connection at once: the writer resends unacknowledged events to its next reader. Return 0.
+        """Close the connection at once with a reset: the writer resends unacknowledged events. Return 0.
 
         `reason`: one of `end_reasons`, 0 if the socket failed; an earlier reason is kept.
         """

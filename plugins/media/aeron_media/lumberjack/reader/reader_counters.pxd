@@ -18,9 +18,9 @@ cdef class ReaderCounters:
     cdef readonly AtomicCounter over_limit      # connections closed for exceeding a limit
     cdef readonly AtomicCounter overdue         # connections closed by a timeout
     cdef readonly AtomicCounter turned_away     # connections beyond max-connections or max-per-source
-    cdef readonly AtomicCounter evicted        # connections without events closed for new ones
+    cdef readonly AtomicCounter evicted         # idle connections closed for new ones
     cdef readonly AtomicCounter abandoned       # connections closed because no subscription takes their events
     cdef readonly AtomicCounter broken          # connections that failed
-    cdef readonly AtomicCounter lag               # events received and not acknowledged
-    cdef readonly object tls                # None for plain connections
-    cdef readonly object singly             # counters of single connections
+    cdef readonly AtomicCounter lag             # events received and not acknowledged
+    cdef readonly object tls                    # None for plain connections
+    cdef readonly object singly                 # counters of single connections

@@ -17,9 +17,10 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderParams:
-    """Parameters of a reader's connections, most of them from the channel URI, where their defaults are documented.
+    """Parameters of a reader's connections; most are set by the channel URI, see `LumberjackParameters`.
 
-    `max_window`: events of a window that are acknowledged at once; `max_per_source`: connections, 0 for no limit.
+    `max_window`: number of events after which part of a longer window is acknowledged. `max_per_source`: maximum number
+    of connections of one source, 0 for no limit.
     """
 
     counters: ReaderCounters
@@ -38,5 +39,5 @@ class ReaderParams:
 
     @property
     def max_input_length(self) -> int:
-        """Maximum of received bytes that are not parsed: the longest frame, and two calls of READ_LENGTH bytes."""
+        """Maximum number of bytes received and not parsed: the longest frame and two calls of READ_LENGTH bytes."""
         return self.limits.max_frame_length + 2 * bounds.READ_LENGTH

@@ -1,11 +1,12 @@
 """Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
-The number of connections is limited, in total and for each source. If all are taken, one that has been idle
-for the eviction timeout is evicted for a new one. Connections that never sent an event come first, and of
-several the one that has been idle for longest. No event is lost: the writer resends unacknowledged events.
+The number of connections is limited, in total and optionally for each source. If all are taken, one that has been idle
+for the eviction timeout is evicted for a new one. Connections that never sent an event come first, and of several the
+one that has been idle for the longest time. No event is lost: the writer resends unacknowledged events.
 
 Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
-Invariant: what a connection allocates while it is open (unparsed input, state of zlib) is from one shared budget.
+Invariant: all memory that a connection allocates while it is open (unparsed input, inflated bytes, the state of zlib)
+is from one shared budget.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
-        # One more than may be active: what is accepted beyond the maximum is closed, or another one is evicted for it.
+        # One more than may be active: a connection accepted beyond the maximum is closed, or another evicted for it.
         self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections + 1)]
         self._max_connections = keys.max_connections
         self._sources = SourceCounts(reader.max_per_source)
@@ -133,7 +134,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _snapshots(self) -> Iterator[Snapshot]:
         """Yield the counts of connections that are FED or ENDING; the receiver updates each number concurrently."""
         left = self._counters.connections.get_acquire()
-        # New connections take slots from the end of the list: begin there, and stop after as many as are open.
+        # New connections usually take slots from the end of the list: begin there, and stop after as many as are open.
         for each in reversed(self._slots):
             if left <= 0:
                 return
@@ -162,7 +163,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
         self._listener.close()
-        # The rest would be freed by the cycle collector only, and with it the memory of a driver that has ended.
+        # Release what refers to the endpoint: otherwise only the cycle collector would free it, and with it the memory
+        # of a driver that has ended.
         self._readiness.close()
         self._counters.singly.close()
         for slot in self._slots:
@@ -218,7 +220,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _evict(self, now_ns: int) -> bool:
         """Evict an idle connection, chosen as in the module docstring; return whether one was evicted."""
         # A search examines all connections: after one in vain, further new connections must not start another at once.
-        # Releasing a connection moves the later ones forward, so that a turn after an exception could skip one.
+        # With `_next` above 0, `poll` continues a turn that an exception interrupted: it would skip a connection if the
+        # release of an earlier one moved it forward.
         if now_ns < self._next_search_ns or self._next != 0:
             return False
         best = -1
@@ -247,7 +250,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return self._release(slot)
 
     def _refuse(self, slot: ReaderConnection, reason: int, limit: int) -> int:
-        """Close a connection that was accepted beyond a limit; return 0."""
+        """Close a connection that was accepted beyond a limit of connections, and keep a fault; return 0."""
         slot.connection.close(True)
         self._counters.turned_away.increment_release()
         self._ends.keep(reason, limit + 1, limit, 0, slot.peer)
@@ -308,7 +311,10 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return 0
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_status_message`; passed to the feed, not sent. 0 without a connection."""
+        """Pass a status message to the feed of its session instead of sending it; return its length in bytes.
+
+        Return 0 if the session has no connection.
+        """
         found = self._sessions.get(sm.session_id)
         if found == cython.NULL:
             return 0
@@ -316,7 +322,10 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return wire.SM_HEADER_LENGTH
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_error`; closes the writer's connection instead. 0 without a connection."""
+        """Close the connection of a rejected session instead of sending an error; return the length of its header.
+
+        Return 0 if the session has no connection.
+        """
         found = self._sessions.get(error.session_id)
         if found == cython.NULL or cython.cast(ReaderConnection, found).phase == phases.PHASE_FREE:
             return 0

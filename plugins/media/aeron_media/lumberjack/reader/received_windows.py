@@ -7,8 +7,8 @@ predecessor ends that window. A window longer than `max-window` is acknowledged 
 costs no memory.
 
 Not here: when an acknowledgement is due and sent (`reader_connection`).
-Invariant: the entries of `acks` cover the events in their order; at most the last events, fewer than `max-window`, have
-none.
+Invariant: the entries of `acks` cover the events in their order; only the last events, fewer than `max-window`, may
+have none yet.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from aeron_media.lumberjack.ack_queue import AckQueue
 class ReceivedWindows:
     """The current window and the queue of acknowledgements; used by the receiver.
 
-    `length`: number of events that the last W announced. `left`: events of the window that have not arrived.
-    `last_position`: end position of the last event, in bytes of the log.
+    `length`: number of events that the last W with events announced, 1 before it. `left`: events of the window that
+    have not arrived. `last_position`: end position of the last event, in bytes of the log, 0 before it.
     """
 
     def __init__(self, max_window: int) -> None:
@@ -30,7 +30,7 @@ class ReceivedWindows:
         self.clear()
 
     def clear(self) -> int:
-        """Start with a connection that has sent no frame; return 0."""
+        """Forget all windows, for a connection that has sent no frame yet; return 0."""
         self.acks.clear()
         self.version = wire.VERSION_2
         self.length = 1
@@ -49,9 +49,10 @@ class ReceivedWindows:
         return self.acks.size + 2 <= bounds.MAX_QUEUED_ACKS
 
     def begin(self, version: int, length: int) -> int:
-        """Begin a window of `length` events; return 1, or 0 if the one before was announced and brought no event.
+        """Begin a window of `length` events if `can_begin` returns True; return whether that is progress.
 
-        A window without events is a liveness check: its acknowledgement is queued at once.
+        It is not if the announced window before it is incomplete, and no event has arrived since its last queued
+        acknowledgement. A window without events is a liveness check: its acknowledgement is queued at once.
         """
         self.end_window()
         is_progress = self.left == 0 or not self._is_explicit
@@ -84,7 +85,10 @@ class ReceivedWindows:
         return 0
 
     def cover(self) -> int:
-        """Queue an acknowledgement up to the last event, in `acks` that is not full; return 0."""
+        """Queue an acknowledgement up to the last event while `acks` is not full; return 0.
+
+        For an implicit window it replaces the newest queued one if that is for an implicit window, too.
+        """
         if not self._is_explicit and self.acks.size > 0 and self._was_implicit:
             self.acks.raise_last(self._last_sequence, self.last_position, self._total)
         else:
@@ -108,6 +112,6 @@ class ReceivedWindows:
         return self._uncovered == 0
 
     def is_unfinished(self) -> bool:
-        """Return whether events of an announced window are missing whose writer must send them soon."""
-        # A v1 writer can take hours to fill a window.
+        """Return whether events of an announced window of version 2 have not arrived."""
+        # A writer of version 1 may take hours to fill a window.
         return self.left > 0 and self._is_explicit and self.version == wire.VERSION_2

@@ -1,6 +1,7 @@
 """A reader of a publication: its name and its current address.
 
-The sender requests another name resolution when a connection is lost; the conductor publishes the result later.
+The sender requests another name resolution when a connection is lost, or half of its lifetime (ttl=) has passed; the
+conductor publishes the result later.
 Invariant: the conductor writes a new address only while none is pending, and the sender takes one only while one is,
 so neither waits for the other.
 """
@@ -28,9 +29,9 @@ class ReaderHost:
             self.address.assign(address)
 
     def take_request(self) -> bool:
-        """Return whether to resolve the name: always while the address is unknown, else once per request of the sender.
+        """Return whether to resolve the name: always while the address is unknown, else once after a request.
 
-        Runs on the conductor.
+        Requests come from the sender. Runs on the conductor.
         """
         if not self._known.is_set():
             return True
@@ -48,7 +49,7 @@ class ReaderHost:
             return False
         self._known.assign(address)
         self._found.assign(address)
-        # Release: the sender, if it sees the flag, also sees the complete address.
+        # Release, paired with the acquire in `refresh`: if the sender sees the flag, it also sees the whole address.
         self._has_found.set_release(1)
         return True
 
@@ -58,7 +59,7 @@ class ReaderHost:
         return 0
 
     def refresh(self) -> bool:
-        """Take a pending address; return whether the address is known. Runs on the sender."""
+        """Store a pending address in `address`; return whether the address is known. Runs on the sender."""
         if self._has_found.get_acquire() != 0:
             self.address.assign(self._found)
             self._has_found.set_release(0)

@@ -80,7 +80,7 @@ class WindowBuilder:
 
         A single event is skipped if it exceeds the whole budget, or if no other connection holds memory in
         ALONE_ATTEMPTS successive attempts: waiting would not help. While earlier windows wait for the socket, or if
-        the process has no memory, it is kept: both last a moment.
+        the process has no memory, it is kept: both are short.
         """
         self._window_limit = max(count >> 1, 1)
         self.next_ns = now_ns + bounds.MEMORY_PAUSE_NS

@@ -43,7 +43,7 @@ class WindowLedger:
         return self.drawn if at < 0 else self._begin_of(at)
 
     def next_end(self) -> int:
-        """Return the maximum end position of the next part: the end of a lost one, else 2**62 (no limit)."""
+        """Return the maximum end position of the next part: the end of the first lost one, else 2**62 (no limit)."""
         at = self._first_lost()
         return 1 << 62 if at < 0 else self._ends.get_i64(at * 8)
 
@@ -68,7 +68,7 @@ class WindowLedger:
         return self._tidy()
 
     def complete(self, end: int) -> int:
-        """Mark the part that ends at `end` as acknowledged, and advance `confirmed` if it can; return 0."""
+        """Mark the part that ends at `end` as acknowledged; advance `confirmed` over parts at the front. Return 0."""
         for index in range(self._size):
             if self._ends.get_i64(index * 8) == end:
                 self._owners.put_i64(index * 8, sentinels.DONE)

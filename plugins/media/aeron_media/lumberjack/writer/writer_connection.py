@@ -6,9 +6,9 @@
 
 Unacknowledged events are still in the log: after a lost connection they are encoded from there again, for this or
 another connection, so that each event is delivered at least once. A window takes the messages that the log has, up to
-`window` events; it never waits to fill up.
+`window` events and the maximum length of the encoder; it never waits to fill up.
 
-Invariant: a part of the log counts as acknowledged only after the reader can have all of its events.
+Invariant: an acknowledgement is accepted only after all bytes of its window were sent, except the last TRAILER_LENGTH.
 Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
 (`reconnect_backoff`), and the encoding of windows (`window_builder`).
 """
@@ -89,7 +89,10 @@ class WriterConnection:
         return 0
 
     def may_send(self) -> bool:
-        """Return whether this connection is up and can take another window."""
+        """Return whether this connection may take another window: it is up, not too old, and within the pipeline.
+
+        False also for a short time after a window ran out of memory.
+        """
         return (
             self.phase == phases.PHASE_UP
             and self._unacknowledged.size < self._pipeline
@@ -205,7 +208,10 @@ class WriterConnection:
         return 0
 
     def _check_progress(self, now_ns: int) -> int:
-        """End a connection without acknowledged events for too long, or report it once; return 0."""
+        """End a connection without acknowledged events for progress-timeout=; report one after STALL_NS, once.
+
+        Return 0.
+        """
         quiet_ns = now_ns - self._progress_ns
         if 0 < self._progress_timeout_ns < quiet_ns:
             return self._on_connection_lost(end_reasons.NO_PROGRESS, self._unacknowledged.size, 0, now_ns)
@@ -269,7 +275,7 @@ class WriterConnection:
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._on_connection_lost(end_reasons.WRONG_ACK, sequence, count, now_ns)
         if sequence == count and not self._is_oldest_sent():
-            # It would release events that the reader cannot have.
+            # Accepting it would release events that the reader cannot have.
             return self._on_connection_lost(end_reasons.UNSENT_ACK, sequence, count, now_ns)
         if sequence > self._part:
             self._note_progress(sequence)
@@ -284,7 +290,7 @@ class WriterConnection:
         return 0
 
     def _is_oldest_sent(self) -> bool:
-        """Return whether a reader can have all events of the oldest unacknowledged window."""
+        """Return whether the oldest unacknowledged window is sent, except for at most TRAILER_LENGTH bytes."""
         number = self.windows - self._unacknowledged.size + 1
         end = self._byte_ends.get_i64(number % bounds.MAX_QUEUED_ACKS * 8)
         return self.bytes_sent >= end - bounds.TRAILER_LENGTH

@@ -17,7 +17,7 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class WriterParams:
-    """Parameters of a writer's connections, most of them from the channel URI, where their defaults are documented.
+    """Parameters of a writer's connections; most are set by the channel URI, see `LumberjackParameters`.
 
     `window`: maximum events of a window; `pipeline`: maximum unacknowledged windows of a connection. 0 is no limit for
     `progress_timeout_ns` and `ttl_ns`.

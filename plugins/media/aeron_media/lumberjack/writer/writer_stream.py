@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class WriterStream:
-    """The connections of one stream; all but the constructor runs on the sender.
+    """The connections of one stream; all but the constructor runs on the sender, `close` also on the conductor.
 
     `connections`: one unconnected connection for each host.
     """
@@ -114,7 +114,10 @@ class WriterStream:
         return 0
 
     def _fill(self, log: LogBuffer) -> int:
-        """Let the connections take windows in turn until none can send or no messages are left; return 0."""
+        """Let the connections take windows in turn until none may send, no messages are left, or the ledger is full.
+
+        Return 0.
+        """
         idle = 0
         while idle < self._pointers.size and self._ledger.has_space():
             if cython.cast(WriterConnection, self._pointers.at(self._turn)).may_send() and cython.cast(
