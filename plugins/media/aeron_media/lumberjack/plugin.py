@@ -1,4 +1,4 @@
-"""Registers the medium `lumberjack`."""
+"""Plugin of the medium `lumberjack`, which registers it."""
 
 from __future__ import annotations
 

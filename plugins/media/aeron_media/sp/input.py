@@ -1,7 +1,7 @@
 """Input side of one peer: reads its connection, parses messages, and feeds them into images.
 
-Back pressure: while images have no space it reads only up to READ_LENGTH bytes, in order to detect the end of the
-connection, so TCP flow control holds the peer back.
+Back pressure: while images have no space, or there are no subscribers, it reads only up to READ_LENGTH bytes, in order
+to detect the end of the connection. Then the socket buffers fill, and the peer cannot send more.
 
 Not here: reacting to an end or a fault of the connection (`peer`). Used under the lock of `peer_connections`.
 """
@@ -82,7 +82,7 @@ class Input:
         return 0
 
     def work(self, now_ns: int) -> int:
-        """Do timed work for images, and begin new ones if all subscribers have left; return 0."""
+        """Do timed work for images, and begin new ones if all of them are gone; return 0."""
         if self.is_fed:
             self.feed.work(now_ns)
             self._renew_feed(now_ns)
@@ -90,7 +90,7 @@ class Input:
 
     def _renew_feed(self, now_ns: int) -> int:
         if self.feed.is_broken:
-            # All subscribers are gone; the next one gets a new image.
+            # All images are gone, for example because their subscribers are; the next subscriber gets a new image.
             self.begin_feed(now_ns)
         return 0
 
@@ -155,7 +155,10 @@ class Input:
         return length if self.queue.reserve(length) else 0
 
     def _read_ahead(self) -> int:
-        """Read a little while images have no space, in order to detect the end of the connection."""
+        """Read until READ_LENGTH bytes wait for space in images, to detect the end of the connection.
+
+        Return the number of bytes read.
+        """
         if (not self.is_readable and self.is_watched) or self.queue.size >= phases.READ_LENGTH:
             return 0
         if self.fault != phases.NO_REASON or not self.queue.reserve(phases.READ_LENGTH - self.queue.size):
@@ -214,7 +217,7 @@ class Input:
         return not self.is_blocked and self.fault == phases.NO_REASON
 
     def _is_in_order(self) -> bool:
-        """Check the prefix of a message; return whether it is valid."""
+        """Check the prefix of a message; return whether it is valid. Sets `fault` if it is not."""
         at = self.queue.start
         if self._has_type and self.queue.buffer.get_u8(at) != wire.TYPE_MESSAGE:
             return self._refuse(phases.NO_MESSAGE, self.queue.buffer.get_u8(at), wire.TYPE_MESSAGE)
@@ -272,7 +275,7 @@ class Input:
         return size
 
     def discard_unread(self) -> int:
-        """Read and drop about CLOSING_LENGTH bytes at most; return how many were read.
+        """Drop all received bytes, then read and drop about CLOSING_LENGTH bytes at most; return how many were read.
 
         If a socket is closed with unread bytes, the kernel resets the connection and discards what was sent.
         """

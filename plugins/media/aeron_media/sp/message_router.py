@@ -1,11 +1,12 @@
 """Sending side of one PAIR socket: routes messages to the admitted peers, and shows these in counters.
 
-A message goes to the peer whose session id it names, and is dropped if that peer is not connected. Without a
-session id it goes to the only peer of a monogamous socket, or to the oldest peer of a polyamorous one.
+A message with the session id of a peer goes to that peer, and is dropped if it is not connected. Without a session id
+it goes to the only peer of a monogamous socket, or to the oldest peer of a polyamorous one.
 
 Not here: sending to one peer (`output`), and which peers are admitted (`peer_connections`).
-Invariant: peers and their outputs are used under the lock, which all public methods but `has_peer` take; `advance` and
-`flush_queues` do nothing if it is taken. If both are needed, the lock of `peer_connections` is taken first.
+Invariant: the outputs of peers and the list of admitted peers are changed under the lock, which all public methods but
+`has_peer` take; `advance` and `flush_queues` do nothing if it is taken. If both are needed, the lock of
+`peer_connections` is taken first.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ class MessageRouter:
     # Called by the conductor
 
     def attach(self, counters: list[PeerCounter]) -> int:
-        """Publish the peers in `counters`, one for each slot, which clients read; return a number for `detach`.
+        """Publish the peers in `counters`, one for each slot, for clients to read; return a number for `detach`.
 
-        Another endpoint may attach before this one is closed.
+        The next endpoint may attach before the last one detaches.
         """
         self._has_publisher.set_release(1)
         self.set_peer_counters(counters)
@@ -63,7 +64,7 @@ class MessageRouter:
     def detach(self, number: int) -> None:
         """Release the counters of `attach`, unless another endpoint has attached since.
 
-        Queued messages are still sent while the socket exists.
+        `flush_queues` sends the messages that are still queued while the socket exists.
         """
         if number != self._publisher_number:
             return
@@ -71,9 +72,9 @@ class MessageRouter:
         self._has_publisher.set_release(0)
 
     def set_peer_counters(self, counters: list[PeerCounter]) -> None:
-        """Publish each peer, and the longest message that it accepts in bytes, in the counter of its slot.
+        """Publish each admitted peer, and the length of the longest message for it, in the counter of its slot.
 
-        A monogamous socket may use one counter for all slots.
+        `counters` has one counter for each slot; a monogamous socket may use the same one for all. Lengths are bytes.
         """
         self._lock.take()
         try:
@@ -146,10 +147,10 @@ class MessageRouter:
         return self._has_peer.get_acquire() != 0
 
     def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
-        """Send messages of a publication from `position` on; return the position of the first that remains.
+        """Send messages of a publication from `position` on; return the position of the first that remains in the log.
 
-        The others are queued or dropped on a polyamorous socket, sent or dropped on a monogamous one. None is sent
-        while there is no peer, the oldest one is not confirmed, or the lock is taken.
+        Those before it are sent or dropped on a monogamous socket, queued or dropped on a polyamorous one. None is sent
+        or queued while there is no peer, the oldest one is not confirmed, or the lock is taken.
         """
         if not self._lock.try_take():
             return position
@@ -184,7 +185,7 @@ class MessageRouter:
         return peer.output.flush() if peer.is_confirmed(now_ns) else 0
 
     def _put(self, log: LogBuffer) -> int:
-        """Queue a message for its peer, or drop and report it; return 0."""
+        """Queue a message for its peer, or drop and count it, see `Output.pass_over`; return 0."""
         peer = self._up.at(0)
         if self._message.reserved_value & peers.RESERVED_HAS_PEER:
             peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
@@ -207,14 +208,14 @@ class MessageRouter:
     def _space_of(self, peer: Peer) -> int:
         """Return the length in bytes of the longest message accepted now, negative if none is.
 
-        A monogamous socket leaves messages in the log, so its length is PEER_SPACE_MASK, no limit.
+        A monogamous socket leaves messages in the log, so the length is PEER_SPACE_MASK, which means no limit.
         """
         return peer.output.longest() if self._is_polyamorous else peers.PEER_SPACE_MASK
 
     def forget(self, publication: PairPublication) -> int:
         """Forget a publication that was closed; return 0.
 
-        A peer is disconnected if it waits for bytes that were to be sent from the log of that publication.
+        A peer is disconnected if the rest of a message for it is only in the log of that publication.
         """
         self._lock.take()
         try:

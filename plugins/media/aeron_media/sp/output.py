@@ -93,7 +93,7 @@ class Output:
     def draw(self, source: PairPublication, log: LogBuffer, position: int) -> int:
         """Send messages from `position` on; return the position up to which all were sent or dropped.
 
-        Sends nothing while a draft of another publication is incomplete.
+        Sends nothing while a draft of another publication, or of one that was closed, is incomplete.
         """
         pointer = cython.cast(cython.pointer(PyObject), source)
         if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
@@ -101,7 +101,7 @@ class Output:
             return position
         for _ in range(phases.ROUNDS_PER_TURN):
             if self._source == cython.NULL:
-                # Send the rest of a closed publication first.
+                # Send the rest of a closed publication's draft first.
                 if not self._send_queue() or not self._compose(log, position):
                     break
                 self._source = pointer
@@ -183,14 +183,14 @@ class Output:
 
     def _on_no_bytes(self, result: int) -> bool:
         if result == connections.CONNECTION_FAILED:
-            # `peer_connections` closes the connection.
+            # `Peer.work` reacts to the flag, and `peer_connections` closes the connection.
             self.is_broken = True
         return False
 
     def settle(self, source: PairPublication, log: LogBuffer, position: int) -> int:
         """Return the position of the first message that was not sent completely to a disconnected peer.
 
-        `position`: where the draft began that `PairPublication.cut` recorded.
+        `position`: where the draft began that `PairPublication.cut` recorded. The record is cleared.
         """
         left = source.cut_length
         source.is_cut = False
@@ -229,7 +229,7 @@ class Output:
         return True
 
     def free_length(self) -> int:
-        """Return the free space of the queue in bytes, which message headers use, too; negative if it is exceeded.
+        """Return the free space of the queue in bytes, which message headers use, too; negative beyond peer-queue=.
 
         An empty queue has space for the longest message, even if that is longer than peer-queue=.
         """

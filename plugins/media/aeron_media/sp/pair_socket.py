@@ -1,8 +1,8 @@
 """PAIR socket: its peers, the connections to them, and the routing of messages.
 
-Publications and subscriptions of one channel share a socket. Two agents work on it, each under a lock of its own:
-`peer_connections` is used by the receiver if there are subscriptions, otherwise by the sender; `message_router` is
-always used by the sender. The set of admitted peers is changed under both locks.
+Publications and subscriptions of one channel share a socket. It has two parts, each with a lock: on `peer_connections`
+the receiver works if there are subscriptions, otherwise the sender; with `message_router` the sender sends messages.
+The set of admitted peers is changed under both locks.
 
 Not here: the work on one connection (`peer`, `input`, `output`).
 """
@@ -63,7 +63,7 @@ class PairSocket:
     def close(self) -> None:
         """Close the listener and all connections. Call only when no agent uses the socket any more.
 
-        Tries once to send what is queued; keeps what is lost for `take_loss`.
+        Tries once to send queued bytes; `take_loss` returns a fault if some are lost.
         """
         self.connections.close_listener()
         for peer in self.peers:

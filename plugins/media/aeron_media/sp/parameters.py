@@ -194,7 +194,8 @@ class PairParameters(ConnectionParameters):
         if "tls" in uri.params and parse_bool(uri.params["tls"]) != self.transport.is_encrypted:
             raise uri.fault(
                 "tls",
-                "must agree with transport=: true for tls and wss, false for the others; or remove this key",
+                f"must agree with transport={self.transport.value}: true for tls and wss, false for the others: "
+                "correct it, or remove this key",
             )
         if self.transport.is_local:
             self._check_path(uri)
@@ -206,7 +207,10 @@ class PairParameters(ConnectionParameters):
                 f"has no effect with transport={self.transport.value}, only with ipc, abstract, ws and wss: remove it",
             )
         if self.permissions is not None and self.transport is not Transport.IPC:
-            raise uri.fault("permissions", "requires transport=ipc, which has a file; or remove this key")
+            raise uri.fault(
+                "permissions",
+                "requires transport=ipc, the only one with a file: use that, or remove this key",
+            )
         longest = positions.max_message_length(self.term_length)
         if self.max_message is not None and not 0 <= self.max_message <= longest:
             raise uri.fault(
@@ -231,9 +235,9 @@ class PairParameters(ConnectionParameters):
             raise uri.fault("path", str(error)) from error
 
     def check_images(self, uri: ChannelUri) -> None:
-        """Raise ChannelUriError if images cannot hold the longest message, or a length of theirs is not allowed.
+        """Raise ChannelUriError if images cannot hold the longest message, or a length of images is not allowed.
 
-        For subscriptions only.
+        For subscriptions only: publications have no images.
         """
         self.check_image_keys(uri)
         longest = longest_message(self.term_length, self.image_mtu, self.receiver_window)
@@ -245,20 +249,26 @@ class PairParameters(ConnectionParameters):
             )
 
     def local_address(self) -> SocketAddress:
-        """Return the address of a Unix socket; raises ValueError if its path or name is too long.
+        """Return the address of a Unix socket, with `path` as its path or abstract name.
 
-        A zero byte raises ValueError in a path, and is allowed in an abstract name.
+        Raises ValueError if a path does not have 1 to 107 bytes or contains a zero byte, or an abstract name has more
+        than 106 bytes.
         """
         path = unquote_to_bytes(self.path or "")
         if self.transport is Transport.ABSTRACT:
             return SocketAddress.unix(b"\0" + path)
         if b"\0" in path:
-            raise ValueError("must not contain a zero byte; use transport=abstract for names without a file")
+            raise ValueError(
+                "must not contain a zero byte (%00): use transport=abstract for names without a file"
+            )
         return SocketAddress.unix(path)
 
     @property
     def max_message_length(self) -> int:
-        """Length of the longest message in bytes, in both directions; the default if max-message= is not given."""
+        """Length of the longest message in bytes, in both directions.
+
+        Without max-message= it is 1 MiB, or an eighth of a term if that is less.
+        """
         if self.max_message is not None:
             return self.max_message
         return min(1 * MIB, positions.max_message_length(self.term_length))

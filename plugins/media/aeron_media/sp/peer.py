@@ -7,8 +7,8 @@
 A slot that has ENDED is reused as one that is FREE; `close` returns it to FREE from any phase. Received messages of a
 disconnected peer are kept until images have space for them, or until eviction.
 
-Not here: reading (`input`), sending (`output`), and the admission of peers (`peer_connections`, under whose
-lock this is used).
+Not here: reading (`input`), sending (`output`), and the admission of peers (`peer_connections`). Used under the lock of
+`peer_connections`.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Peer:
         return 0
 
     def is_stale(self, now_ns: int) -> bool:
-        """Return whether messages of a peer are unconsumed more than EVICTION_NS after it disconnected."""
+        """Return whether messages wait for space in images for more than EVICTION_NS after the peer disconnected."""
         return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
 
     def is_silent(self, now_ns: int) -> bool:
@@ -216,9 +216,10 @@ class Peer:
         return self._finish(now_ns)
 
     def fail(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """End the connection for a reason in `phases`, NO_REASON for an error of the operating system; return 0.
+        """End the connection for a reason in `phases`; return 0.
 
-        The socket closes the connection of an admitted peer later, when the sender does not use it any more.
+        NO_REASON: the operating system reported an error, or the peer closed the connection before its greeting. The
+        socket closes the connection of an admitted peer later, when the sender does not use it any more.
         """
         self.end_reason = reason
         self.end_value = value

@@ -3,8 +3,8 @@
 A monogamous socket refuses other peers while it has one.
 
 Not here: the phases of one connection (`peer`), and sending to admitted peers (`message_router`).
-Invariant: connections and feeds are changed under the lock. `on_status_message` and `reject`, which only the
-receiver calls, and the methods for the time when no agent uses the socket any more do not take it.
+Invariant: connections and feeds are changed under the lock. It is not taken by `on_status_message` and `reject`, which
+only the receiver calls, nor by `close_listener` and `close`, which are called when no agent uses the socket any more.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class PeerConnections:
     def attach(self, feeds: list[ImageFeed], now_ns: int) -> int:
         """Deliver messages to images, with one feed per slot; from now on the receiver works on the connections.
 
-        Return a number for `detach`, which identifies these feeds: another endpoint may attach before this one is
-        closed.
+        Return a number for `detach`, which identifies these feeds: the next endpoint may attach before the last one
+        detaches.
         """
         self._lock.take()
         try:
@@ -100,9 +100,9 @@ class PeerConnections:
             self._lock.give()
 
     def detach(self, number: int) -> None:
-        """Stop delivering messages, unless another endpoint has attached since.
+        """Stop delivering messages, and let the sender work on the connections.
 
-        From now on the sender works on the connections.
+        No effect if another endpoint has attached since `attach` returned `number`.
         """
         self._lock.take()
         try:
@@ -119,7 +119,7 @@ class PeerConnections:
         return [str(self._listener.local_address())] if self._listens else []
 
     def close_listener(self) -> None:
-        """Accept no more peers. Call only when no agent uses the socket any more."""
+        """Close the listener, if there is one. Call only when no agent uses the socket any more."""
         if self._listens:
             self._listener.close()
 
@@ -142,7 +142,10 @@ class PeerConnections:
             self._lock.give()
 
     def work_without_receiver(self, now_ns: int) -> int:
-        """Do the work of `work` on the sender, while there are no subscriptions; return the number of bytes read."""
+        """Do the work of `work` on the sender while there are no subscriptions; return the number of bytes read.
+
+        Does nothing and returns 0 if there are subscriptions, or while the lock is taken.
+        """
         if self._receivers.get_acquire() != 0 or not self._lock.try_take():
             return 0
         try:
@@ -208,14 +211,14 @@ class PeerConnections:
         return self._report_listener()
 
     def _turn_away(self, connection: ByteConnection, reason: int, limit: int, address: SocketAddress) -> int:
-        """Close a connection beyond a limit; return 0."""
+        """Close a connection that exceeds a limit of connections, and keep a fault; return 0."""
         connection.close(False)
         self._tallies.add(tallies.TURNED_AWAY, 1)
         self._faults.keep(reason, limit + 1, limit, 0, address)
         return 0
 
     def _evict(self, now_ns: int) -> int:
-        """Free the slot of a disconnected peer whose messages are not consumed; return 0."""
+        """Free the slot of a disconnected peer with messages that have waited for images too long; return 0."""
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_stale(now_ns):
                 cython.cast(Peer, self._active.at(index)).evict(now_ns)
@@ -225,7 +228,7 @@ class PeerConnections:
 
     def _evict_silent(self, now_ns: int) -> int:
         """Free the slot of a silent connection for the next attempt of a peer that was turned away; return 0."""
-        # Connections are in the order in which they were made: the first one has been silent for longest.
+        # Connections are in the order in which they were made: the first one has been silent for the longest time.
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_silent(now_ns):
                 cython.cast(Peer, self._active.at(index)).fail(
@@ -265,7 +268,7 @@ class PeerConnections:
         return 0
 
     def _follow(self, peer: Peer, now_ns: int) -> bool:
-        """React to the phase of a peer; return whether its slot is free again."""
+        """Admit, refuse, watch or release a peer as its phase requires; return whether its slot is free again."""
         if peer.phase == phases.PHASE_GREETED:
             if self._is_polyamorous or self._up.size == 0:
                 self._router.admit(peer, now_ns)
@@ -303,7 +306,7 @@ class PeerConnections:
     def _count_end(self, peer: Peer) -> int:
         reason = peer.end_reason
         if reason == phases.NO_REASON:
-            # A listening end does not report how peers disconnect; a connecting end reports why it fails.
+            # A listening end does not report how peers disconnect; a connecting end reports why its connection failed.
             if peer.is_dialed and peer.connection.error_code != 0:
                 self._faults.keep(reason, 0, 0, peer.connection.error_code, peer.address)
             return 0
@@ -330,7 +333,7 @@ class PeerConnections:
         return 1
 
     def reject(self, session_id: int) -> int:
-        """Mark the connection that a subscriber rejected, for `work` to end; return whether it exists.
+        """Mark the connection of a session that a subscriber rejected, for `work` to end it; return whether it exists.
 
         Runs on the receiver.
         """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class PeerSlots:
     """All peers of a socket.
 
-    `peer_connections` changes `unused`, `active` and `sessions`, `message_router` changes `up`.
+    `unused`, `active` and `sessions` change under the lock of `peer_connections`; `message_router` changes `up`.
     """
 
     def __init__(self, params: PairParams, count: int, new_connection: Callable[[], ByteConnection]) -> None:

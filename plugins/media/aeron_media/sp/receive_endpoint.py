@@ -77,7 +77,10 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         return received
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_status_message`; the image feed of the peer handles it."""
+        """Pass a status message to the feed of its peer instead of sending it; return its length in bytes.
+
+        Return 0 if the peer does not exist, or another endpoint's feeds are attached.
+        """
         return (
             wire.SM_HEADER_LENGTH
             if self._connections.on_status_message(sm, self._number, self._now_ns)
@@ -85,17 +88,20 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         )
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_error`; ends the connection of the peer."""
+        """Mark the connection of a rejected session to be ended, instead of sending an error.
+
+        Return the length of an error's header in bytes, 0 if the session has no connection.
+        """
         return wire.ERR_HEADER_LENGTH if self._connections.reject(error.session_id) else 0
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
-        """Do nothing, return 0: connections are reliable."""
+        """Return 0 and send nothing: connections are reliable."""
         return 0
 
     def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
-        """Do nothing, return 0: PAIR has no round-trip measurement."""
+        """Return 0 and send nothing: PAIR has no round-trip measurement."""
         return 0
 
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
-        """Do nothing, return 0: responses use the same connection."""
+        """Return 0 and send nothing: PAIR has no response channels."""
         return 0

@@ -63,7 +63,7 @@ class PairSendEndpoint(SendChannelEndpoint):
         return self._router.has_peer()
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`; works on the connections if there are no subscriptions."""
+        """Do the work on the connections while there are no subscriptions, and update the counters; return 0."""
         self._connections.work_without_receiver(now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return 0

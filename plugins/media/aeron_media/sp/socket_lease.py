@@ -49,7 +49,7 @@ class SocketLease:
         return self._shared.socket
 
     def take_fault(self) -> Fault | None:
-        """Remove and return a fault of TLS or WebSocket; None if there is none."""
+        """Remove and return a fault of TLS or WebSocket; None if there is none, or neither is used."""
         return self._shared.network.take_fault() if self._shared.network else None
 
     def end(self) -> None:

@@ -114,13 +114,16 @@ def _pair_params(keys: PairParameters) -> PairParams:
         message_timeout_ns=keys.message_timeout,
         backoff_init_ns=keys.backoff_init,
         backoff_max_ns=keys.backoff_max,
-        # All peers of a Unix socket are on this host.
+        # All peers of a Unix socket are on this host, which would be one source.
         max_per_source=0 if keys.transport.is_local else keys.max_per_source,
     )
 
 
 class PairTransport(MediaTransport):
-    """Transport of PAIR channels: opens their endpoints, and the sockets that these share. Used by the conductor."""
+    """Transport of PAIR channels: opens their endpoints, and the sockets that the endpoints share.
+
+    Used by the conductor, `resolve_channel` also on a helper thread.
+    """
 
     parameters = PairParameters
     draws_from_log = True
@@ -199,7 +202,7 @@ def _check_images(channel: PairChannel, max_message_length: int) -> None:
         raise channel.uri.fault(
             "term-length",
             f"terms hold messages of at most {longest} bytes, but max-message is {max_message_length} "
-            "bytes for the channels that share this socket already: increase term-length",
+            "bytes for the channels that share this socket already: increase term-length=",
         )
 
 

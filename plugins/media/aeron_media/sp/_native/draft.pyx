@@ -27,14 +27,15 @@ cdef int64_t payload_length(AtomicBuffer log, int64_t offset) except -1 nogil:
 cdef class Draft:
     """Unsent bodies, at most MAX_BODIES, and between them the bytes in `queue`.
 
-    Other code may append to the queue, but not consume it.
+    Other code may append to the queue at any time, and consume it only while there are no bodies.
     """
 
     def __cinit__(self, ByteQueue queue not None):
         self._queue = queue
 
     cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil:
-        # Add the payloads of frames from `offset` on, after all bytes in the queue. Requires `takes_bodies`.
+        # Add the payloads of the frames from `offset` on, `length` bytes together, after all bytes in the queue; return
+        # the number of bodies. Call only if `takes_bodies` returns True.
         self._runs[self._count] = self._queue.size - self._run_length
         self._offsets[self._count] = offset
         self._lefts[self._count] = length
@@ -44,7 +45,7 @@ cdef class Draft:
         return self._count
 
     cdef int64_t send(self, ByteConnection connection, AtomicBuffer log) except -1 nogil:
-        # Send as much as the connection takes; return the result of `send_vector`.
+        # Send as much as the connection accepts; return the number of bytes, or CONNECTION_FAILED.
         cdef iovec pieces[MAX_PIECES]
         cdef int64_t sent = connection.send_vector(pieces, self._lay_out(pieces, log))
         if sent > 0:

@@ -1,4 +1,4 @@
-# Phases of a connection, reasons for its end, and limits. Durations are nanoseconds, lengths bytes.
+# Phases of a connection, reasons for its end, and limits, which are invented. Durations are nanoseconds, lengths bytes.
 
 cpdef enum:
     PHASE_FREE = 0          # no connection

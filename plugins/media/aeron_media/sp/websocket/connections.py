@@ -1,4 +1,4 @@
-"""WebSocket connections: SP over WebSocket on the wire, SP over TCP for the agent.
+"""WebSocket connections: SP over WebSocket on the wire, the TCP mapping of SP for the agent.
 
 Not here: the protocol (`session`).
 """
@@ -26,7 +26,7 @@ MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 
 
 class WsConnections(RelayNetwork):
-    """Network of WebSocket connections; over TLS if `contexts` are given, for either listening or connecting.
+    """Network of WebSocket connections; over TLS with `contexts`, and then only on the side for which it was created.
 
     Raises ConfigurationError if wsproto is not installed; the extra aeron-core[websocket] contains it.
     """

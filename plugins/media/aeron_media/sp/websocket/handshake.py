@@ -47,9 +47,9 @@ class WsHandshake(ABC):
     def feed(self, data: bytes) -> Connection | None:
         """Accept received bytes; return the connection once the handshake is complete, None before that.
 
-        Raises SessionError if the handshake fails.
+        Raises SessionError if the handshake fails; `outgoing` then has the response for the peer, if it gets one.
         """
-        # The four bytes at the end may arrive in several pieces.
+        # The empty line that ends the head, four bytes, may arrive in several pieces.
         searched = max(0, len(self._head) - 3)
         self._head += data
         if not self._is_http(bytes(self._head[:5])):

@@ -36,11 +36,11 @@ class MessageSplitter:
         return self._left is not None or bool(self._held)
 
     def add(self, data: bytes) -> None:
-        """Hold bytes of the agent for `split`."""
+        """Append bytes of the agent to those that `split` returns."""
         self._held += data
 
     def split(self, limit: int) -> list[tuple[bytes, bool]]:
-        """Remove and return up to `limit` fragments, each with whether it is the last one of its message.
+        """Remove and return up to `limit` pairs of a fragment and whether it is the last one of its message.
 
         A fragment has FRAGMENT_LENGTH bytes, or the rest of its message.
         """

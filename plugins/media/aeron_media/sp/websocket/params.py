@@ -19,8 +19,8 @@ class WsParams:
 
     Raises ConfigurationError for an unknown subprotocol, and for values that an HTTP request cannot contain.
 
-    `host`: Host header of the connecting end, with the port, as in the URI. `max_message_length`: longest received
-    WebSocket message in bytes, including the header of SP.
+    `host`: Host header of the connecting end, with the port, as in the URI. `path`: begins with /.
+    `max_message_length`: longest received WebSocket message in bytes, including the header of SP.
     """
 
     subprotocol: str
@@ -36,11 +36,11 @@ class WsParams:
             )
         if not re.fullmatch(r"/[!-\"$->@-~]*", self.path):
             raise ConfigurationError(
-                f"path={self.path}: must begin with / and contain no spaces, # or ?, and only "
+                f"path={self.path!r}: must begin with / and contain no spaces, # or ?, and only "
                 "printable ASCII characters"
             )
         if not re.fullmatch(r"[!-~]{1,255}", self.host):
             raise ConfigurationError(
-                f"host {self.host!r}: must be a host name or address with a port, such as example.com:80, of at "
-                "most 255 printable ASCII characters"
+                f"host {self.host!r}: must be a host name or address with a port, such as example.com:80, of 1 to "
+                "255 printable ASCII characters without spaces"
             )

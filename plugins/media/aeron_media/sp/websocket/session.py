@@ -113,7 +113,7 @@ class WsSession(Session):
         return False
 
     def read(self, length: int) -> bytes | None:
-        """See `Session.read`; returns the greeting and complete messages only, of any length."""
+        """See `Session.read`; returns the greeting and complete messages only, which may exceed `length`."""
         assert self._connection is not None
         events = self._connection.events()
         steps = 0
@@ -143,7 +143,7 @@ class WsSession(Session):
             self._send_fragments()
 
     def end(self) -> bool:
-        """See `Session.end`; the close frame for a refused peer has the reason."""
+        """See `Session.end`; sends a close frame, which has the reason if the peer was refused or a message is cut."""
         if self._state is ConnectionState.OPEN:
             while self._send_fragments():
                 pass
@@ -238,7 +238,7 @@ class WsSession(Session):
 
 
 class _MessageLimit(Extension):
-    """Checks the header of each frame before its payload is held; an extension that is not negotiated on the wire."""
+    """Check of each frame's header before its payload is held; an extension that is not negotiated on the wire."""
 
     name = "aeron-message-limit"
 
