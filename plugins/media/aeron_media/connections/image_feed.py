@@ -53,7 +53,7 @@ class ImageFeed:
     def unbind(self) -> None:
         """Release the endpoint and the dispatcher; call only `bind` afterwards.
 
-        The endpoint owns its feeds: without this, the cycle collector would have to find a closed endpoint, and with it
+        The endpoint owns its feeds: without this, only the cycle collector could free a closed endpoint, and with it
         the memory of the whole driver.
         """
         self._endpoint = None  # type: ignore[assignment]

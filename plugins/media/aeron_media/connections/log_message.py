@@ -38,7 +38,7 @@ class LogMessage:
             log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_DATA
             or flags & wire.DATA_FLAG_BEGIN == 0
         ):
-            # Padding, or a fragment of a message without its beginning.
+            # Padding, or a fragment of a message without its beginning: nothing to deliver.
             return True
         self.offset = offset
         self.payload_length = length - wire.DATA_HEADER_LENGTH

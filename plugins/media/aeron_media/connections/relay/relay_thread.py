@@ -1,8 +1,8 @@
 """Relay thread: handles a protocol such as TLS for connections of one endpoint, and owns their TCP sockets.
 
-Sessions are Python code and need the GIL, which sender and receiver never hold. They therefore have one end of a pair
-of plain sockets for each connection, and this thread has the other end (`aeron_media._native.relays`). It sleeps in
-epoll while nothing arrives.
+Sessions are Python code and need the GIL, which sender and receiver must not wait for. They therefore have one end of a
+pair of plain sockets for each connection, and this thread has the other end (`aeron_media._native.relays`). It sleeps
+in epoll while nothing arrives.
 
 Not here: relaying one connection (`relayed_connection`), and what agents and the thread exchange (`control_socket`).
 Invariant: a watched socket is closed only at the end of a turn, so that no pending event applies to a later socket.
@@ -73,7 +73,7 @@ class RelayThread:
         self._waiting_for_peer: set[RelayedConnection] = set()
         # Connections with work that epoll does not report, first the one that has waited for the longest time.
         self._unfinished: dict[RelayedConnection, None] = {}
-        # Connections with a deadline.
+        # Connections with a deadline, so that a turn does not examine the others.
         self._timed: set[RelayedConnection] = set()
         # Connections to close at the end of the turn: their descriptors must not be reused while events are pending.
         self._done: list[RelayedConnection] = []
