@@ -1,1 +1,1 @@
-"""Lumberjack over TCP: acknowledged events in, acknowledged events out."""
+"""Lumberjack over TCP and TLS: acknowledged events in, acknowledged events out."""

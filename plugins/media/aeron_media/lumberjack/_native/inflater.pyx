@@ -30,8 +30,8 @@ cdef class Inflater:
             self._budget.release(self._state, self._state_length)
 
     cdef int32_t open(self) noexcept nogil:
-        # Begin a stream; return 1, or 0 if the budget is exhausted or the library
-        # cannot start.
+        # Begin a stream and drop an unfinished one; return 1, or 0 if the budget is exhausted or the library cannot
+        # start.
         if self._state == NULL:
             self._state = self._budget.allocate(self._state_length)
             if self._state == NULL:

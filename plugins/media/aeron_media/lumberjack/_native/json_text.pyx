@@ -14,7 +14,7 @@ cdef enum:
     BACKSLASH = 0x5C
     FIRST_OF_MANY = 0x80
 
-# Length of each byte as JSON; 0 from 0x80 on.
+# Length of each byte as JSON; 0 from 0x80 on, because `character_length` examines the bytes of longer characters.
 cdef uint8_t[256] LENGTHS
 # Character after the backslash of a short escape, or 0.
 cdef uint8_t[256] SHORT_ESCAPES

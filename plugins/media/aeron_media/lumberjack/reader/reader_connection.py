@@ -224,7 +224,7 @@ class ReaderConnection(EventSink):
             return 0
         self._windows_in_turn += 1
         if self._acks.size == 0:
-            # The writer was not waiting before this window.
+            # The writer was not waiting before this window, so the interval of keep-alives begins now.
             self._last_ack_ns = self._now_ns
         if self._windows.begin(version, count):
             self._progress_ns = self._now_ns

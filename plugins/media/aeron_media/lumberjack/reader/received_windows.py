@@ -51,7 +51,7 @@ class ReceivedWindows:
     def begin(self, version: int, length: int) -> int:
         """Begin a window of `length` events if `can_begin` returns True; return whether that is progress.
 
-        It is not if the announced window before it is incomplete, and no event has arrived since its last queued
+        It is not if the window before was announced, is incomplete, and has no event that still needs an
         acknowledgement. A window without events is a liveness check: its acknowledgement is queued at once.
         """
         self.end_window()

@@ -78,7 +78,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
                 cython.cast(WriterStream, state).close()
         for tls in self._tls:
             tls.close()
-        # Without this, the cycle collector would have to find the endpoint.
+        # Without this, only the cycle collector could free the endpoint: the callbacks of the counters refer to it.
         self._counters.singly.close()
 
     def new_stream_state(self) -> WriterStream:
