@@ -229,7 +229,7 @@ class Output:
         return True
 
     def free_length(self) -> int:
-        """Return the free space of the queue in bytes, which message headers use, too; negative beyond peer-queue=.
+        """Return the free space of the queue in bytes, headers included; negative if the queue exceeds peer-queue=.
 
         An empty queue has space for the longest message, even if that is longer than peer-queue=.
         """

@@ -114,7 +114,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
         message_timeout_ns=keys.message_timeout,
         backoff_init_ns=keys.backoff_init,
         backoff_max_ns=keys.backoff_max,
-        # All peers of a Unix socket are on this host, which would be one source.
+        # All peers of a Unix socket are on this host and would count as one source.
         max_per_source=0 if keys.transport.is_local else keys.max_per_source,
     )
 
