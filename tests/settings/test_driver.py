@@ -159,6 +159,8 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_THREAD_NAMING",
         "AERON_CORE_AWAITED_IMAGES_LIMIT",
         "AERON_CORE_AWAITED_IMAGES_SOURCE_LIMIT",
+        "AERON_CORE_IMAGES_LIMIT",
+        "AERON_CORE_IMAGES_SOURCE_LIMIT",
         "AERON_CORE_RESOLVER_DATAGRAMS_PER_S",
         "AERON_CORE_RESOLVER_FALLBACK",
         "AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS",

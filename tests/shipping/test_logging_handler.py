@@ -116,7 +116,7 @@ def test_a_program_without_a_driver_continues(tmp_path, logger):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"capacity": 0}, "capacity=0: must be at least 1"),
+        ({"capacity": 0}, "capacity=0: must be 1 record or more"),
         ({"when_full": "wait"}, "drop-newest, drop-oldest, block"),
         ({"fields": {"a": object()}}, "fields must be JSON"),
     ],

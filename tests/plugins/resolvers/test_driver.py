@@ -224,7 +224,7 @@ def test_a_bootstrap_that_cannot_be_resolved_is_reported_and_the_next_one_is_tri
         ({"driver_name": "one"}, "resolver_interface"),
         ({"driver_name": "one", "interface": "here"}, "resolver_interface=here"),
         ({"driver_name": "one", "interface": "127.0.0.1:99999"}, "resolver_interface"),
-        ({"driver_name": "a" * 256, "interface": "127.0.0.1:0"}, "at most 255 bytes"),
+        ({"driver_name": "a" * 256, "interface": "127.0.0.1:0"}, "must be from 1 to 255 bytes, has 256"),
     ],
 )
 def test_wrong_settings_are_refused_at_start(params, text):

@@ -161,7 +161,7 @@ def test_a_stop_position_behind_the_last_term_is_refused(sound):
     set_stop_position(sound, 2**60)
 
     with pytest.raises(
-        CorruptRecordingError, match="must be at most 140737488355328, the end of the last term"
+        CorruptRecordingError, match="must be from 0 to 140737488355328, the end of the last term"
     ):
         verified(sound)
 

@@ -241,7 +241,7 @@ def test_a_driver_uses_a_renewed_certificate(running, certificates, python_conte
         ("cert={server[0]}|key={locked}|key-passphrase-file={ca}", "key={locked} in .*wrong passphrase"),
         (
             "cert={server[0]}|key={locked}|key-passphrase-file={latin}",
-            "latin1.*must be UTF-8, but byte 0 is not",
+            "latin1.*must be UTF-8, but the byte at offset 0 is not",
         ),
         (
             "cert={server[0]}|key={locked}|key-passphrase-env=NO_SUCH",
