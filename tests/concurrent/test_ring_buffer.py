@@ -1,5 +1,6 @@
 import multiprocessing
 import struct
+import sys
 import threading
 
 import pytest
@@ -483,6 +484,16 @@ def consume(ring, producers, count):
     assert read_all(ring) == []
 
 
+@pytest.fixture
+def restless_threads():
+    """Let threads run in turns of 0.1 ms: a producer that finds no space spins to the end of its turn."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(100e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless_threads")
 def test_concurrent_threads_lose_and_mix_no_message():
     ring = make_ring(capacity=512)
     threads = [threading.Thread(target=produce, args=(ring, n, 1000), daemon=True) for n in range(3)]
