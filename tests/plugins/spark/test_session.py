@@ -1,11 +1,13 @@
 """Errors of sessions that cannot start."""
 
+import importlib
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark_aeron.session import _start
@@ -57,3 +59,9 @@ def test_a_port_in_use_is_reported():
     assert "ConfigurationError: Spark does not start with master local[1]: " in last
     assert "such as a port in use (spark.ui.port)" in last
     assert "Service 'SparkUI' failed after 0 retries" in ended.stderr
+
+
+def test_workers_import_the_installed_pyspark(spark):
+    rows = spark.sparkContext.parallelize([0], 1)
+
+    assert rows.map(lambda _: importlib.import_module("pyspark").__file__).first() == pyspark.__file__

@@ -18,15 +18,18 @@ QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: An archive that does not fit is ignored. Java's warnings would mix with the output of programs.
 QUIET = "-Xshare:auto -Xlog:disable"
 PROGRAM = Path(__file__).parents[1] / "programs" / "loading.py"
+#: Its `sitecustomize` makes Python workers start quickly.
+SITE = Path(__file__).parents[1] / "site"
 TIMEOUT_S = 240
 
 
 def java_environment(folder):
-    """Return variables that make each Java of Spark start quickly; `folder` keeps the archive of classes."""
+    """Return variables that make Spark and its Python workers start quickly; `folder` keeps the archive of classes."""
     prepare_environment()
     archive = class_archive(folder)
     options = f"{QUICK} {QUIET}" + (f" -XX:SharedArchiveFile={archive}" if archive else "")
-    return launch_environment(options) | {"SPARK_DAEMON_JAVA_OPTS": options}
+    path = os.pathsep.join(filter(None, [str(SITE), os.environ.get("PYTHONPATH")]))
+    return launch_environment(options) | {"SPARK_DAEMON_JAVA_OPTS": options, "PYTHONPATH": path}
 
 
 def launch_environment(options):
