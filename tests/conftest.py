@@ -22,6 +22,7 @@ settings.load_profile("no-deadline")
 #: Markers of tests, slowest first; the others follow.
 SLOWEST = ({"spark"}, {"interop", "netns", "system"}, set[str]())
 PLUGINS = Path(__file__).parents[1] / "plugins"
+SPARK = "tests/plugins/spark/"
 
 for package in sorted(PLUGINS.glob("*/*_*/")):
     if importlib.util.find_spec(package.name) is None:
@@ -45,6 +46,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         found = next(place for place, names in enumerate(SLOWEST) if not names or names & set(item.keywords))
         rank[item.path] = min(rank.get(item.path, found), found)
     items.sort(key=lambda item: rank[item.path])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Run at most two Spark sessions: a session takes 10 s of CPU time to start and to become fast.
+
+    One process runs the tests in the folders of `tests/plugins/spark`, another one those beside them, which start
+    programs. All other files go to processes one by one, as with `--dist loadfile`.
+    """
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - not for runs in one process
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = str(super()._split_scope(nodeid))
+            if not file.startswith(SPARK):
+                return file
+            return f"{SPARK}*/" if "/" in file.removeprefix(SPARK) else SPARK
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
