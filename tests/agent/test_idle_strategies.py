@@ -46,12 +46,12 @@ def test_sleeping_takes_its_duration_if_there_was_no_work():
 
 
 def test_backing_off_sleeps_for_increasing_times_up_to_its_limit():
-    strategies = [BackoffIdleStrategy(2, 3, 10 * MS, 20 * MS) for _ in range(TRIES)]
+    strategies = [BackoffIdleStrategy(2, 3, 40 * MS, 80 * MS) for _ in range(TRIES)]
 
-    assert min(time_of(strategy, times=5) for strategy in strategies) < 0.01
-    assert all(time_of(strategy) >= 0.01 for strategy in strategies)
-    assert all(time_of(strategy) >= 0.02 for strategy in strategies)
-    assert 0.02 <= min(time_of(strategy) for strategy in strategies) < 0.04
+    assert min(time_of(strategy, times=5) for strategy in strategies) < 0.04
+    assert all(time_of(strategy) >= 0.04 for strategy in strategies)
+    assert all(time_of(strategy) >= 0.08 for strategy in strategies)
+    assert 0.08 <= min(time_of(strategy) for strategy in strategies) < 0.16
 
 
 def test_work_resets_backing_off():
