@@ -74,8 +74,8 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Two at a time: many tests wait for processes. Files in the order of tests/conftest.py.
-PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Four at a time: many tests wait for processes. Files in the order of tests/conftest.py.
+PYTEST := $(PYTHON) -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 test: check
 	$(PYTEST)
