@@ -137,6 +137,17 @@ def type_checked(command: list[str | Path], program: str, folder: Path) -> tuple
     return done.returncode, done.stdout
 
 
+@pytest.fixture(scope="module")
+def mypy(environment, tmp_path_factory) -> list[str | Path]:
+    """Return a command whose runs share what mypy has read of the packages and their dependencies."""
+    pytest.importorskip("mypy")
+    cache = tmp_path_factory.mktemp("mypy")
+    return [
+        *(sys.executable, "-m", "mypy", "--strict"),
+        *("--cache-dir", cache, "--python-executable", environment),
+    ]
+
+
 PROGRAM = """
 import pyspark_aeron
 from aeron_core import Publication, connect
@@ -153,11 +164,8 @@ def names() -> list[str]:
 """
 
 
-def test_mypy_reads_the_types_of_an_editable_installation(environment, tmp_path):
-    pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
-
-    code, out = type_checked([*command, "--python-executable", environment], PROGRAM, tmp_path)
+def test_mypy_reads_the_types_of_an_editable_installation(mypy, tmp_path):
+    code, out = type_checked(mypy, PROGRAM, tmp_path)
 
     assert code == 1
     assert re.findall(r"\[([a-z-]+)\]$", out, re.M) == ["return-value", "attr-defined"], out
@@ -179,11 +187,8 @@ GUIDES = [
 
 
 @pytest.mark.parametrize("guide", GUIDES, indirect=True)
-def test_mypy_accepts_the_plugins_of_the_guides(environment, guide, tmp_path):
-    pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
-
-    code, out = type_checked([*command, "--python-executable", environment], guide, tmp_path)
+def test_mypy_accepts_the_plugins_of_the_guides(mypy, guide, tmp_path):
+    code, out = type_checked(mypy, guide, tmp_path)
 
     assert code == 0, out
 
