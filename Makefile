@@ -74,8 +74,8 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Four at a time: many tests wait for processes. Files in the order of tests/conftest.py.
-PYTEST := $(PYTHON) -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+# Three at a time: many tests wait for processes. Files in the order of tests/conftest.py.
+PYTEST := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test: check
 	$(PYTEST)
