@@ -60,10 +60,12 @@ def whole_frames(
         scanned = scanner.scan(AtomicBuffer(data), 0, len(data), at)
         padded = at + scanned
         if scanned < len(data) and scanner.fault != faults.CUT_SHORT:
-            if at + scanned == begin:
+            border = recording.border_before(begin, recording.start_position)
+            # If `begin` is such a border itself, a frame begins there, and it is damaged.
+            if at + scanned == begin and border < begin:
                 raise ConfigurationError(
                     f"recording {recording.recording_id} position {begin}: no frame begins there; begin at the end of "
-                    f"a message, such as {recording.border_before(begin, recording.start_position)}"
+                    f"a message, such as {border}"
                 )
             raise CorruptRecordingError(
                 f"recording {recording.recording_id} position {at + scanned}: {scanner.fault_text()}; {DAMAGED}"

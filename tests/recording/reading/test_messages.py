@@ -54,6 +54,15 @@ def test_a_message_that_ends_behind_the_range_is_skipped(recording):
     assert [message.payload for message in messages(recording, 0, 192)] == [b"one"]
 
 
+def test_a_damaged_frame_at_the_begin_of_the_range_is_no_wrong_position(written, recording):
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(64)
+        file.write((7).to_bytes(4, "little"))
+
+    with pytest.raises(CorruptRecordingError, match="recording 0 position 64: "):
+        list(messages(recording, 64, recording.position, verify=False))
+
+
 def test_a_range_that_begins_within_a_frame_raises(recording):
     with pytest.raises(ConfigurationError, match="position 32: no frame begins there"):
         list(messages(recording, 32, recording.position))
