@@ -116,7 +116,8 @@ def test_a_missing_peer_is_reported(aeron, driver, log, tmp_path):
 
     assert outcome.code == 1
     assert outcome.err == (
-        "aeron-core: error: nothing was confirmed on aeron:ipc for 0.2 s: start its receiver, or raise --timeout\n"
+        "aeron-core: error: nothing was confirmed on aeron:ipc for 0.2 s: start its receiver, "
+        "and its media driver if none runs, or raise --timeout\n"
     )
 
 

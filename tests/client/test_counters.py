@@ -57,7 +57,7 @@ def test_closing_a_static_counter_keeps_a_counter_with_an_equal_registration_id(
 
 @pytest.mark.parametrize(("key", "label"), [(bytes(113), ""), (b"", "x" * 381)])
 def test_keys_and_labels_that_are_too_long_raise(aeron, double, key, label):
-    with pytest.raises(ValueError, match="must be from 0 to (112|380) bytes"):
+    with pytest.raises(ValueError, match=r"must be from 0 to (112|380) bytes"):
         aeron.add_counter(1000, key, label)
 
     assert double.received == []

@@ -112,6 +112,6 @@ class ShippingRun:
     def _check_silence(self) -> None:
         if self.timeout is not None and time.monotonic() - self._arrived_s >= self.timeout:
             raise NotConnectedError(
-                f"nothing was confirmed on {self.channel} for {self.timeout:g} s: start its receiver, or raise "
-                "--timeout"
+                f"nothing was confirmed on {self.channel} for {self.timeout:g} s: start its receiver, "
+                "and its media driver if none runs, or raise --timeout"
             )

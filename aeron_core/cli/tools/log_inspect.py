@@ -185,7 +185,7 @@ def _frame(log: LogBuffer, index: int, offset: int, length: int, dump: int) -> I
 
 
 def _metadata(log: LogBuffer) -> dict[str, object]:
-    """Return the metadata page, without the fields that are shown with the terms."""
+    """Return the metadata page, without the tails of the terms, which only the text output shows (`_heading`)."""
     fields = asdict(log.metadata())
     del fields["raw_tails"]
     fields["default_header"] = fields["default_header"].hex()

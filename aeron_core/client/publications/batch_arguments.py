@@ -19,7 +19,8 @@ _I64_FORMATS = ("q", "Q", "l", "L", "n", "N")
 def boundaries_of(offsets: Buffer) -> AtomicBuffer:
     """Return `offsets` as a buffer of little-endian 64-bit integers.
 
-    Raises TypeError unless it is a buffer of such integers or of raw bytes.
+    Raises TypeError unless it is a buffer of such integers or of raw bytes, and BufferError or ValueError, depending on
+    its type, if it is not contiguous.
     """
     view = memoryview(offsets)
     kind = (view.format or "B").lstrip("@=<")

@@ -62,7 +62,7 @@ class PolledEndpoints:
             self._ready_count = self._watched.wait()
         while self._next_ready < self._ready_count:
             index = self._next_ready
-            # Advance before the poll: if it raises, the next call begins with the endpoint after this one.
+            # Advance before the poll: if it raises, the next call continues this list with the endpoint after this one.
             self._next_ready += 1
             work += self._poll_one(self._watched.at(index), now_ns)
         self._next_ready = 0

@@ -193,10 +193,11 @@ def _shared_memory_prefix(aeron_dir: Path) -> str:
 
 
 def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
-    """Delete the log buffers in shared memory of drivers that have ended; return the deleted paths.
+    """Delete log buffers in shared memory of drivers whose process has ended; return the deleted paths.
 
-    What this user may not delete stays. Call it only as the owner of `aeron_dir`: its former owner has ended too,
-    although in a container both may have the same process id.
+    Those of `aeron_dir` with the id of this process are deleted, too: in a container, a former driver may have had the
+    same id. So call it only once this process owns `aeron_dir`. Files that this user may not delete stay, and so do
+    those whose process id is in use again. A process of another container counts as ended if its id is not in use here.
     """
     own = _shared_memory_prefix(aeron_dir)
     swept = []

@@ -142,7 +142,7 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
             f"frame_type={wire.TYPE_RES}"
         )
     position = wire.RES_ENTRIES_OFFSET
-    # Read up to the end of the packet, whatever the frame length is.
+    # As in the reference, read up to the end of the packet: the frame length in the header is not used.
     while position < length:
         entry, entry_length = _decode_entry(buffer, offset + position, length - position)
         yield entry

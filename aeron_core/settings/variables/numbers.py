@@ -47,7 +47,8 @@ class Integer(Variable):
 
     def parse(self, text: str) -> object:
         number = values.parse_int64(text)
-        # Like the reference: a number that does not fit the type is an error; any other is clamped to the range.
+        # As in the reference, a number that does not fit int32 is an error. The callers check the range: `add_text`
+        # clamps the number, `check` refuses it.
         if self.maximum <= values.INT32_MAX and not values.INT32_MIN <= number <= values.INT32_MAX:
             raise self.refuse(text)
         return number

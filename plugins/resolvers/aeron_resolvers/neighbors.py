@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from aeron_resolvers.peer import GossipPeer
 
-# Invented: the reference has no limits. With 256 introductions per second, a driver that joins a cluster of fifty has
-# all of them as candidates within one second.
+# Invented: the reference has no limits. 1024 is more drivers than gossip between all pairs of them scales to. 256
+# introductions per second admit a whole cluster of fifty at once, when a neighbour first sends its names.
 MAX_NEIGHBORS: Final = 1024
 MAX_CANDIDATES: Final = 1024
 MAX_INTRODUCTIONS_PER_S: Final = 256

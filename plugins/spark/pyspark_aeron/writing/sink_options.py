@@ -58,6 +58,6 @@ class SinkOptions(Options):
     def _check(self) -> Self:
         if not self.archive and self.channel is None:
             raise ConfigurationError(
-                "options archive and channel: one must be given, archive to record into or channel to publish on"
+                "neither archive nor channel is set: must have archive to record into, or channel to publish on"
             )
         return self

@@ -360,7 +360,7 @@ def test_options_added_by_spark_are_ignored():
 
 
 def test_neither_archive_nor_channel_is_refused():
-    with pytest.raises(ConfigurationError, match="options archive and channel: one must be given"):
+    with pytest.raises(ConfigurationError, match="neither archive nor channel is set"):
         SinkOptions.parse({})
 
 

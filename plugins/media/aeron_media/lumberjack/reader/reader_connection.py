@@ -218,7 +218,8 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Windows without events take no space in an image, so that only a limit per turn bounds their number.
+        # A window without events takes no space in an image. If it announces none, the queue of acknowledgements bounds
+        # the number of such windows; if it announces events that do not arrive, only this limit per turn does.
         if not self._windows.can_begin() or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             self._has_window_waiting = True
             return 0

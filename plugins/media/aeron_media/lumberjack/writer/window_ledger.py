@@ -22,7 +22,8 @@ class WindowLedger:
     def __init__(self, max_owned: int) -> None:
         """Reserve space for `max_owned` parts in flight."""
         # One entry for each part in flight, and one for the completed part between it and the next; a lost part keeps
-        # the entry that it had in flight. 8 are slack.
+        # the entry that it had in flight. 8 more, an invented number, because a lost part may be sent again in several
+        # parts; `has_space` returns False while fewer than two entries are free.
         self._capacity = 2 * max_owned + 8
         self._ends = AtomicBuffer.allocate(self._capacity * 8)
         self._owners = AtomicBuffer.allocate(self._capacity * 8)
