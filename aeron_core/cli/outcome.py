@@ -88,7 +88,7 @@ def exit_code_of(error: BaseException) -> int | None:
     typer = sys.modules.get("typer")
     if typer is not None and isinstance(error, typer.Abort):
         return EXIT_FAILURE
-    # The usage errors of typer have no public base class.
+    # typer exports no class for usage errors only; all errors that it shows to the user have this method.
     return EXIT_USAGE if hasattr(error, "format_message") else None
 
 

@@ -84,7 +84,10 @@ class ConcurrentAppender(Appender):
         return self.log.producer_position()
 
     def position_limit(self) -> int:
-        """Return the publisher limit, a position in bytes: a message may start only before it, but may end after it."""
+        """Return the publisher limit, a position in bytes: no message is begun once the tail is seen at or after it.
+
+        A message may end after it, and also begin after it if other publishers move the tail at the same time.
+        """
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:

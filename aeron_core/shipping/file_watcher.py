@@ -116,7 +116,8 @@ class FileWatcher:
                 continue  # deleted meanwhile, or a dangling link
             if stat.S_ISREG(status.st_mode):
                 found.append((status.st_mtime_ns, path, FileKey.of(status)))
-        # Oldest first, so that lines are shipped in order across files as far as modification times allow.
+        # Oldest first: of the files of a scan, each round of reads takes the older ones first. Files longer than one
+        # read (`read_length`) are still interleaved.
         return ((key, path) for _, path, key in sorted(found, key=lambda item: item[:2]))
 
     def _moved(self, found: dict[FileKey, str]) -> Iterator[tuple[FileKey, str]]:

@@ -20,6 +20,11 @@ from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 _NAME: Final = "registry.json"
 _LOCK: Final = "lock"
 _VERSION: Final = 1
+#: What deleting the registry does.
+_DELETE: Final = (
+    "delete it: the next start then ships all files from their beginning, "
+    "or skips their present content with --from-end"
+)
 _NS_PER_S: Final = 1_000_000_000
 #: How long the entry of a missing file is kept. An invented number: longer than any rotation takes.
 _MEMORY_NS: Final = 30 * 24 * 3600 * _NS_PER_S
@@ -117,8 +122,8 @@ def _read(path: Path) -> dict[FileKey, Entry]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != _VERSION:
             raise ConfigurationError(
-                f"{path}: version={document['version']!r}: must be {_VERSION}; use the release that wrote it, or "
-                "delete it to ship all files from their beginning"
+                f"{path}: version={document['version']!r}: must be {_VERSION}; use the release that wrote it, "
+                f"or {_DELETE}"
             )
         entries = [Entry(**row) for row in document["files"]]
     except FileNotFoundError:
@@ -128,6 +133,6 @@ def _read(path: Path) -> dict[FileKey, Entry]:
             raise
         raise ConfigurationError(
             f"{path}: is damaged: must be JSON with version and files, as a shipper writes it ({error}); restore it, "
-            "or delete it to ship all files from their beginning"
+            f"or {_DELETE}"
         ) from error
     return {entry.key: entry for entry in entries}

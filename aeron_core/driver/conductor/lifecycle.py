@@ -79,7 +79,7 @@ class StreamLifecycle(ABC):
 
     @abstractmethod
     def _detach(self, position: SubscriberPosition) -> None:
-        """Command the agent to release a subscriber, then call `free_counter_of`."""
+        """Have the agent release a subscriber; call `free_counter_of` only once the agent has released it."""
 
     def reserve(self, subscription: SubscriptionEntry) -> SubscriberPosition:
         """Allocate the position of a subscription before it is linked. Raises StorageError if no counter is free."""

@@ -16,7 +16,7 @@ from aeron_core.recording.retention.states import RecordingState, state_of
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.file_store import FileStore
-from aeron_core.recording.storage.recording import DAMAGED, Recording
+from aeron_core.recording.storage.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,10 @@ class _Verification:
         try:
             return open_mapped_file(path, read_only=True), begin - base
         except StorageError as error:
-            raise CorruptRecordingError(f"{path}: {error.strerror or error}; {DAMAGED}") from error
+            raise CorruptRecordingError(
+                f"{error.strerror or error}; correct that and verify the recording again, "
+                "or restore the file from a copy"
+            ) from error
 
     def _path(self, base: int) -> str:
         recording_id = self._recording.recording_id

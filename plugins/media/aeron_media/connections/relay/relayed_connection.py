@@ -222,7 +222,7 @@ class RelayedConnection:
         self.agent.connect()
 
     def _ends_turn(self) -> bool:
-        """Return whether this turn has lasted long enough; then request another one."""
+        """Return whether this turn has lasted TURN_LIMIT_S; if so, request another one."""
         if self._params.now() < self._turn_end:
             return False
         self.needs_turn = True

@@ -329,8 +329,8 @@ class ReaderConnection(EventSink):
 
     def _check_silence(self, now_ns: int) -> int:
         if self._is_unfinished():
-            # Windows without events are progress, but not without limit: otherwise a peer that always leaves a frame
-            # incomplete would never be idle.
+            # Windows that announce no events can be progress, but not without limit: otherwise this check would never
+            # end the connection of a peer that sends them and always leaves a frame incomplete.
             silence_ns = now_ns - self._last_event_ns
             if (
                 now_ns - self._progress_ns > self._window_timeout_ns
