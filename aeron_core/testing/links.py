@@ -50,25 +50,31 @@ class SimulatedLinks:
     def __init__(self, seed: int, default: SimulatedLink) -> None:
         self._seed = seed
         self._rules: dict[tuple[str | None, str | None], SimulatedLink] = {(None, None): default}
+        #: Rules by source and destination of a datagram, until one changes: most datagrams have the same few.
+        self._found: dict[tuple[str, str], SimulatedLink] = {}
         self._randoms: dict[tuple[str, str], random.Random] = {}
 
     def set(self, link: SimulatedLink, source: str | None, destination: str | None) -> None:
         """Set the rule of a direction; see `SimulatedNetwork.set_link`."""
         self._rules[source, destination] = link
+        self._found.clear()
 
     def remove(self, source: str, destination: str) -> None:
         """Remove the rule of a direction, if it has one."""
         self._rules.pop((source, destination), None)
+        self._found.clear()
 
     def draw(self, source: str, destination: str) -> Passage:
         """Return the behaviour for the next datagram from `source` to `destination`, both `host:port`."""
-        link = self._find(source, destination)
-        chance = self._randoms.get((source, destination))
+        direction = (source, destination)
+        link = self._found.get(direction)
+        if link is None:
+            link = self._found[direction] = self._find(source, destination)
+        chance = self._randoms.get(direction)
         if chance is None:
-            chance = random.Random(f"{self._seed} {source} {destination}")
-            self._randoms[source, destination] = chance
+            chance = self._randoms[direction] = random.Random(f"{self._seed} {source} {destination}")
         # Always draw the same number of random values, so that a change of one share does not affect the others.
-        lost, doubled, held, late = (chance.random() for _ in range(4))
+        lost, doubled, held, late = chance.random(), chance.random(), chance.random(), chance.random()
         fate = Fate.DELIVERED
         if link.is_partitioned:
             fate = Fate.PARTITIONED
