@@ -96,7 +96,7 @@ class Envelope:
         return 0
 
     def skip(self, available: int) -> int:
-        """Free the zlib stream's state, and skip up to `available` bytes of the frame after it; return how many."""
+        """Free the zlib stream's state, and skip up to `available` of the bytes left in this frame; return how many."""
         self._inflater.close()
         self.queue.release()
         skipped = min(available, self.left)
