@@ -86,6 +86,6 @@ cdef class ReaderConnection(EventSink):
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil
     cdef int32_t _end(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
     cdef int32_t abandon(self, int32_t reason, int64_t now_ns) except -1 nogil
-    @cython.locals(received=int64_t)
+    @cython.locals(total=int64_t, received=int64_t)
     cdef int32_t _linger(self, int64_t now_ns) except -1 nogil
     cdef int32_t _free(self) except -1 nogil

@@ -383,7 +383,8 @@ class ReaderConnection(EventSink):
 
     def _linger(self, now_ns: int) -> int:
         # Closing a socket with unread bytes sends a reset, which discards acknowledgements in flight.
-        while self._input.reserve(bounds.READ_LENGTH):
+        total = 0
+        while total < bounds.TURN_LENGTH and self._input.reserve(bounds.READ_LENGTH):
             received = self.connection.receive(
                 self._input.buffer, self._input.start, self._input.free_length()
             )
@@ -392,7 +393,8 @@ class ReaderConnection(EventSink):
                 return self._free()
             if received == 0:
                 break
-            self._lingered_length += received
+            total += received
+        self._lingered_length += total
         if now_ns - self._phase_ns > bounds.LINGER_NS or self._lingered_length > bounds.LINGER_LENGTH:
             self.connection.close(False)
             return self._free()

@@ -8,6 +8,7 @@ import zlib
 from functools import cache
 
 import pytest
+from aeron_media.lumberjack._native import bounds
 from plain_codec import ack, compressed, data_event, envelope, json_event, window
 
 from aeron_core._native.address import SocketAddress
@@ -219,4 +220,28 @@ def test_many_hostile_writers_share_one_budget(target):
         writer.close()
     target.run(1 * S)
     assert target.counted("memory") == 0
+    assert target.serves()
+
+
+def test_a_writer_that_sends_without_end_after_its_fault_takes_bounded_turns(target):
+    writer = target.connections.dial(ADDRESS)
+    target.run(20 * MS)
+    turns = [0]
+    ended = writer._other
+
+    def receive(length):
+        turns[-1] += length
+        # Fail instead of looping forever.
+        assert turns[-1] < 1 << 25
+        return b"x" * length
+
+    ended.receive = receive
+    while not writer.is_closed_by_peer and len(turns) < 100:
+        target.step()
+        turns.append(0)
+
+    assert writer.is_closed_by_peer
+    assert max(turns) <= bounds.TURN_LENGTH + bounds.LONG_READ_LENGTH
+    assert sum(turns) <= bounds.LINGER_LENGTH + 2 * bounds.TURN_LENGTH
+    assert target.counted("rejects-malformed") == 1
     assert target.serves()
