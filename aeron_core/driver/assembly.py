@@ -147,6 +147,11 @@ class Assembly:
         self, open_datagrams: OpenDatagrams | None, start_lookup: StartLookup
     ) -> NameResolverContext:
         counters, errors = self.context.counters, self.context.errors
+
+        def report(text: str, *, peer: str = "") -> None:
+            # A resolver may report what other drivers sent, so its texts are recorded as those of peers.
+            errors.record_variable(Cause.PEER, 0, text, "name resolver", peer=peer)
+
         return NameResolverContext(
             clock=self._clock,
             system_counters=self.context.system_counters.by_name(),
@@ -156,8 +161,7 @@ class Assembly:
             ),
             set_label=lambda counter, label: counters.set_label(counter.id, label),
             start_lookup=start_lookup,
-            # A resolver may report what other drivers sent, so its texts are recorded as those of peers.
-            report=lambda text: errors.record_variable(Cause.PEER, 0, text, "name resolver"),
+            report=report,
         )
 
     def _create_cnc(self) -> CncFile:

@@ -58,6 +58,7 @@ from aeron_core.spi.name_resolver import (
     NameResolver,
     NameResolverContext,
     NameResolverParams,
+    NameResolverReport,
     PromptNameResolver,
     WorkingNameResolver,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "NameResolver",
     "NameResolverContext",
     "NameResolverParams",
+    "NameResolverReport",
     "PromptNameResolver",
     "RebuildState",
     "ReceiveChannelEndpoint",

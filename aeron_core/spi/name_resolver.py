@@ -67,12 +67,23 @@ class NameResolverParams:
     fallback: NameResolver = field(default_factory=NoNames)
 
 
+class NameResolverReport(Protocol):
+    """Adds a text to the error log; an equal text only increases the count of its entry.
+
+    `text` must not contain anything that a peer chose: each different text takes an entry. `peer`, the address of the
+    peer that caused the error, is kept beside the text and replaced when the error repeats; empty if no peer did.
+    """
+
+    def __call__(self, text: str, *, peer: str = "") -> None:
+        """Report an error; call on the conductor's thread."""
+
+
 @frozen(kw_only=True)
 class NameResolverContext:
     """Services of the driver for a resolver that does work of its own; for use on the conductor's thread.
 
     Without `open_datagrams` the resolver opens real sockets. `start_lookup` calls a function on a helper thread, where
-    it may block. `report` adds a text to the error log; an equal text only increases the count of its entry.
+    it may block. `report` adds a text to the error log.
     """
 
     clock: Clock
@@ -81,7 +92,7 @@ class NameResolverContext:
     new_counter: Callable[[int, str, bytes], AtomicCounter]
     set_label: Callable[[AtomicCounter, str], None]
     start_lookup: Callable[[Callable[[], None]], None]
-    report: Callable[[str], None]
+    report: NameResolverReport
 
 
 class NameResolver(Protocol):

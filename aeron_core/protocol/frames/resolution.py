@@ -1,7 +1,7 @@
 """RES: drivers exchange host names and addresses (gossip).
 
 Plain Python, unlike the other frames: they are rare, and read and written on the conductor. Invalid bytes from a peer
-raise ProtocolError.
+raise ProtocolError. Its text goes into the distinct error log, so it contains nothing that the peer chose.
 Invariant: no entry exceeds its packet.
 """
 
@@ -134,12 +134,11 @@ def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[R
     header = FrameHeader()
     if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:
         raise ProtocolError(
-            f"packet of {length} bytes: must have at least the {wire.FRAME_HEADER_LENGTH} bytes of a frame's header"
+            f"packet shorter than the header of a frame: must have at least {wire.FRAME_HEADER_LENGTH} bytes"
         )
     if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
         raise ProtocolError(
-            f"{header!r} is not a resolution frame: must have version={wire.FRAME_VERSION} and "
-            f"frame_type={wire.TYPE_RES}"
+            f"not a resolution frame: must have version={wire.FRAME_VERSION} and frame_type={wire.TYPE_RES}"
         )
     position = wire.RES_ENTRIES_OFFSET
     # As in the reference, read up to the end of the packet: the frame length in the header is not used.
@@ -154,22 +153,21 @@ def _decode_entry(buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[Re
     layout = _BY_TYPE.get(res_type)
     if layout is None:
         raise ProtocolError(
-            f"resolution entry of type {res_type}: must be one of {', '.join(map(str, sorted(_BY_TYPE)))}; "
+            f"resolution entry of an unknown type: must be one of {', '.join(map(str, sorted(_BY_TYPE)))}; "
             f"this entry and later ones of the packet are ignored"
         )
     if remaining < layout.name_offset:
         raise ProtocolError(
-            f"resolution entry of type {res_type} with {remaining} bytes: must have at least {layout.name_offset}; "
-            f"check the version of the driver that sent it"
+            f"resolution entry that its packet cuts off: must have at least {wire.RES_IP4_NAME_OFFSET} bytes for IPv4, "
+            f"{wire.RES_IP6_NAME_OFFSET} for IPv6; check the version of the driver that sent it"
         )
     # Signed in the reference as well: a negative length is refused below.
     name_length = buffer.get_i16(offset + layout.name_length_offset)
     entry_length = _aligned(layout.name_offset + name_length)
     if name_length < 0 or entry_length > remaining:
         raise ProtocolError(
-            f"resolution entry of {entry_length} bytes with a name of {name_length} bytes: the name must have at least "
-            f"0 bytes, and the entry at most the {remaining} bytes that remain; check the version of the driver that "
-            f"sent it"
+            "resolution entry with an impossible name length: must be at least 0, and the name must end in the packet; "
+            "check the version of the driver that sent it"
         )
     entry = ResolutionEntry(
         name=buffer.get_bytes(offset + layout.name_offset, name_length).decode("utf-8", "surrogateescape"),

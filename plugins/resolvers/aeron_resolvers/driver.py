@@ -161,26 +161,28 @@ class DriverNameResolver:
         if now_ns < self._fault_deadline_ns:
             return
         faults = self._take_faults(gossip)
-        for fault in faults:
-            self._context.report(fault)
+        for text, peer in faults:
+            self._context.report(text, peer=peer)
         if faults:
             self._fault_deadline_ns = now_ns + _FAULT_INTERVAL_NS
 
-    def _take_faults(self, gossip: Gossip) -> list[str]:
+    def _take_faults(self, gossip: Gossip) -> list[tuple[str, str]]:
+        """Return texts without anything that peers chose, each with the address of the last peer that caused it."""
         faults = [self._receiver.fault] if self._receiver.fault else []
-        self._receiver.fault = ""
+        self._receiver.fault = None
         refused = gossip.refused_count
         if refused != self._refused_counter.get():
             self._refused_counter.set_release(refused)
             faults.append(
-                "gossip: ignored entries beyond the limits for names, neighbours and new neighbours"
+                ("gossip: ignored entries beyond the limits for names, neighbours and new neighbours", "")
             )
-        if gossip.has_namesake:
-            gossip.has_namesake = False
-            faults.append(
+        if gossip.namesake is not None:
+            text = (
                 f"another driver uses the name {self._params.driver_name!r}, and is ignored: "
                 "set a unique resolver_name in one of them"
             )
+            faults.append((text, str(gossip.namesake.socket_address())))
+            gossip.namesake = None
         return faults
 
     def _announce(self, gossip: Gossip) -> None:

@@ -69,8 +69,8 @@ class Gossip:
         self.neighbors: Final = Neighbors(
             len(self.self_packet), params.timeout_ms, params.self_interval_ms, now_ms
         )
-        #: Whether another driver uses the name of this one.
-        self.has_namesake = False
+        #: Source of the last packet of another driver with the name of this one; the code that reports it resets it.
+        self.namesake: GossipPeer | None = None
 
     @property
     def name_count(self) -> int:
@@ -113,13 +113,14 @@ class Gossip:
         elif peer.is_link_local:
             peer = peer._replace(scope_id=source.scope_id)
         if entry.name == self._params.name:
-            self.has_namesake |= entry.is_self and not self._is_own_address(peer)
+            if entry.is_self and not self._is_own_address(peer):
+                self.namesake = source
             return
         if not _is_acceptable(entry, peer):
-            # The error log gets this text: it must not contain text that the sender of the packet has chosen.
+            # The error log gets this text: it must not contain anything that the sender of the packet has chosen.
             raise ProtocolError(
-                f"resolution entry with a name of {name_length(entry.name)} bytes and port {peer.port}: must have a "
-                f"name of 1 to {MAX_NAME_LENGTH} bytes, the address of one host, and a port from 1 to 65535"
+                f"resolution entry with an impossible name or address: must have a name of 1 to {MAX_NAME_LENGTH} "
+                f"bytes, the address of one host, and a port from 1 to 65535"
             )
         # With a negative age, the time of the entry would be in the future, and its timeout delayed.
         age_ms = max(0, entry.age_ms)

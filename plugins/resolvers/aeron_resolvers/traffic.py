@@ -34,8 +34,8 @@ class GossipReceiver:
     def __init__(self, channel: PacketChannel, context: NameResolverContext) -> None:
         self._channel = channel
         self._context = context
-        #: The last malformed packet; the code that reports it resets it.
-        self.fault = ""
+        #: What was wrong with the last malformed packet, and its source; the code that reports it resets it.
+        self.fault: tuple[str, str] | None = None
         self._packets: deque[tuple[bytes, SocketAddress]] = deque()
         # The packet that the previous cycle did not finish, and its source.
         self._entries: Iterator[None] | None = None
@@ -71,7 +71,7 @@ class GossipReceiver:
         except ProtocolError as error:
             self._entries = None
             self._context.system_counters["invalid_packets"].get_and_add(1)
-            self.fault = f"gossip of {self._source}: {error}"
+            self.fault = (f"gossip: {error}", str(self._source))
 
 
 class GossipSender:
@@ -137,6 +137,8 @@ class GossipSender:
             self._context.system_counters["short_sends"].get_and_add(1)
         code = self._channel.take_error()
         if code:
-            # Any packet can name an address without a route: unproven addresses share one entry of the error log.
-            where = str(address) if is_proven else "a driver that others name"
-            self._context.report(f"cannot send names to {where}: {os.strerror(code)}")
+            # Any packet can name an address without a route: such addresses must not replace those of neighbours.
+            destination = "a neighbour" if is_proven else "a driver that others name"
+            self._context.report(
+                f"cannot send names to {destination}: {os.strerror(code)}", peer=str(address)
+            )

@@ -177,6 +177,38 @@ def test_malformed_packets_are_counted_and_reported_once_per_second(simulation):
     assert len(one.errors()) == 1
 
 
+def test_malformed_packets_of_many_sources_are_one_entry_of_the_error_log_with_the_last_source(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+
+    for number in range(1, 9):
+        host = f"10.0.1.{number}"
+        stranger = PacketChannel(
+            simulation.network.host(host).open(DatagramOptions(bind=SocketAddress.of(host, 9000)))
+        )
+        # An entry of type 1 whose name has more bytes than its packet.
+        assert stranger.send(
+            b"\0\0\0\0\0\0\x07\0" + b"\1" + bytes(11) + number.to_bytes(2, "big") * 2,
+            SocketAddress.of("10.0.0.1", 8050),
+        )
+        simulation.run_for(2 * S)
+
+    (error,) = one.errors()
+    assert error.text.startswith("(0) gossip: resolution entry with an impossible name length")
+    assert error.last_peer == "10.0.1.8:9000"
+    assert error.observation_count == 8
+
+
+def test_another_driver_with_the_same_name_is_reported_with_its_address(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+    start(simulation, "one", "10.0.0.2", "10.0.0.1:8050")
+
+    simulation.run_for(2 * S)
+
+    (error,) = one.errors()
+    assert "another driver uses the name 'one'" in error.text
+    assert error.last_peer == "10.0.0.2:8050"
+
+
 def test_a_bootstrap_name_is_resolved_off_the_conductor_and_again_while_it_does_not_answer(simulation):
     lookups = []
     simulation.start_lookup = lookups.append
