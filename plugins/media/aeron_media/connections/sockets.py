@@ -17,7 +17,13 @@ from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 #: Maximum number of connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
 BACKLOG: Final = 1024
 
+#: Remedies for a lack of descriptors, by errno.
+DESCRIPTOR_REMEDIES: Final = {
+    errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
+    errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
+}
 _REMEDIES: Final = {
+    **DESCRIPTOR_REMEDIES,
     errno.EADDRINUSE: "another socket has it: close that socket, or use another port",
     errno.EADDRNOTAVAIL: "must be an address of this machine",
     errno.EACCES: "use a port from 1024, or permit the driver to use lower ones",
@@ -29,6 +35,15 @@ def listening_socket(options: ListenOptions) -> socket.socket:
 
     An IPv6 wildcard accepts IPv6 only, so that an IPv4 wildcard can use the same port.
     """
+    try:
+        return _open_listener(options)
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "check the address and the port")
+        text = f"cannot listen at {options.bind}: {error.strerror or error}: {remedy}"
+        raise OSError(error.errno, text) from error
+
+
+def _open_listener(options: ListenOptions) -> socket.socket:
     sock = socket.socket(options.bind.family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
@@ -43,11 +58,9 @@ def listening_socket(options: ListenOptions) -> socket.socket:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.rcvbuf_length)
         sock.bind(options.bind.as_tuple())
         sock.listen(BACKLOG)
-    except OSError as error:
+    except BaseException:
         sock.close()
-        remedy = _REMEDIES.get(error.errno or 0, "check the address and the port")
-        text = f"cannot listen at {options.bind}: {error.strerror or error}: {remedy}"
-        raise OSError(error.errno, text) from error
+        raise
     return sock
 
 

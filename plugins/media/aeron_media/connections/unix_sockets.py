@@ -14,9 +14,10 @@ from typing import Final
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
-from aeron_media.connections.sockets import BACKLOG
+from aeron_media.connections.sockets import BACKLOG, DESCRIPTOR_REMEDIES
 
 _REMEDIES: Final = {
+    **DESCRIPTOR_REMEDIES,
     errno.EADDRINUSE: "another listener or file has this address: close or remove it, or use another address",
     errno.ENOENT: "create its folder",
     errno.EACCES: "permit the driver to write to its folder",
@@ -106,17 +107,24 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     Replaces a socket file without a listener, and no other file. `permissions` are the mode bits of the path, such as
     0o600; with None the umask of the process decides. An abstract address has no permissions.
     """
+    try:
+        return _open_listener(address, permissions)
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "check the path")
+        text = f"cannot listen at {address}: {error.strerror or error}: {remedy}"
+        raise OSError(error.errno, text) from error
+
+
+def _open_listener(address: SocketAddress, permissions: int | None) -> socket.socket:
     sock = _PathSocket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         # Permissions are set before `listen`, so that no peer can connect before they apply.
         _bind(sock, address, permissions)
         sock.listen(BACKLOG)
-    except OSError as error:
+    except BaseException:
         sock.close()
-        remedy = _REMEDIES.get(error.errno or 0, "check the path")
-        text = f"cannot listen at {address}: {error.strerror or error}: {remedy}"
-        raise OSError(error.errno, text) from error
+        raise
     return sock
 
 

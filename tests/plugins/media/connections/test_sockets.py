@@ -128,6 +128,14 @@ def test_a_port_in_use_is_named(listener):
         SystemConnections().listen(ListenOptions(address))
 
 
+def test_a_lack_of_descriptors_names_the_address(no_descriptors):
+    with pytest.raises(
+        OSError, match=r"cannot listen at 127\.0\.0\.1:0: Too many open files: raise the limit"
+    ) as failure:
+        SystemConnections().listen(ListenOptions(LOOPBACK))
+    assert failure.value.errno == errno.EMFILE
+
+
 @pytest.fixture
 def few_descriptors():
     """Limit descriptors, so that the next ones are in the reserve of an eighth."""

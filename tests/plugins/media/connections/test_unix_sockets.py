@@ -133,3 +133,10 @@ def test_a_link_is_left_alone_wherever_it_leads(path, tmp_path, is_dangling):
 def test_a_missing_directory_is_named(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         listen(os.fsencode(tmp_path / "nowhere" / "socket"))
+
+
+def test_a_lack_of_descriptors_names_the_path(path, no_descriptors):
+    with pytest.raises(
+        OSError, match=f"cannot listen at {os.fsdecode(path)}: Too many open files: raise the limit"
+    ):
+        listen(path)
