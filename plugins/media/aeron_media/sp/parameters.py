@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
+from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import parse_bool
@@ -191,12 +192,7 @@ class PairParameters(ConnectionParameters):
         return {**uri.params, "tls": str(_is_encrypted(uri)).lower()}
 
     def _check(self, uri: ChannelUri) -> None:
-        if "tls" in uri.params and parse_bool(uri.params["tls"]) != self.transport.is_encrypted:
-            raise uri.fault(
-                "tls",
-                f"must agree with transport={self.transport.value}: true for tls and wss, false for the others: "
-                "correct it, or remove this key",
-            )
+        self._check_switch(uri)
         if self.transport.is_local:
             self._check_path(uri)
         elif self.endpoint is None:
@@ -218,6 +214,20 @@ class PairParameters(ConnectionParameters):
             )
         if self.backoff_max < self.backoff_init:
             raise uri.fault("backoff-max", f"must be at least backoff-init, {self.backoff_init / S:g} s")
+
+    def _check_switch(self, uri: ChannelUri) -> None:
+        if "tls" not in uri.params:
+            return
+        try:
+            is_encrypted = parse_bool(uri.params["tls"])
+        except ConfigurationError as error:
+            raise uri.fault("tls", str(error)) from error
+        if is_encrypted != self.transport.is_encrypted:
+            raise uri.fault(
+                "tls",
+                f"must agree with transport={self.transport.value}: true for tls and wss, false for the others: "
+                "correct it, or remove this key",
+            )
 
     def _check_path(self, uri: ChannelUri) -> None:
         if not self.path:
