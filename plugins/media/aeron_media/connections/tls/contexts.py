@@ -23,6 +23,10 @@ _CLIENT_AUTH: Final = {
 }
 
 
+#: Longest passphrase of a private key in bytes. Source: PEM_BUFSIZE of OpenSSL, which `ssl` refuses to exceed.
+MAX_PASSPHRASE_LENGTH: Final = 1024
+
+
 class TlsFileError(ConfigurationError):
     """A file or an environment variable that a URI key names is missing or wrong.
 
@@ -144,11 +148,15 @@ class TlsContexts:
                 )
             raise TlsFileError(key, text) from error
 
-    def _passphrase(self) -> str:
+    def _passphrase(self) -> bytes:
         # Without this callback OpenSSL would prompt on the terminal.
         params = self._params
         if params.key_passphrase_file is not None:
-            return _first_line("key-passphrase-file", params.key_passphrase_file)
+            return _checked_passphrase(
+                "key-passphrase-file",
+                params.key_passphrase_file,
+                _first_line("key-passphrase-file", params.key_passphrase_file).encode(),
+            )
         if params.key_passphrase_env is not None:
             # Read here and not through the settings, which can be displayed: this is a secret.
             passphrase = os.environ.get(params.key_passphrase_env)
@@ -157,7 +165,10 @@ class TlsContexts:
                     "key-passphrase-env",
                     f"{params.key_passphrase_env}: no such environment variable: set it where the driver starts",
                 )
-            return passphrase
+            # As the process has received it: the variable may hold bytes that are not UTF-8.
+            return _checked_passphrase(
+                "key-passphrase-env", params.key_passphrase_env, os.fsencode(passphrase)
+            )
         raise TlsFileError(
             "key" if params.key else "cert",
             f"{params.key or params.cert}: the private key is encrypted: give its passphrase "
@@ -174,6 +185,16 @@ def _state_of(name: str | None) -> tuple[int, int, int] | None:
         return None
     # Modification times are coarse; a file that was replaced by a rename has another inode.
     return state.st_mtime_ns, state.st_size, state.st_ino
+
+
+def _checked_passphrase(key: str, name: str, passphrase: bytes) -> bytes:
+    if len(passphrase) > MAX_PASSPHRASE_LENGTH:
+        raise TlsFileError(
+            key,
+            f"{name}: the passphrase has {len(passphrase)} bytes: must have at most {MAX_PASSPHRASE_LENGTH}; check "
+            "that it is the passphrase and not the key",
+        )
+    return passphrase
 
 
 def _first_line(key: str, name: str) -> str:
