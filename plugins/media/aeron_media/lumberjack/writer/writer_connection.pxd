@@ -42,6 +42,7 @@ cdef class WriterConnection:
     cdef AtomicBuffer _byte_ends        # ring of the windows in flight: `bytes_sent` when all of the window is sent
     cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
+    cdef int64_t _trailer_length        # bytes at the end of a window without which a reader can have all its events
     cdef int32_t _pipeline
     cdef bint _is_balanced
     cdef int64_t _timeout_ns

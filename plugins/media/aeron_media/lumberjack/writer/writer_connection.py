@@ -8,7 +8,8 @@ Unacknowledged events are still in the log: after a lost connection they are enc
 another connection, so that each event is delivered at least once. A window takes the messages that the log has, up to
 `window` events and the maximum length of the encoder; it never waits to fill up.
 
-Invariant: an acknowledgement is accepted only after all bytes of its window were sent, except the last TRAILER_LENGTH.
+Invariant: an acknowledgement is accepted only after all bytes of its window were sent, with compression except the last
+TRAILER_LENGTH.
 Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
 (`reconnect_backoff`), and the encoding of windows (`window_builder`).
 """
@@ -63,6 +64,7 @@ class WriterConnection:
         self._byte_ends = AtomicBuffer.allocate(bounds.MAX_QUEUED_ACKS * 8)
         self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
         self._input_length = 0
+        self._trailer_length = bounds.TRAILER_LENGTH if params.encoder.compression > 0 else 0
         self._pipeline = params.pipeline
         self._is_balanced = params.balances
         self._timeout_ns = params.timeout_ns
@@ -290,10 +292,10 @@ class WriterConnection:
         return 0
 
     def _is_oldest_sent(self) -> bool:
-        """Return whether the oldest unacknowledged window is sent, except for at most TRAILER_LENGTH bytes."""
+        """Return whether the oldest unacknowledged window is sent, except for bytes without which a reader has it."""
         number = self.windows - self._unacknowledged.size + 1
         end = self._byte_ends.get_i64(number % bounds.MAX_QUEUED_ACKS * 8)
-        return self.bytes_sent >= end - bounds.TRAILER_LENGTH
+        return self.bytes_sent >= end - self._trailer_length
 
     # Windows
 

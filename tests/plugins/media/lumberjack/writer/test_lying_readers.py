@@ -6,7 +6,8 @@ import os
 import random
 
 import pytest
-from plain_codec import ack, window
+from aeron_media.lumberjack._native import bounds
+from plain_codec import ack, json_event, window
 from writing import Writing, payloads, windows
 
 from aeron_core.testing.pair import MS, S
@@ -55,6 +56,38 @@ def test_acknowledgements_of_later_windows_before_they_are_sent_release_nothing(
     assert stalled.counted("acks") == 1
     assert stalled.counted("lost") == 1
     assert stalled.unacknowledged() > before // 3
+
+
+@pytest.mark.parametrize("unsent", [1, bounds.TRAILER_LENGTH])
+def test_an_acknowledgement_of_a_plain_window_before_its_last_bytes_releases_nothing(tmp_path, unsent):
+    with Writing(tmp_path, "|compression=0|window=1") as writing:
+        writing.accept()
+        writing.reader.capacity = len(window(1) + json_event(1, LONG)) - unsent
+        writing.offer(LONG)
+        writing.run()
+
+        writing.answer(ack(1))
+
+        assert writing.counted("acks") == 0
+        assert writing.counted("lost") == 1
+        assert writing.unacknowledged() > 0
+
+
+def test_a_compressed_window_may_be_acknowledged_before_its_checksum(tmp_path):
+    with Writing(tmp_path, "|compression=3|window=1") as writing:
+        writing.accept()
+        writing.offer(LONG)
+        writing.run()
+        length = len(writing.reader.received())
+        writing.answer(ack(1))
+        writing.reader.capacity = length - 4
+        writing.offer(LONG)
+        writing.run()
+
+        writing.answer(ack(1))
+
+        assert writing.counted("acks") == 2
+        assert writing.counted("lost") == 0
 
 
 def test_the_events_are_sent_again_to_an_honest_reader(stalled):
