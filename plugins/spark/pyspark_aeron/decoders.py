@@ -188,15 +188,17 @@ def _spread(frame: DataFrame, parsed: object) -> DataFrame:
 def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str | None]) -> dict[str, str]:
     """Return the options with their defaults; a default of None marks a required option.
 
-    Raises ConfigurationError for an unknown option, or without a required one.
+    Ignores upper and lower case of names, like Spark. Raises ConfigurationError for an unknown option, or without a
+    required one.
     """
+    given = {option.lower(): value for option, value in options.items()}
     for option in options:
-        if option not in known:
+        if option.lower() not in known:
             allowed = f"must be {', '.join(known)}" if known else "this decoder takes no options: remove it"
             raise ConfigurationError(f"decoder {name}: unknown option {option}: {allowed}")
     taken = {}
     for option, preset in known.items():
-        value = options.get(option, preset)
+        value = given.get(option, preset)
         if value is None:
             raise ConfigurationError(f"decoder {name}: option {option} must be given, such as {_EXAMPLE}")
         taken[option] = value

@@ -120,9 +120,16 @@ def test_an_unknown_decoder_is_refused_with_the_installed_ones():
         ("arrow-ipc", {}, "decoder arrow-ipc: option schema must be given"),
         ("arrow-ipc", {"schema": "string"}, "decoder arrow-ipc: schema='string': must name columns"),
         ("json", {"colour": "red"}, "decoder json: unknown option colour: must be schema"),
+        ("json", {"Colour": "red"}, "decoder json: unknown option Colour: must be schema"),
         ("raw", {"x": "1"}, "decoder raw: unknown option x: this decoder takes no options"),
     ],
 )
 def test_wrong_options_are_refused(payloads, name, options, message):
     with pytest.raises(ConfigurationError, match=message):
         decode(payloads(b""), name, options)
+
+
+def test_names_of_options_are_compared_without_regard_to_case(payloads):
+    frame = decode(payloads(b'{"host": "a"}'), "json", {"Schema": "host string"})
+
+    assert [tuple(row) for row in frame.collect()] == [(64, "a", None)]

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark_aeron.decoders import decode
-from pyspark_aeron.pipeline.definition import AVAILABLE_NOW, Pipeline, QuerySink, Source, Watermark
+from pyspark_aeron.pipeline.definition import (
+    AVAILABLE_NOW,
+    Pipeline,
+    QuerySink,
+    Source,
+    Watermark,
+    option_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,8 +93,8 @@ def _read(pipeline: Pipeline, spark: SparkSession, name: str, source: Source) ->
     options = dict(source.options)
     if source.archive is not None:
         options["archive"] = source.archive
-    if source.format == "aeron" and not source.static:
-        options.setdefault("consumerName", f"{pipeline.name}.{name}")
+    if source.format == "aeron" and not source.static and option_of(options, "consumername") is None:
+        options["consumerName"] = f"{pipeline.name}.{name}"
     for key, value in options.items():
         reader = reader.option(key, value)
     if source.columns is not None:

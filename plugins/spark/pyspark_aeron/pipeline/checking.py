@@ -14,14 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from aeron_core.errors import AeronError, RecordingNotFoundError
 from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.connect import SCHEME
 from pyspark_aeron.decoders import find_decoder
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, faults_of, read_document
+from pyspark_aeron.pipeline.definition import (
+    Pipeline,
+    QuerySink,
+    Source,
+    Step,
+    faults_of,
+    option_of,
+    read_document,
+)
 from pyspark_aeron.reading.selection import Selection
 from pyspark_aeron.writing.sink_options import SinkOptions
 
@@ -141,7 +149,7 @@ def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]
 
     Finds the steps over it by their text, so a name within a literal counts, too.
     """
-    if source.format != "aeron" or source.options.get("live", "").lower() != "true":
+    if source.format != "aeron" or not _is_true(option_of(source.options, "live") or ""):
         return
     reached = {name}
     for step in parts.steps:
@@ -153,6 +161,14 @@ def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]
             f"live: must feed one query, not {', '.join(queries)}: record the stream with `aeron-core record` "
             "and read its archive"
         )
+
+
+def _is_true(text: str) -> bool:
+    """Return whether options with this text are true, such as `true` or `1`."""
+    try:
+        return TypeAdapter(bool).validate_python(text)
+    except ValidationError:
+        return False
 
 
 def _problems_of_sink(sink: QuerySink, parts: _Parts) -> Iterator[str]:

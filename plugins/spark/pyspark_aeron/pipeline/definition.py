@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -60,8 +61,29 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) else value
 
 
+def _distinct(options: dict[str, str]) -> dict[str, str]:
+    """Return the options; raises ConfigurationError if two of their names differ only in upper and lower case."""
+    by_name: dict[str, list[str]] = {}
+    for name in options:
+        by_name.setdefault(name.lower(), []).append(name)
+    twice = [" and ".join(names) for names in by_name.values() if len(names) > 1]
+    if twice:
+        raise ConfigurationError(
+            f"{', '.join(twice)}: must be given once: options differ in more than upper and lower case"
+        )
+    return options
+
+
 OptionText = Annotated[str, BeforeValidator(_text)]
-Options = dict[str, OptionText]
+Settings = dict[str, OptionText]
+#: Options by their names, which Spark compares without regard to upper and lower case; see `option_of`.
+Options = Annotated[dict[str, OptionText], AfterValidator(_distinct)]
+
+
+def option_of(options: Mapping[str, str], *names: str) -> str | None:
+    """Return the value of the first of the lower-case `names` that is given, in any case; None if none is."""
+    given = {name.lower(): value for name, value in options.items()}
+    return next((given[name] for name in names if name in given), None)
 
 
 def _identifier(value: str) -> str:
@@ -133,7 +155,7 @@ class Source(_Part):
     @property
     def place(self) -> str | None:
         """The archive, given as a key or as an option; None if it is not given."""
-        return self.archive or self.options.get("archive")
+        return self.archive or option_of(self.options, "archive", "path")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -210,7 +232,7 @@ class Pipeline(_Part):
         "0 seconds",
         description="Time between micro-batches, or available-now to stop after the existing data.",
     )
-    settings: Options = Field(
+    settings: Settings = Field(
         {},
         description="Settings of the Spark session, such as spark.sql.shuffle.partitions; with Spark Connect, those "
         "that begin with spark.sql.",

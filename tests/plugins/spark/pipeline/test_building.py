@@ -138,6 +138,27 @@ options = {{ channel = "aeron:ipc", streamId = 9, aeronDir = "{driver.aeron_dir}
     assert received == [b"first", b"second"]
 
 
+@pytest.mark.parametrize("option", ["consumerName", "ConsumerName", "consumername"])
+def test_a_consumer_name_in_any_case_replaces_that_of_the_pipeline(run, written, tmp_path, option):
+    written.append(b"first")
+
+    run(f"""
+name = "names"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+
+[sources.log]
+archive = "{written.store.folder}"
+options = {{ {option} = "billing" }}
+
+[[sinks]]
+from = "log"
+format = "noop"
+""")
+
+    assert [path.name for path in (written.store.folder / "consumers").glob("*.json")] == ["billing.json"]
+
+
 def wait_until(condition, queries):
     deadline_s = time.monotonic() + TIMEOUT_S
     while not (value := condition()):

@@ -92,6 +92,11 @@ def test_a_file_defines_sources_steps_and_sinks(write):
             'name = "packages"\nmaster = "spark:/h"',
             "master: 'spark:/h': must be local[*]",
         ),
+        (
+            "failOnDataLoss = false",
+            'MaxBytesPerTrigger = "2m", maxbytespertrigger = "3m"',
+            "sources.log.options: maxBytesPerTrigger and MaxBytesPerTrigger and maxbytespertrigger: must be given once",
+        ),
         ("[[steps]]", "[[steps]", "must be TOML"),
     ],
 )
@@ -171,6 +176,25 @@ def test_a_live_source_needs_no_archive_yet_and_feeds_one_query(write, whole, tm
     assert problems[0].startswith("source log: ")
     assert "invalid URI scheme or transport: ipc" in problems[0]
     assert problems[1].startswith("source log: live: must feed one query, not per_minute, copy: ")
+
+
+@pytest.mark.parametrize("option", ["archive", "ARCHIVE", "Path"])
+def test_an_archive_may_be_given_as_an_option_in_any_case(write, whole, option):
+    text = whole.replace('archive = "', 'archive_ = "').replace("options = {", "options = { ARCHIVE")
+    key, _, place = text[text.index("archive_ = ") :].partition("\n")[0].partition(" = ")
+    text = text.replace(f"{key} = {place}\n", "").replace("ARCHIVE", f"{option} = {place},")
+
+    pipeline = load_pipeline(write(text))
+
+    assert pipeline.sources["log"].place == place.strip('"')
+    assert check_pipeline(pipeline) == []
+
+
+@pytest.mark.parametrize("option", ["Live = true", 'LIVE = "True"', "live = 1"])
+def test_a_live_source_feeds_one_query_however_its_option_is_written(write, whole, option):
+    (problem,) = check_file(write(live(whole).replace("live = true", option)))
+
+    assert problem.startswith("source log: live: must feed one query, not per_minute, copy: ")
 
 
 def test_folders_of_a_server_are_not_checked_locally(write, whole):
