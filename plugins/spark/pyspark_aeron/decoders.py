@@ -111,9 +111,9 @@ def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame
 def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
 
-    Of the other columns only `position` and `recording_id` stay. A payload that is not an Arrow IPC stream, or has
-    columns that cannot be cast to `schema`, fails the query with its position. Raises ConfigurationError if `schema`
-    is not given or has no column names, and Spark's error if it is not DDL.
+    Of the other columns only `position` and `recording_id` stay. A null payload has no rows. One that is not an Arrow
+    IPC stream, or has columns that cannot be cast to `schema`, fails the query with its position. Raises
+    ConfigurationError if `schema` is not given or has no column names, and Spark's error if it is not DDL.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - needs pyarrow
     from pyspark.sql.types import StructType  # noqa: PLC0415 - takes half a second
@@ -146,6 +146,8 @@ class _ArrowRows:
         for batch in batches:
             kept = [batch.column(name).to_pylist() for name in self._kept]
             for index, payload in enumerate(batch.column(PAYLOAD)):
+                if not payload.is_valid:
+                    continue
                 values = [column[index] for column in kept]
                 where = dict(zip(self._kept, values, strict=True))
                 try:

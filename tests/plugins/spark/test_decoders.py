@@ -77,6 +77,25 @@ def test_arrow_streams_become_rows(payloads):
     ]
 
 
+def test_a_null_payload_has_no_rows_as_an_arrow_stream(payloads):
+    frame = decode(payloads(None, arrow_stream(host=["a"]), None), "arrow-ipc", {"schema": "host string"})
+
+    assert [tuple(row) for row in frame.collect()] == [(128, "a")] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "row"),
+    [
+        ("utf8", {}, (64, None)),
+        ("json", {}, (64, None, None)),
+        ("json", {"schema": "host string"}, (64, None, None)),
+        ("lumberjack", {}, (64, None, None, None, None)),
+    ],
+)
+def test_a_null_payload_is_decoded_to_nulls(payloads, name, options, row):
+    assert [tuple(each) for each in decode(payloads(None), name, options).collect()] == [row]
+
+
 def test_a_payload_that_is_not_an_arrow_stream_is_reported_with_its_position(payloads):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
