@@ -79,7 +79,7 @@ class MediaDriver:
         self.sections = PluginSections(self._registry, sections or {})
         # Checked before the directory is touched: a misspelt name must not cause the deletion of what is in it.
         check_strategies(self._registry, self._settings)
-        resolver = resolver_of(self._registry, self._settings)
+        resolver = resolver_of(self._registry, self._settings, self.sections)
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self._settings)

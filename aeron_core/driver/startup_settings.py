@@ -110,8 +110,10 @@ def check_strategies(registry: Registry, settings: DriverFields) -> None:
             raise PluginError(f"{name}: {error}") from None
 
 
-def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
-    """Return the name resolver of the settings, with its fallback.
+def resolver_of(
+    registry: Registry, settings: DriverFields, sections: Mapping[str, SettingsModel]
+) -> NameResolver:
+    """Return the name resolver of the settings, with its fallback; both get the settings of plugins, `sections`.
 
     Raises PluginError if one of them is not installed or broken, ConfigurationError if the fallback is the one with
     gossip, or another AeronError of their factories, such as for wrong options.
@@ -124,8 +126,10 @@ def resolver_of(registry: Registry, settings: DriverFields) -> NameResolver:
         )
     options = settings.resolver_fallback_init_args or ""
     # The fallback is created first, because the resolver is created with it.
-    fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
-    params = replace(_resolver_params(settings), fallback=fallback)
+    fallback = registry.name_resolver(
+        settings.resolver_fallback, NameResolverParams(options=options, settings=sections)
+    )
+    params = replace(_resolver_params(settings), settings=sections, fallback=fallback)
     return registry.name_resolver(settings.name_resolver, params)
 
 

@@ -88,7 +88,7 @@ def aeron_settings() -> Mapping[str, type[BaseModel] | str]:  # type: ignore[emp
     """Return models derived from `aeron_core.settings.SettingsModel` by the names of the plugin's own sections.
 
     A name is that of a TOML table; environment variables begin with `AERON_` and the name, as in `AERON_RECORDING_`.
-    A started driver has the loaded models in `sections`.
+    A started driver has the loaded models in `sections`, a name resolver in `settings` of its parameters.
     """
 
 

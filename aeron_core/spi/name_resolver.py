@@ -45,7 +45,8 @@ class NoNames:
 class NameResolverParams:
     """Parameters of a name resolver; the defaults are those of the driver's settings.
 
-    `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; drivers leave `settings` empty. `fallback` is the
+    `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS, or for a fallback of AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS.
+    `settings` are those of the plugins by section (`aeron_settings`), empty outside a driver. `fallback` is the
     resolver for names that this one does not resolve: in a driver that of AERON_CORE_RESOLVER_FALLBACK, by default the
     operating system's; elsewhere a resolver that resolves nothing. If it is a WorkingNameResolver, such as csv_table,
     the resolver that uses it also starts it, calls its `do_work` and closes it. The other fields are for resolvers that

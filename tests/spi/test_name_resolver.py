@@ -4,10 +4,14 @@ import json
 import re
 import types
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from pydantic import Field
 
 from aeron_core.errors import RegistrationError
+from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.variables import Text
 from aeron_core.spi import NameResolverParams, WorkingNameResolver, hookimpl
 from aeron_core.testing import DriverUnderTest
 from aeron_core.testing.conformance import NameResolverConformance
@@ -148,8 +152,34 @@ def test_a_resolver_is_created_from_the_settings(start):
         interface="127.0.0.1:8050",
         bootstrap_neighbors=("there:8050",),
         neighbor_timeout_ns=3 * S,
+        settings=plugin.made[0].params.settings,
         fallback=plugin.made[0].params.fallback,
     )
+
+
+class WithSection(Stranger):
+    """A plugin with a section of settings of its own."""
+
+    @hookimpl
+    def aeron_settings(self):
+        return {"stranger": StrangerSettings}
+
+
+class StrangerSettings(SettingsModel):
+    table: Annotated[str, Text("AERON_STRANGER_TABLE")] = Field("", description="Name of the table.")
+
+
+@pytest.mark.parametrize("role", ["name_resolver", "resolver_fallback"])
+def test_a_resolver_and_a_fallback_get_the_settings_of_their_plugin(tmp_path, monkeypatch, role):
+    monkeypatch.setenv("AERON_STRANGER_TABLE", "inventory")
+    plugin = WithSection()
+
+    with DriverUnderTest(tmp_path, plugins=[plugin], **{role: "stranger"}):
+        assert plugin.made[0].params.settings["stranger"].table == "inventory"
+
+
+def test_a_resolver_outside_a_driver_gets_no_settings():
+    assert NameResolverParams().settings == {}
 
 
 def test_names_unknown_to_the_documented_resolver_are_resolved_by_the_operating_system(tmp_path, inventory):
