@@ -46,6 +46,12 @@ cdef class DestinationTable:
     cdef int32_t copy_address(self, int32_t index, SocketAddress into) noexcept nogil
 
 
+# Reduce the length of an entry that was sent in part to the bytes that were sent.
+cdef inline int32_t cut_entry(SendBatch batch, int32_t index, int32_t length) noexcept nogil:
+    batch._batch.lengths[index] = length
+    return 0
+
+
 @cython.final
 cdef class FanOut:
     cdef int32_t _lengths[16]         # lengths of the original entries; 16 is BATCH_CAPACITY

@@ -1,7 +1,11 @@
+import contextlib
+import socket
+
 import pytest
 
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import UdpSocket
 from aeron_core.protocol.frames import ErrorFrame, Nak, ResponseSetup, Rttm, Setup, StatusMessage
 from aeron_core.spi.media import LossRates
 from aeron_core.testing import RecordingSendStream, SimulatedLink, Taken, encode_frame
@@ -224,6 +228,56 @@ def test_data_loss_hits_single_datagrams_of_a_run_and_repeats_with_the_seed(lab,
     assert first == second
     assert 55 <= len(first) <= 85
     assert all(len(datagram) == 32 for datagram in first)
+
+
+@pytest.fixture
+def narrow(lab):
+    """Return the end that receives, and a function that opens a sender whose socket accepts a few datagrams only."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    here.setblocking(False)
+    there.setblocking(False)
+
+    def open_send(rate):
+        opened = UdpSocket(here, is_connected=True)
+        return lab.open_send(open_datagrams=lambda options: opened, data_loss=LossRates(rate, seed=42))
+
+    yield there, open_send
+    here.close()
+    there.close()
+
+
+def received_by(end):
+    found = []
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            found.append(end.recv(65536))
+    return found
+
+
+@pytest.mark.parametrize("rate", [1e-9, 0.3])
+def test_an_entry_that_is_sent_in_part_with_deliberate_loss_continues_after_that_part(
+    narrow, stream, lab, rate
+):
+    there, open_send = narrow
+    sender = open_send(rate)
+    datagrams = [number.to_bytes(2, "big") * 16 for number in range(1000)]
+    kept = []
+    at = turns = 0
+
+    while at < len(datagrams):
+        taken = sender.send(stream, [(b"".join(datagrams[at:]), 32)])
+        sent = taken.length // 32
+        received = received_by(there)
+        assert taken.entries == 1
+        assert set(received) <= set(datagrams[at : at + sent])
+        kept += received
+        at += sent
+        turns += 1
+
+    assert turns > 1
+    assert kept == sorted(set(kept))
+    assert len(kept) == 1000 if rate < 0.1 else 600 <= len(kept) <= 800
+    assert lab.counted() == {"bytes_sent": 32_000}
 
 
 def test_control_loss_hits_frames_of_receivers(lab, receiver, stream):
