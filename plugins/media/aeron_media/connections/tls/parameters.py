@@ -76,7 +76,7 @@ class TlsParameters(BaseModel):
     )
 
     def check_tls(self, uri: ChannelUri, *, connects: bool) -> None:
-        """Raise ChannelUriError if a key contradicts or requires another, or belongs to the other end.
+        """Raise ChannelUriError if a key contradicts or requires another, or has no effect.
 
         `connects`: whether this end connects; otherwise it listens.
         """
@@ -101,14 +101,36 @@ class TlsParameters(BaseModel):
             )
         if self.key is not None and self.cert is None:
             raise uri.fault("key", "requires cert=, the PEM file of the certificate for this key")
+        self._check_passphrase(uri)
+        self._check_authorities(uri)
+
+    def _check_passphrase(self, uri: ChannelUri) -> None:
+        for key in ("key-passphrase-file", "key-passphrase-env"):
+            if getattr(self, _SUBORDINATE[key]) is not None and self.cert is None:
+                raise uri.fault(
+                    key, "requires cert= and the private key that it decrypts: give them, or remove this key"
+                )
         if self.key_passphrase_file is not None and self.key_passphrase_env is not None:
             raise uri.fault(
                 "key-passphrase-env",
                 "must not be given together with key-passphrase-file=: remove one of the two",
             )
+
+    def _check_authorities(self, uri: ChannelUri) -> None:
         if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
             raise uri.fault(
                 "client-auth", "requires ca=, the authorities that issue the certificates of connecting peers"
+            )
+        # Authorities without a check of certificates would suggest one.
+        if self.ca is not None and self.client_auth is ClientAuth.NONE:
+            raise uri.fault(
+                "ca",
+                "has no effect with client-auth=none: remove one of the two; client-auth=optional or required uses it",
+            )
+        if self.ca is not None and self.verify is Verify.NONE:
+            raise uri.fault(
+                "ca",
+                "has no effect with verify=none: remove one of the two; verify=certificate or full uses it",
             )
 
     @property
