@@ -47,9 +47,9 @@ _TEXTS: Final = {
     "the subscriber",
     end_reasons.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} "
     "windows unacknowledged: check the reader, or increase timeout=",
-    end_reasons.WRONG_ACK: "acknowledgement of event {value} in a window of {limit} events, or with version 1: the "
-    "reader must acknowledge events of the window, with version 2",
-    end_reasons.UNSENT_ACK: "acknowledgement of all {limit} events of a window that is not yet sent: the reader must "
+    end_reasons.WRONG_ACK: "acknowledgement of an event that the window does not have, or with version 1: the reader "
+    "must acknowledge events of the window, with version 2",
+    end_reasons.UNSENT_ACK: "acknowledgement of all events of a window that is not yet sent: the reader must "
     "acknowledge events that it has received",
     end_reasons.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are "
     "sent again; the log of the reader may have the reason",
