@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import ssl
 
 import pytest
 from aeron_media.connections.relay import relay_thread
-from relayed_ends import failure, fault, receive
+from relayed_ends import failure, fault, receive, wait_for
 from tls_ends import dial, identity
+
+from aeron_core._native.address import SocketAddress
 
 #: The longest record: 16 KiB and what encryption may add. Source: RFC 8446, section 5.2.
 MAX_RECORD_LENGTH = 16384 + 256
@@ -45,6 +48,74 @@ def test_a_record_that_is_too_long_ends_only_its_connection(endpoints, certifica
         assert failure(taken.receive) == errno.ECONNRESET
         assert fault(network).reason.startswith("TLS failed: ")
     assert_serves(endpoints, listener, python_context())
+
+
+@pytest.mark.parametrize("length", [MAX_RECORD_LENGTH + 1, 0xFFFF])
+def test_a_handshake_record_that_is_too_long_is_refused(endpoints, certificates, python_context, length):
+    network, listener = endpoints.listen(**identity(certificates.server))
+    with connect(listener) as wire:
+        # OpenSSL refuses one that exceeds its buffer at the header, and one that fits when it is complete.
+        wire.sendall(record(HANDSHAKE, bytes(MAX_RECORD_LENGTH + 1), length))
+        assert fault(network).reason.startswith("TLS failed: ")
+    assert_serves(endpoints, listener, python_context())
+
+
+class HostileServer:
+    """A server that a test plays."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(10)
+        self.address = SocketAddress.of(*self.listener.getsockname())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+
+@pytest.fixture
+def server():
+    with HostileServer() as made:
+        yield made
+
+
+HOSTILE_ANSWERS = [
+    record(HANDSHAKE, bytes(MAX_RECORD_LENGTH + 1)),
+    record(HANDSHAKE, b"", 0xFFFF) + bytes(0xFFFF),
+    record(HANDSHAKE, b"\2\xff\xff\xff" + bytes(16380)),
+    record(HANDSHAKE, b"") * 10_000,
+    record(APPLICATION_DATA, bytes(1000)),
+    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    b"2A\0\0\0\1",
+    bytes(100_000),
+]
+
+
+@pytest.mark.parametrize("answer", HOSTILE_ANSWERS, ids=range(len(HOSTILE_ANSWERS)))
+def test_a_server_that_answers_the_handshake_with_garbage_is_left(endpoints, certificates, server, answer):
+    network, caller = endpoints.caller(ca=certificates.ca)
+    caller.connect(server.address)
+    with server.listener.accept()[0] as wire:
+        wire.sendall(answer)
+        assert failure(caller.is_connected) in (errno.ECONNRESET, errno.EPROTO)
+        assert fault(network).reason.startswith(("TLS failed: ", "the peer"))
+
+
+@pytest.mark.parametrize("length", [MAX_RECORD_LENGTH + 1, 0xFFFF])
+def test_a_record_of_a_server_that_is_too_long_ends_the_connection(endpoints, certificates, server, length):
+    network, caller = endpoints.caller(ca=certificates.ca)
+    caller.connect(server.address)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificates.server)
+    accepted = server.listener.accept()[0]
+    accepted.settimeout(10)
+    with context.wrap_socket(accepted, server_side=True) as peer, raw(peer) as wire:
+        wait_for(caller.is_connected)
+        wire.sendall(record(APPLICATION_DATA, bytes(1000), length))
+        assert failure(caller.receive) == errno.ECONNRESET
+        assert fault(network).reason.startswith("TLS failed: ")
 
 
 def test_a_forged_record_ends_only_its_connection(endpoints, certificates, python_context):
