@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -88,6 +89,80 @@ def test_a_file_that_is_not_a_socket_is_left_alone(path, tmp_path):
     with pytest.raises(OSError, match="cannot listen at"):
         listen(path)
     assert (tmp_path / "socket").read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_a_path_of_another_kind_is_left_alone(path, make):
+    make(path)
+    before = os.lstat(path)
+
+    with pytest.raises(OSError, match=f"cannot listen at {os.fsdecode(path)}: Address already in use"):
+        listen(path)
+
+    assert os.lstat(path).st_ino == before.st_ino
+
+
+def test_a_path_with_a_full_listener_is_left_alone(path):
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as alive,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as first,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as second,
+    ):
+        alive.bind(path)
+        alive.listen(0)
+        for caller in (first, second):
+            caller.setblocking(False)
+            caller.connect_ex(path)
+        with pytest.raises(OSError, match="Address already in use"):
+            listen(path)
+    assert os.path.lexists(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a socket another owner")
+def test_a_listening_socket_of_another_user_is_left_alone(path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as alive:
+        alive.bind(path)
+        alive.listen()
+        os.chown(path, 65534, 65534)
+        os.chmod(path, 0o600)
+        with pytest.raises(OSError, match="Address already in use"):
+            listen(path)
+        assert os.lstat(path).st_uid == 65534
+
+
+def test_a_path_below_a_file_or_a_loop_of_links_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    os.symlink("loop", tmp_path / "loop")
+    for folder in ("file", "loop"):
+        with pytest.raises(OSError, match=f"cannot listen at {tmp_path}/{folder}/socket: "):
+            listen(os.fsencode(tmp_path / folder / "socket"))
+
+
+@pytest.mark.parametrize("kind", ["nothing", "folder", "file", "pipe", "link", "dead socket"])
+def test_a_connection_to_a_path_without_a_listener_fails_and_leaves_it_alone(path, kind):
+    if kind == "folder":
+        os.mkdir(path)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        os.symlink(path, path)
+    elif kind == "file":
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    elif kind == "dead socket":
+        dead = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        dead.bind(path)
+        dead.close()
+    caller = ConnectionProbe(UnixConnections().new_connection())
+
+    def connect():
+        caller.connect(SocketAddress.unix(path))
+        wait_for(caller.is_connected)
+
+    with pytest.raises(OSError) as failure:  # noqa: PT011 - the number is looked at below
+        connect()
+
+    assert failure.value.errno in (errno.ECONNREFUSED, errno.ENOENT, errno.ELOOP)
+    assert os.path.lexists(path) is (kind != "nothing")
 
 
 def test_permissions_are_set_as_requested(path):
