@@ -179,6 +179,35 @@ def test_a_loop_of_devices_ends_with_the_ttl(devices):
     assert devices.counted("discards-ttl") == 1
 
 
+@pytest.mark.parametrize("ttl", [1, 15, 254, 255])
+def test_a_loop_of_devices_ends_with_any_ttl(devices, ttl):
+    keys = f"|ttl={ttl}|accept-zero-hop=true"
+    devices.add(listening(A, keys))
+    devices.add(dialing(A, keys))
+    devices.run(1 * S)
+    stream = devices.result(devices.client.add_publication_async(listening(A, keys), 1))
+    devices.until(lambda: stream.offer(b"round and round") > 0)
+    devices.run(5 * S)
+
+    # A hop count above 255 cannot be sent: with that ttl the device that would send it drops the message.
+    dropped = devices.counted("unsent-hops" if ttl == 255 else "discards-ttl")
+    before = devices.counted("messages-received")
+    assert dropped == 1
+    assert 0 <= before - ttl // 2 <= 1
+    devices.run(5 * S)
+    assert devices.counted("messages-received") == before
+
+
+@pytest.mark.parametrize("hops", [0, 255, 256, 0xFFFFFFFF])
+def test_a_lie_about_hops_is_dropped_and_the_next_message_is_forwarded(devices, hops):
+    end = devices.serve(B)
+    devices.add(listening(A, "|ttl=255"), dialing(B))
+    before, behind = devices.join_port(A), devices.accept_at(end)
+    devices.send_from(before, message(b"lie", hops=hops) * 5 + message(b"next"))
+    devices.run(1 * S)
+    assert received_by(behind) == message(b"next", hops=2)
+
+
 def test_a_device_settles_when_all_its_messages_were_sent(devices):
     end = devices.serve(B)
     device = devices.add(listening(A), dialing(B))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote_to_bytes
 
 import pytest
 from aeron_media.sp.parameters import PairParameters
@@ -25,3 +26,35 @@ def test_a_wrong_switch_of_tls_is_refused_with_its_key_and_channel(keys, text):
 
     with pytest.raises(ChannelUriError, match="^" + re.escape(text.format(uri=uri))):
         PairParameters.parse(ChannelUri.parse(uri))
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("transport=ipc|path=" + "x" * 108, "path of 108 bytes: must be from 1 to 107"),
+        ("transport=ipc|path=%C3%A4" + "x" * 106, "path of 108 bytes: must be from 1 to 107"),
+        ("transport=abstract|path=" + "x" * 107, "path of 108 bytes: must be from 1 to 107"),
+        ("transport=ipc|path=/run/pair%00/../../etc/passwd", "must not contain a zero byte (%00)"),
+        ("transport=ipc|path=%00hidden", "must not contain a zero byte (%00)"),
+        ("transport=ipc|path=", "must be given with transport=ipc"),
+        ("transport=abstract", "must be given with transport=abstract"),
+        ("transport=ipc|path=/run/pair|endpoint=localhost:1", "has no effect with transport=ipc"),
+        ("transport=abstract|path=pair|permissions=600", "requires transport=ipc"),
+        ("transport=ipc|path=/run/pair|permissions=4755", "must be octal, from 0 to 777"),
+        ("transport=ipc|path=/run/pair|permissions=-1", "must be octal, from 0 to 777"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["listen", "dial"])
+def test_a_wrong_path_of_a_socket_is_refused_with_the_channel(mode, keys, text):
+    uri = ChannelUri.parse(f"aeron:sp?mode={mode}|{keys}")
+
+    with pytest.raises(ChannelUriError, match=re.escape(text)) as failure:
+        PairParameters.parse(uri)
+    assert str(uri) in str(failure.value)
+
+
+@pytest.mark.parametrize("path", ["/run/pair", "x" * 107, "%2Frun%2F%FF", "relative/../pair"])
+def test_a_path_of_a_socket_may_have_any_bytes_but_zero(path):
+    uri = ChannelUri.parse(f"aeron:sp?mode=listen|transport=ipc|path={path}")
+
+    assert PairParameters.parse(uri).local_address().packed == unquote_to_bytes(path)
