@@ -18,10 +18,17 @@ from aeron_core.concurrent.error_log import read_errors
 from aeron_core.concurrent.error_report import date_of, lines_of
 from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError
+from aeron_core.errors import (
+    ActiveDriverError,
+    CncIncompatibleError,
+    CncNotReadyError,
+    ProtocolError,
+    StorageError,
+)
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 if TYPE_CHECKING:
+    from aeron_core.concurrent.error_log import ErrorRecord
     from aeron_core.settings.driver import DriverFields
 
 #: All entries that a driver creates in its directory.
@@ -145,7 +152,16 @@ def _save_errors(path: Path) -> None:
         cnc = CncFile.open(path / CNC_FILE, read_only=True)
     except (CncNotReadyError, CncIncompatibleError):
         return
-    records = list(read_errors(cnc.error_log))
+    records: list[ErrorRecord] = []
+    try:
+        # Not `list`, which would drop the records before a damaged entry.
+        for record in read_errors(cnc.error_log):
+            records.append(record)  # noqa: PERF402
+    except ProtocolError:
+        # Damage must not prevent the start: with this directory, every later start would fail, too.
+        _print(
+            f"WARNING: error log of {path} is damaged, number of entries before the damage: {len(records)}"
+        )
     if not records:
         return
     # Name, content and message are those of aeronmd.

@@ -175,6 +175,33 @@ def test_errors_that_cannot_be_saved_do_not_prevent_the_start(directory, start, 
     assert "WARNING: existing errors not saved to: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("length", [-1, 8, 1 << 20])
+def test_a_damaged_error_log_does_not_prevent_the_start_and_is_saved_up_to_the_damage(
+    directory, start, capsys, length
+):
+    leave_behind(directory, age_ms=10_000, errors=["first", "later"])
+    log = CncFile.open(directory / CNC_FILE).error_log
+    log.put_i32(wire.ERROR_LOG_HEADER_LENGTH + len("(1) first") + 7, length)
+
+    start()
+
+    (file,) = saved_errors(directory)
+    assert file.read_text().endswith(" (1) first\n\n1 distinct errors observed.\n")
+    assert capsys.readouterr().err == (
+        f"WARNING: error log of {directory} is damaged, number of entries before the damage: 1\n"
+        f"WARNING: Existing errors saved to: {file}\n"
+    )
+
+
+def test_an_error_log_without_a_valid_entry_does_not_prevent_the_start(directory, start):
+    leave_behind(directory, age_ms=10_000)
+    CncFile.open(directory / CNC_FILE).error_log.put_i32(0, -1)
+
+    start()
+
+    assert saved_errors(directory) == []
+
+
 def test_a_driver_that_is_starting_in_the_directory_is_waited_for(directory, start):
     leave_behind(directory, age_ms=0, is_ready=False)
     before = time.monotonic()
