@@ -27,6 +27,8 @@ NAME_RESOLUTION_RESOLVE: Final = "NAME_RESOLUTION_RESOLVE"
 NAME_RESOLUTION_LOOKUP: Final = "NAME_RESOLUTION_LOOKUP"
 PUBLICATION_REVOKE: Final = "PUBLICATION_REVOKE"
 IMAGE_REVOKE: Final = "PUBLICATION_IMAGE_REVOKE"
+#: Details of an error, which would make each of its texts in the distinct error log a new entry.
+GENERIC_MESSAGE: Final = "GENERIC_MESSAGE"
 
 #: Event names by number; settings accept either.
 EVENTS: Final[Mapping[int, str]] = MappingProxyType(
@@ -70,7 +72,7 @@ EVENTS: Final[Mapping[int, str]] = MappingProxyType(
         48: "FLOW_CONTROL_RECEIVER_ADDED",
         49: "FLOW_CONTROL_RECEIVER_REMOVED",
         50: NAME_RESOLUTION_RESOLVE,
-        51: "GENERIC_MESSAGE",
+        51: GENERIC_MESSAGE,
         52: NAME_RESOLUTION_LOOKUP,
         53: "NAME_RESOLUTION_HOST_NAME",
         54: NAK_SENT,
@@ -93,7 +95,6 @@ NEVER_LOGGED: Final = frozenset(
         "NAME_RESOLUTION_NEIGHBOR_REMOVED",
         "FLOW_CONTROL_RECEIVER_ADDED",
         "FLOW_CONTROL_RECEIVER_REMOVED",
-        "GENERIC_MESSAGE",
         "NAME_RESOLUTION_HOST_NAME",
         "RESEND",
         "ADD_DYNAMIC_DISSECTOR",

@@ -112,6 +112,7 @@ class Timed:
 
     def __init__(self, context, stream_id, *, raises=False, is_over=False):
         self.context, self.session_id, self.stream_id = context, 7, stream_id
+        self.registration_id = 4711
         self._raises, self._is_over = raises, is_over
         self.is_timed = False
 
@@ -132,8 +133,18 @@ class Errors:
         self.recorded.append((str(error), context))
 
 
+class Events:
+    """Records what the conductor passes to the event log."""
+
+    def __init__(self):
+        self.recorded = []
+
+    def record(self, event, /, **details):
+        self.recorded.append(details)
+
+
 def test_a_failing_stream_timer_is_recorded_and_does_not_stop_others_from_ending():
-    context = SimpleNamespace(errors=Errors())
+    context = SimpleNamespace(errors=Errors(), events=Events())
     broken, lasting = Timed(context, 1, raises=True), Timed(context, 2)
     over = Timed(context, 3, is_over=True)
     streams = [broken, lasting, over]
@@ -142,4 +153,6 @@ def test_a_failing_stream_timer_is_recorded_and_does_not_stop_others_from_ending
 
     assert lasting.is_timed
     assert streams == [broken, lasting]
-    assert context.errors.recorded == [("cannot read the log", "timer of session 7, stream 1")]
+    assert context.errors.recorded == [("cannot read the log", "timer of a stream")]
+    (details,) = context.events.recorded
+    assert (details["session_id"], details["stream_id"]) == (7, 1)

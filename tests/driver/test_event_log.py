@@ -8,8 +8,9 @@ import warnings
 
 import pytest
 
+from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.hookspecs import hookimpl
-from aeron_core.testing import SimulatedLink
+from aeron_core.testing import SimulatedLink, SimulatedPeer, encode_frame
 from aeron_core.testing.pair import MS, S, Simulation
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -180,6 +181,25 @@ def test_an_untethered_subscriber_that_falls_behind_is_logged(log):
     pair.run_for(12 * S, each=lambda: (publication.offer(bytes(1000)), quick.poll(lambda *_: None, 100)))
 
     assert "ACTIVE->LINGER" in logged.lines()[0][1]
+
+
+def test_the_session_of_a_stream_with_an_error_is_logged(log):
+    logged = log("GENERIC_MESSAGE", driver_connect=False)
+    channel = f"{CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0"
+    publication = logged.pair.add_exclusive_publication(channel, 1001)
+    peer = SimulatedPeer(logged.pair.network, "10.0.0.9", 40000, (logged.pair.SENDER, 49152))
+    ids = {"session_id": 77, "stream_id": 1001}
+    for first in range(0, 4200, 300):
+        messages = [StatusMessage(receiver_id=first + n, receiver_window=1024, **ids) for n in range(300)]
+        peer.send(*map(encode_frame, messages))
+        logged.pair.run_for(10 * MS)
+
+    ((event, text),) = logged.lines()
+    assert event == "GENERIC_MESSAGE"
+    assert (
+        f"registration_id={publication.registration_id} session_id=77 stream_id=1001 message=more than 4096"
+        in text
+    )
 
 
 def test_name_resolution_is_logged(memory_path, tmp_path):

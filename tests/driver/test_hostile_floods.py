@@ -43,8 +43,8 @@ def test_a_flood_of_receivers_is_tracked_up_to_a_limit_and_logged_once(pair, str
     assert pair.sender.counted("status_messages_rejected") == 5000 - 4095
     (record,) = pair.sender.errors()
     assert record.text == (
-        "(11) more than 4096 receivers, session id=77 stream id=1001: status messages of further receivers are "
-        "ignored until a tracked one times out; divide a larger group among several streams"
+        "(11) more than 4096 receivers of a stream: status messages of further receivers are ignored until a tracked "
+        "one times out; divide a larger group among several streams"
     )
     assert record.observation_count == 1
     assert stream.arrives_once_and_in_order()

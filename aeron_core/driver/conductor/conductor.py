@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from aeron_core._native import wire
 from aeron_core._native.commands import Command
+from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
@@ -187,11 +188,17 @@ class Conductor:
 
     def _on_receivers_refused(self) -> None:
         publication = cast("NetworkPublication", self._event.target)
-        self._context.errors.record(
-            ErrorCode.GENERIC_ERROR,
-            f"more than {operations.MAX_TRACKED_RECEIVERS} receivers, session id={publication.session_id} "
-            f"stream id={publication.stream_id}: status messages of further receivers are ignored until a tracked one "
-            f"times out; divide a larger group among several streams",
+        text = (
+            f"more than {operations.MAX_TRACKED_RECEIVERS} receivers of a stream: status messages of further "
+            f"receivers are ignored until a tracked one times out; divide a larger group among several streams"
+        )
+        self._context.errors.record(ErrorCode.GENERIC_ERROR, text)
+        self._context.events.record(
+            events.GENERIC_MESSAGE,
+            registration_id=publication.registration_id,
+            session_id=publication.session_id,
+            stream_id=publication.stream_id,
+            message=text,
         )
 
     def _on_timer(self, now_ns: int) -> None:

@@ -286,8 +286,14 @@ def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
             if lifecycle.on_timer(now_ns):
                 ended.append(lifecycle)
         except Exception as error:
-            lifecycle.context.errors.record_exception(
-                error, f"timer of session {lifecycle.session_id}, stream {lifecycle.stream_id}"
+            lifecycle.context.errors.record_exception(error, "timer of a stream")
+            # Peers choose the session ids of images: they do not belong into the distinct error log.
+            lifecycle.context.events.record(
+                events.GENERIC_MESSAGE,
+                registration_id=lifecycle.registration_id,
+                session_id=lifecycle.session_id,
+                stream_id=lifecycle.stream_id,
+                message="timer of a stream",
             )
     for lifecycle in ended:
         lifecycles.remove(lifecycle)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
+from aeron_core.driver import events
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.lifecycle import StreamLifecycle
 from aeron_core.driver.conductor.subscriber_link import reserve_links
@@ -112,10 +113,17 @@ class Rejections:
         try:
             links = reserve_links((lifecycle, each) for each in self._subscriptions.of_ipc(lifecycle))
         except AeronError as error:
-            self._context.errors.record_exception(
-                error,
-                f"cannot link subscriptions to stream {lifecycle.stream_id}, session {lifecycle.session_id}, after its "
-                f"rejection (add them again once the cause is removed)",
+            text = (
+                "cannot link subscriptions to an IPC stream after its rejection (add them again once the cause is "
+                "removed)"
+            )
+            self._context.errors.record_exception(error, text)
+            self._context.events.record(
+                events.GENERIC_MESSAGE,
+                registration_id=lifecycle.registration_id,
+                session_id=lifecycle.session_id,
+                stream_id=lifecycle.stream_id,
+                message=text,
             )
             return
         for link in links:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core.driver import events
 from aeron_core.driver._native import operations
+from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
 from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.unblocker import first_gap
@@ -107,11 +109,20 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             return True
         # The reference has no such medium: over UDP, data without a receiver is dropped at once.
         lost = self.producer_position - self.publication.sender_position.get_acquire()
-        self.context.errors.record(
-            ErrorCode.UNUSED,
-            f"session {self.session_id}, stream {self.stream_id} of {self.channel} was closed with {lost} bytes that "
-            f"no peer has confirmed within linger={self.params.linger_timeout_ns} ns: they are lost; "
-            f"a longer linger gives the peer more time",
+        text = (
+            f"stream {self.stream_id} of {self.channel} was closed with data that no peer has confirmed within "
+            f"linger={self.params.linger_timeout_ns} ns: it is lost; a longer linger gives the peer more time"
+        )
+        self.context.errors.record_variable(
+            Cause.CLIENT, ErrorCode.UNUSED, text, kind="streams closed with data that no peer has confirmed"
+        )
+        # The session and the length are not part of the text: they would make each stream an entry of the log.
+        self.context.events.record(
+            events.GENERIC_MESSAGE,
+            registration_id=self.registration_id,
+            session_id=self.session_id,
+            lost_length=lost,
+            message=text,
         )
         return False
 

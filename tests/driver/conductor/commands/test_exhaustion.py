@@ -7,6 +7,7 @@ import pytest
 
 from aeron_core._native import wire
 from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.protocol import commands
 from aeron_core.testing import DriverUnderTest, Feed, Sink
 from aeron_core.testing.pair import MS, S
 
@@ -200,6 +201,24 @@ def test_an_image_without_free_counters_is_created_later(crowded, crowd, left):
     crowded.run_for(1 * S, each=lambda: (feed.offer(), [sink.poll() for sink in sinks]))
     assert [sink.all for sink in sinks] == [feed.messages] * 2
     for resource in (publication, first, second):
+        resource.close()
+
+
+def test_rejected_ipc_streams_whose_subscribers_get_no_counter_are_one_error(crowded, crowd):
+    publications = [crowded.add_publication(IPC, stream_id) for stream_id in (1, 2)]
+    subscriptions = [crowded.add_subscription(IPC, stream_id) for stream_id in (1, 2)]
+    crowded.run_until(lambda: all(subscription.is_connected for subscription in subscriptions))
+    for publication in publications:
+        rejection = (commands.RejectImage, publication.registration_id, 0, "not wanted")
+        crowded.result(crowded.client._operations.command("reject", *rejection))
+    crowded.run_for(2 * S)
+    crowd.leave(0)
+    crowded.run_for(10 * S)
+
+    (error,) = [error for error in crowded.driver.errors() if "after its rejection" in error.text]
+    assert error.observation_count == 2
+    assert "cannot link subscriptions to an IPC stream after its rejection (add them again" in error.text
+    for resource in (*publications, *subscriptions):
         resource.close()
 
 

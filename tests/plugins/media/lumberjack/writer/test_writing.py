@@ -298,15 +298,26 @@ def test_a_closed_publication_waits_for_acknowledgements(writing):
     assert writing.errors() == []
 
 
-def test_unacknowledged_events_of_a_closed_publication_are_reported(writing):
+def test_unacknowledged_events_of_closed_publications_are_reported_once_without_sessions_and_lengths(writing):
+    other = writing.result(
+        writing.client.add_exclusive_publication_async(CHANNEL, writing.publication.stream_id)
+    )
+    first = writing.reader
+    writing.accept()
+    writing.run_until(lambda: other.is_connected)
     writing.offer(A)
+    other.offer(A * 3)
     writing.received_windows()
     writing.listener.close()
-    writing.reader.close()
-    writing.publication.close()
+    for each in (first, writing.reader, writing.publication, other):
+        each.close()
     writing.run(30 * S)
     assert writing.driver.log_files() == []
-    assert any("was closed with 64 bytes that no peer has confirmed" in error for error in writing.errors())
+    (lost,) = [error for error in writing.driver.errors() if "no peer has confirmed" in error.text]
+    assert (
+        f"stream {other.stream_id} of {CHANNEL} was closed with data that no peer has confirmed" in lost.text
+    )
+    assert lost.observation_count == 2
 
 
 def test_each_stream_has_its_own_connection(writing):
