@@ -224,7 +224,7 @@ class _Output:
                 continue
             try:
                 self._write(line)
-            except OSError as error:
+            except Exception as error:  # a program may replace `sys.stdout` by any object
                 self._has_failed = True
                 if self._on_fault is not None:
                     output = self._path or "on standard output"

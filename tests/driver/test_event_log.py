@@ -292,6 +292,33 @@ def test_a_closed_standard_output_is_reported_and_the_driver_continues(start_dri
     assert "event log on standard output has ended" in record.text
 
 
+class BrokenOutput:
+    """Standard output of a program that has replaced it; not all of such objects raise OSError."""
+
+    closed = False
+
+    def write(self, text):
+        raise ValueError("detached")
+
+
+@pytest.mark.parametrize("output", [BrokenOutput(), object()])
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_broken_standard_output_is_reported_and_the_waiting_lines_are_dropped(
+    start_driver, monkeypatch, output
+):
+    lone = start_driver(event_log="all")
+    monkeypatch.setattr(sys, "stdout", output)
+
+    lone.add_subscription("aeron:ipc", 1)
+    event_log = lone.driver.media_driver._assembly.context.events
+    lone.driver.close()
+
+    (record,) = lone.driver.errors()
+    lone.drivers.clear()
+    assert "event log on standard output has ended" in record.text
+    assert event_log._lines.empty()
+
+
 def test_letters_beyond_the_encoding_of_standard_output_are_escaped(start_driver, monkeypatch):
     written = io.BytesIO()
     lone = start_driver(event_log="CMD_IN_ADD_SUBSCRIPTION,CMD_IN_ADD_COUNTER")
