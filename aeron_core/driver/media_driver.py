@@ -72,8 +72,8 @@ class MediaDriver:
         """
         self._settings = settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self._settings.threading_mode
+        # Acquired by the first call of `close`, and never released.
         self._closing = threading.Lock()
-        self._is_closed = False
         self._terminated = Flag()
         self._registry = registry or Registry.load()
         self.sections = PluginSections(self._registry, sections or {})
@@ -188,7 +188,7 @@ class MediaDriver:
     @property
     def is_closed(self) -> bool:
         """Whether `close` was called."""
-        return self._is_closed
+        return self._closing.locked()
 
     def do_work(self) -> int:
         """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
@@ -276,13 +276,12 @@ class MediaDriver:
 
         Deletes the directory if `dir_delete_on_shutdown` is set. Waits for the current duty cycle and at most
         one idle period of each agent, for the event log, and for plugins. A `memoryview` of shared memory
-        that a program kept stays valid. Only the first call has an effect.
+        that a program kept stays valid. Only the first call has an effect; a further one returns at once.
         """
-        # A signal handler and the end of a `with` block may both close: the first one does the work.
-        with self._closing:
-            if self._is_closed:
-                return
-            self._is_closed = True
+        # A signal handler may call this while its own thread is in here: it must not wait for that thread, and a
+        # flag that is tested and set in two steps could be tested by both first.
+        if not self._closing.acquire(blocking=False):
+            return
         # All threads end before the assembly frees the sockets and the memory that they use.
         for runner in self._runners:
             runner.close()
@@ -303,7 +302,7 @@ class MediaDriver:
         return self
 
     def __repr__(self) -> str:
-        if self._is_closed:
+        if self.is_closed:
             state = "closed"
         elif self._mode is ThreadingMode.INVOKER:
             state = "run by do_work"

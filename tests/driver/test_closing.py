@@ -2,16 +2,20 @@
 
 import gc
 import os
+import signal
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE, Popen
+from types import FrameType
 
 import pytest
 
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.registry import Registry
+from aeron_core.spi.hookspecs import hookimpl
 
 SMALL = {
     "term_buffer_length": "64k",
@@ -120,6 +124,60 @@ def test_a_driver_that_was_stepped_holds_nothing_once_closed(memory_path):
     assert mappings_of(memory_path) == []
     assert open_descriptors() == before
     assert driver.do_work() == 0
+
+
+class Interrupted:
+    """Calls `interrupt` before line `number` of `close`, as a signal handler of the same thread may do."""
+
+    def __init__(self, number: int, interrupt: Callable[[], None]) -> None:
+        self._number = number
+        self._interrupt = interrupt
+        self.line_count = 0
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> "Interrupted | None":
+        if frame.f_code is not MediaDriver.close.__code__:
+            return None
+        if event == "line":
+            self.line_count += 1
+            if self.line_count == self._number:
+                # Tracing is off while this runs.
+                self._interrupt()
+        return self
+
+
+def fail_in_a_deadlock(*_: object) -> None:
+    pytest.fail("close waits for the thread that it interrupted")
+
+
+@pytest.fixture
+def closed() -> Iterator[list[MediaDriver]]:
+    """Return the drivers for which the hook `aeron_driver_closed` was called; a deadlock fails the test."""
+    previous = signal.signal(signal.SIGALRM, fail_in_a_deadlock)
+    signal.alarm(20)
+    yield []
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+def test_close_may_be_called_by_a_signal_handler_at_any_line_of_close(memory_path, closed):
+    class Plugin:
+        @hookimpl
+        def aeron_driver_closed(self, driver: MediaDriver) -> None:
+            closed.append(driver)
+
+    tracing, number, line_count = sys.gettrace(), 1, 1
+    while number <= line_count:
+        registry = Registry.load([Plugin()])
+        driver = MediaDriver({"aeron_dir": memory_path / "driver", **SMALL}, invoker=True, registry=registry)
+        interrupted = Interrupted(number, driver.close)
+        sys.settrace(interrupted)
+        driver.close()
+        sys.settrace(tracing)
+        assert closed == [driver]
+        assert driver.is_closed
+        closed.clear()
+        number, line_count = number + 1, interrupted.line_count
+    assert line_count > 10
 
 
 @pytest.mark.usefixtures("no_collector")
