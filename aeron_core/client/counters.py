@@ -90,7 +90,7 @@ class Counter:
     def close(self) -> None:
         """Free the counter; a static one stays allocated. Closing twice does nothing.
 
-        Raises ClientError if the driver's command ring stays full for 10 ms.
+        Raises ClientError if the driver's command ring stays full for 10 ms; the counter stays open.
         """
         # A static counter is not a resource of this client: its registration id, which the program chose, may be that
         # of another resource.

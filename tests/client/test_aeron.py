@@ -8,6 +8,7 @@ from aeron_core import (
     CLOSED,
     ChannelUri,
     ChannelUriBuilder,
+    ClientError,
     ClientHandlers,
     ClientSettings,
     ClosedError,
@@ -74,6 +75,43 @@ def test_a_channel_may_be_a_uri_object_or_a_builder(aeron, double):
 
     assert [command.channel for command in double.of_type(commands.AddPublication)] == [IPC]
     assert [command.channel for command in double.of_type(commands.AddSubscription)] == [IPC]
+
+
+def fill_ring(double):
+    message = commands.ClientKeepalive(0, 0).encode()
+    while double.ring.write(commands.ClientKeepalive.TYPE_ID, message):
+        pass
+
+
+@pytest.mark.parametrize("end", ["close", "revoke"])
+@pytest.mark.parametrize(
+    ("add", "removal"),
+    [
+        (lambda aeron: aeron.add_publication(IPC, 5), commands.RemovePublication),
+        (lambda aeron: aeron.add_exclusive_publication(IPC, 5), commands.RemovePublication),
+        (lambda aeron: aeron.add_subscription(IPC, 5), commands.RemoveSubscription),
+        (lambda aeron: aeron.add_counter(1001), commands.RemoveCounter),
+    ],
+)
+def test_a_resource_stays_open_if_the_command_ring_is_full_and_can_be_closed_again(
+    aeron, double, add, removal, end
+):
+    resource = add(aeron)
+    close = getattr(resource, end, resource.close)
+    fill_ring(double)
+
+    with pytest.raises(ClientError, match="command ring of the media driver was full"):
+        close()
+
+    assert not resource.is_closed
+    while double.do_work():
+        pass
+    assert double.of_type(removal) == []
+    close()
+    close()
+    double.do_work()
+    assert resource.is_closed
+    assert [command.registration_id for command in double.of_type(removal)] == [resource.registration_id]
 
 
 def test_two_publications_of_one_stream_share_one_mapping(aeron, double):

@@ -203,16 +203,22 @@ class ClientOperations:
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
         """See `ResourceOwner.close_publication`."""
         with self._conductor.lock:
-            if self._resources.remove_publication(registration_id, self._now_ns()):
+            if registration_id in self._resources.publications:
+                # First the command, which may raise: the resource then stays open, and can be closed again. If it was
+                # closed here only, the driver would keep it as long as the client lives. The same holds below.
                 self._remove_publication(registration_id, revoke=revoke)
+                self._resources.remove_publication(registration_id, self._now_ns())
 
     def close_subscription(self, registration_id: int) -> None:
         """See `ResourceOwner.close_subscription`; calls `on_unavailable_image` for each image that this closes."""
         with self._conductor.lock:
-            removed = self._resources.remove_subscription(registration_id, self._now_ns())
-            if removed is None:
+            if registration_id not in self._resources.subscriptions:
                 return
             self._driver.send(commands.RemoveSubscription, registration_id)
+            removed = self._resources.remove_subscription(registration_id, self._now_ns())
+            # A signal handler may have closed it meanwhile.
+            if removed is None:
+                return
             subscription, images = removed
             for image in images:
                 self._conductor.callbacks.unavailable_image(subscription, image)
@@ -220,8 +226,9 @@ class ClientOperations:
     def close_counter(self, registration_id: int) -> None:
         """See `ResourceOwner.close_counter`."""
         with self._conductor.lock:
-            if self._resources.remove_counter(registration_id):
+            if registration_id in self._resources.counters:
                 self._driver.send(commands.RemoveCounter, registration_id)
+                self._resources.remove_counter(registration_id)
 
     def _send(
         self,

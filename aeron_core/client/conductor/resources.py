@@ -22,14 +22,12 @@ class Resources:
         self.subscriptions: dict[int, Subscription] = {}
         self.counters: dict[int, Counter] = {}
 
-    def remove_publication(self, registration_id: int, now_ns: int) -> bool:
-        """Close a publication and release its log; return False if it was closed already."""
+    def remove_publication(self, registration_id: int, now_ns: int) -> None:
+        """Close a publication and release its log; do nothing if it was closed already."""
         publication = self.publications.pop(registration_id, None)
-        if publication is None:
-            return False
-        publication.mark_closed()
-        self.log_buffers.release(publication.original_registration_id, now_ns)
-        return True
+        if publication is not None:
+            publication.mark_closed()
+            self.log_buffers.release(publication.original_registration_id, now_ns)
 
     def remove_subscription(
         self, registration_id: int, now_ns: int
@@ -54,13 +52,11 @@ class Resources:
         self.log_buffers.release(correlation_id, now_ns)
         return subscription, image
 
-    def remove_counter(self, registration_id: int) -> bool:
-        """Close a counter; return False if it was closed already."""
+    def remove_counter(self, registration_id: int) -> None:
+        """Close a counter; do nothing if it was closed already."""
         counter = self.counters.pop(registration_id, None)
-        if counter is None:
-            return False
-        counter.mark_closed()
-        return True
+        if counter is not None:
+            counter.mark_closed()
 
     def close_all(self, now_ns: int, on_unavailable: Callable[[Subscription, Image], None]) -> None:
         """Close everything, call `on_unavailable` for each image, and drop all logs."""

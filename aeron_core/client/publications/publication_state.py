@@ -172,14 +172,14 @@ class PublicationState:
         """Close the publication and end its stream, also for other publications that share it.
 
         The driver closes the images of subscribers: messages that they have not read by then are lost. Does nothing
-        once closed. Raises ClientError if the driver's command ring stays full for 10 ms.
+        once closed. Raises ClientError if the driver's command ring stays full for 10 ms; the publication stays open.
         """
         self._owner.close_publication(self.registration_id, revoke=True)
 
     def close(self) -> None:
         """Close the publication; the driver still delivers what was appended. Closing twice does nothing.
 
-        Raises ClientError if the driver's command ring stays full for 10 ms.
+        Raises ClientError if the driver's command ring stays full for 10 ms; the publication stays open.
         """
         self._owner.close_publication(self.registration_id, revoke=False)
 

@@ -202,7 +202,8 @@ class Subscription:
     def close(self) -> None:
         """Close the subscription and its images, and call `on_unavailable_image` for each.
 
-        Closing twice does nothing. Raises ClientError if the driver's command ring stays full for 10 ms.
+        Closing twice does nothing. Raises ClientError if the driver's command ring stays full for 10 ms; the
+        subscription stays open.
         """
         self._owner.close_subscription(self.registration_id)
 
