@@ -211,6 +211,28 @@ def test_await_connected_raises_after_its_timeout(aeron):
         subscription.await_connected(timeout=0)
 
 
+def test_a_driver_that_always_sends_something_does_not_extend_a_timeout(make_client, double, clock):
+    beats = 0
+
+    def send_something():
+        nonlocal beats
+        beats += 1
+        assert beats < 100, "the timeout has passed"
+        clock.advance(SECOND // 10)
+        double.beat()
+        double.do_work()
+        double.answer(responses.OnOperationSuccess(-1))
+
+    aeron = make_client()
+    subscription = aeron.add_subscription(IPC, 5)
+    aeron._conductor._driver_invoker = send_something
+
+    with pytest.raises(NotConnectedError, match="not connected within 3 s"):
+        subscription.await_connected(timeout=3)
+
+    assert beats == 30
+
+
 def test_await_connected_raises_when_the_resource_is_closed(aeron):
     subscription = aeron.add_subscription(IPC, 5)
     subscription.close()

@@ -148,11 +148,13 @@ class ClientConductor:
             self.check_may_wait()
             if self._driver_invoker is not None:
                 self._driver_invoker()
-            if self.do_work() > 0:
-                pause_s = _MIN_PAUSE_S
-                continue
+            work = self.do_work()
+            # Also after work: a driver that never stops sending must not extend the timeout.
             if deadline_ns is not None and self.clock.nano_time() >= deadline_ns:
                 return condition()
+            if work > 0:
+                pause_s = _MIN_PAUSE_S
+                continue
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _MAX_PAUSE_S)
         return True
