@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 #: End of the message for a payload that no offer can append.
 _TOO_LONG: Final = ": split it, or use a longer term-length, of which an eighth is the limit, at most 16m"
+_TOO_LONG_TO_CLAIM: Final = " to be claimed; use `offer` for a longer message"
 
 
 class PublicationBase(PublicationState):
@@ -147,18 +148,16 @@ class PublicationBase(PublicationState):
         """
         if self.is_closed:
             return Claim(self, wire.RESULT_CLOSED, None)
-        if peer is not None:
-            return self._claim_for(arguments.session_id_of(peer, "peer"), length)
         wanted = arguments.int32_of(length, "length")
+        if peer is not None:
+            return self._claim_for(arguments.session_id_of(peer, "peer"), wanted)
         claim = self._take_claim()
         position = self._appender.claim(claim, wanted)
         if position >= 0:
             return Claim(self, position, claim)
         self.give_claim_back(claim)
         if position == wire.RESULT_ERROR:
-            refuse_length(
-                length, self._log.max_payload_length, " to be claimed; use `offer` for a longer message"
-            )
+            refuse_length(wanted, self._log.max_payload_length, _TOO_LONG_TO_CLAIM)
         return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:
@@ -199,6 +198,9 @@ class PublicationBase(PublicationState):
         return channel_peers
 
     def _claim_for(self, peer: int, length: int) -> Claim:
+        # Checked before the peer: a wrong length must not depend on whether its queue has space.
+        if not 0 <= length <= self._log.max_payload_length:
+            refuse_length(length, self._log.max_payload_length, _TOO_LONG_TO_CLAIM)
         refusal = self.refusal_of(peer, length)
         if refusal != 0:
             return Claim(self, refusal, None)

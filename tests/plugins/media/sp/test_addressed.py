@@ -227,6 +227,18 @@ def test_a_claim_for_a_peer_that_is_not_connected_carries_the_reason(pairing):
         claim.buffer  # noqa: B018 - it raises
 
 
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_claim_of_a_wrong_length_is_a_value_error_whatever_its_peer(pairing, is_connected):
+    pair = pairing(keys=POLY)
+    _peer, session = joined(pair)
+    maximum = pair.publication.max_payload_length
+    for length in (-1, maximum + 1):
+        with pytest.raises(
+            ValueError, match=f"message of {length} bytes: must be from 0 to {maximum} to be cla"
+        ):
+            pair.publication.try_claim(length, peer=session if is_connected else session ^ (1 << 20))
+
+
 def test_an_exclusive_publication_may_name_peers_too(pairing):
     pair = pairing(keys=POLY, publishes=False)
     pair.publication = pair.result(pair.client.add_exclusive_publication_async(pair.channel, 7))
