@@ -13,6 +13,7 @@ cdef class PolledEndpoints:
     cdef PointerList _all           # of borrowed endpoints
     cdef PointerList _unwatched     # endpoints that the kernel cannot watch
     cdef ReadinessSet _watched      # endpoints that it watches
+    cdef bint _is_watching          # whether the last poll was of unwatched and ready endpoints, not of all
     cdef int32_t _next              # next index of a walk: 0, except after an endpoint that raised
     cdef int32_t _next_ready        # next index of the list of ready endpoints: 0, except after one that raised
     cdef int32_t _ready_count       # watched endpoints that had data at the last check
@@ -20,7 +21,7 @@ cdef class PolledEndpoints:
     @cython.locals(descriptor=int32_t)
     cdef int32_t append(self, PyObject *endpoint) except -1 nogil
     cdef int32_t remove(self, PyObject *endpoint) except -1 nogil
-    @cython.locals(index=int32_t, work=int32_t)
+    @cython.locals(index=int32_t, work=int32_t, is_watching=cython.bint)
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t _walk(self, PointerList endpoints, int64_t now_ns) except -1 nogil

@@ -20,8 +20,9 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 class PolledEndpoints:
     """Endpoints that one agent polls; base of the lists of the sender and of the receiver."""
 
-    # The compiled class sets all three to 0. `_next` and `_next_ready` are the indexes at which a loop over the
+    # The compiled class sets all four to 0. `_next` and `_next_ready` are the indexes at which a loop over the
     # endpoints begins: 0, unless an endpoint raised an exception in the last loop.
+    _is_watching: bool
     _next: int
     _next_ready: int
     _ready_count: int
@@ -54,7 +55,13 @@ class PolledEndpoints:
         cannot starve the others.
         """
         # For a few endpoints, receiving from each is cheaper than asking the kernel first which of them are ready.
-        if self._all.size <= operations.POLL_ALL_LIMIT:
+        is_watching = self._all.size > operations.POLL_ALL_LIMIT
+        if is_watching != self._is_watching:
+            # The indexes are those of the lists that were polled until now.
+            self._is_watching = is_watching
+            self._next = 0
+            self._next_ready = 0
+        if not is_watching:
             return self._walk(self._all, now_ns)
         work = self._walk(self._unwatched, now_ns)
         # After an endpoint raised, first finish the list of ready endpoints in which it was.

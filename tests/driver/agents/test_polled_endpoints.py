@@ -152,6 +152,34 @@ def test_an_endpoint_that_raises_does_not_keep_others_from_being_polled(group, c
     assert all(endpoint.polls == 3 for endpoint in group.endpoints)
 
 
+def test_all_endpoints_are_polled_after_an_error_while_they_were_few(group):
+    group.add(5, descriptor=wire.NO_DESCRIPTOR)
+    broken = group.endpoints[3]
+    broken.is_broken = True
+    with pytest.raises(RuntimeError, match="broken"):
+        group.probe.poll()
+    broken.is_broken = False
+
+    group.add(1, descriptor=wire.NO_DESCRIPTOR)
+
+    assert group.polled() == dict.fromkeys(range(6), 1)
+
+
+def test_all_endpoints_are_polled_after_an_error_while_they_were_many(group):
+    group.add(6)
+    group.add(2, descriptor=wire.NO_DESCRIPTOR)
+    broken = group.endpoints[6]
+    broken.is_broken = True
+    with pytest.raises(RuntimeError, match="broken"):
+        group.probe.poll()
+    broken.is_broken = False
+
+    for endpoint in group.endpoints[:3]:
+        group.probe.remove(endpoint)
+
+    assert group.polled() == dict.fromkeys(range(3, 8), 1)
+
+
 def test_a_ready_endpoint_that_is_removed_is_not_polled(group):
     group.add(10)
     group.write_to(*range(10))
