@@ -102,8 +102,7 @@ class MediaDriver:
         start_lookup: StartLookup,
     ) -> Assembly:
         if self._settings.storage is Storage.POSIX:
-            # Sweep only after the directory was taken: its former owner has ended, and its shared memory is unused.
-            sweep_shared_memory(self._settings.aeron_dir)
+            sweep_shared_memory()
         assembly = Assembly(
             self._settings,
             mode=self._mode.name,

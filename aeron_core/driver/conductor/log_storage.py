@@ -6,12 +6,13 @@ In both cases a client maps the path in the response: on Linux a shared-memory o
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
-import zlib
+import re
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import posix_ipc
 
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
 SHARED_MEMORY_PREFIX: Final = "aeron-core-"
-
+#: End of the name of the file that a driver with logs in shared memory keeps locked.
+_LOCK: Final = "lock"
+_LOCK_NAME: Final = re.compile(rf"{SHARED_MEMORY_PREFIX}\d+-[0-9a-f]{{8}}-{_LOCK}")
 
 #: Maximum number of files that are queued for removal: when it is reached, each new log removes one file first. The
 #: number is invented. Without a limit, peers and clients could make the driver create logs faster than
@@ -59,7 +62,7 @@ class LogStorage:
         self._undeleted: list[Path] = []
         # Logs whose file exists and is not queued for removal.
         self._live: dict[Path, StoredLog] = {}
-        self._shared_memory_prefix = _shared_memory_prefix(settings.aeron_dir)
+        self._names = _SharedMemoryNames() if self._is_posix else None
 
     def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:
         """Return a new, initialised log; `folder` is `publications` or `images`.
@@ -67,8 +70,8 @@ class LogStorage:
         Raises StorageError if there is too little space, or the file cannot be created.
         """
         length = params.log_length
-        if self._settings.storage is Storage.POSIX:
-            path = SHARED_MEMORY_ROOT / f"{self._shared_memory_prefix}{folder}-{log_id}.logbuffer"
+        if self._names is not None:
+            path = SHARED_MEMORY_ROOT / f"{self._names.prefix}{folder}-{log_id}.logbuffer"
         else:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
         while len(self._ended) >= MAX_ENDED:
@@ -162,11 +165,13 @@ class LogStorage:
         return count
 
     def delete_all(self) -> None:
-        """Remove the files of all logs when the driver closes."""
+        """Remove the files of all logs when the driver closes; no log can be created after it."""
         for stored in list(self._live.values()):
             self.delete(stored)
         while self._ended:
             self.free_ended()
+        if self._names is not None:
+            self._names.release(has_objects=bool(self._undeleted))
 
     def retry_deletions(self) -> None:
         """Retry the deletions that failed; those that fail again are logged and kept for the next call."""
@@ -186,41 +191,84 @@ class LogStorage:
             self._undeleted.append(path)
 
 
-def _shared_memory_prefix(aeron_dir: Path) -> str:
-    # One process may run several drivers, which use the same log ids.
-    # The process id lets another driver detect that the owner has ended.
-    return f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{zlib.crc32(str(aeron_dir).encode()):08x}-"
+class _SharedMemoryNames:
+    """A prefix for the shared-memory objects of one driver, and a lock that shows that the driver lives.
 
-
-def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
-    """Delete log buffers in shared memory of drivers whose process has ended; return the deleted paths.
-
-    Those of `aeron_dir` with the id of this process are deleted, too: in a container, a former driver may have had the
-    same id. So call it only once this process owns `aeron_dir`. Files that this user may not delete stay, and so do
-    those whose process id is in use again. A process of another container counts as ended if its id is not in use here.
+    The kernel ends the lock with the process. A process id shows nothing: containers may share /dev/shm, but number
+    their processes separately.
     """
-    own = _shared_memory_prefix(aeron_dir)
-    swept = []
-    for path in root.glob(f"{SHARED_MEMORY_PREFIX}*-*.logbuffer"):
-        pid = path.name.removeprefix(SHARED_MEMORY_PREFIX).partition("-")[0]
-        # The process id of another container may be in use here: such an object stays until that process
-        # ends.
-        if path.name.startswith(own) or (pid.isdigit() and not _is_alive(int(pid))):
-            # Any user can create such a name in /dev/shm, which is sticky: what cannot be deleted stays, and must not
-            # keep this driver from starting.
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-                swept.append(path)
+
+    def __init__(self) -> None:
+        self.prefix, self._lock = _claim_prefix()
+
+    def release(self, *, has_objects: bool) -> None:
+        """End the lock, once; its file stays if objects are left, so that the next driver deletes both."""
+        if not has_objects:
+            Path(self._lock.name).unlink(missing_ok=True)
+        self._lock.close()
+
+
+def _claim_prefix() -> tuple[str, BinaryIO]:
+    while True:
+        # The process id is for users, who may look for the owner.
+        prefix = f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{os.urandom(4).hex()}-"
+        path = SHARED_MEMORY_ROOT / f"{prefix}{_LOCK}"
+        try:
+            lock = open(path, "xb", opener=_open_own)  # noqa: SIM115 - open while the driver lives
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise StorageError(
+                error.errno or errno.EACCES,
+                f"cannot create {path}: {error.strerror or error}; free descriptors or memory, or set storage=file",
+            ) from error
+        # A driver that sweeps may delete the file before it is locked: take another one.
+        if _try_lock(lock) and path.exists():
+            return prefix, lock
+        lock.close()
+
+
+def sweep_shared_memory(root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
+    """Delete log buffers in shared memory of drivers that have ended without closing; return the deleted paths.
+
+    A driver has ended if its lock is free, whatever its process id; any driver of this machine that shares `root` keeps
+    its logs. Files that this user may not open or delete stay.
+    """
+    swept: list[Path] = []
+    for path in root.glob(f"{SHARED_MEMORY_PREFIX}*"):
+        # Exact, because any user can create names in /dev/shm: a shorter one would select the logs of live drivers.
+        if _LOCK_NAME.fullmatch(path.name) is None:
+            continue
+        # A file of another user, or another driver sweeps at the same time.
+        with suppress(OSError), open(path, "rb", opener=_open_own) as lock:
+            if _try_lock(lock):
+                swept += _sweep_logs(path)
     return swept
 
 
-def _is_alive(pid: int) -> bool:
+def _sweep_logs(lock: Path) -> list[Path]:
+    logs = list(lock.parent.glob(f"{lock.name.removesuffix(_LOCK)}*.logbuffer"))
+    for log in logs:
+        # What cannot be deleted stays, and must not keep this driver from starting.
+        with suppress(OSError):
+            log.unlink(missing_ok=True)
+    left = [log for log in logs if log.exists()]
+    # The next driver that sweeps finds by this file the logs that are left.
+    if not left:
+        lock.unlink(missing_ok=True)
+    return [log for log in logs if log not in left]
+
+
+def _open_own(path: str, flags: int) -> int:
+    # Another user may have created a link or a pipe of this name. Only this user may lock its files.
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+
+def _try_lock(file: BinaryIO) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         return False
-    except PermissionError:
-        return True
     return True
 
 
