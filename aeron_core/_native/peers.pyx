@@ -10,6 +10,7 @@ from libc.stdio cimport snprintf
 from libc.string cimport memcpy, memset, strlen
 
 from aeron_core._native.address cimport AF_INET, AF_INET6, AF_UNIX, socklen_t
+from aeron_core._native.buffer cimport ac_fence_release
 
 cdef extern from "<arpa/inet.h>" nogil:
     const char *inet_ntop(int family, const void *source, char *target, socklen_t length)
@@ -75,6 +76,9 @@ cdef class PeerCounter:
         cdef int32_t length = put_text(address, text)
         # 0, no peer, while the key changes: a client compares the sessions that it reads before and after the key.
         self.counter.set_release(0)
+        # A store with release may be reordered with later stores. The fence keeps those of the key after it, and pairs
+        # with the acquire fence of the client between its load of the key and its second load of the value.
+        ac_fence_release()
         cdef int64_t at = self._key_offset + PEER_KEY_TEXT_OFFSET
         memcpy(self._metadata.at(at, PEER_KEY_TEXT_MAX_LENGTH), text, PEER_KEY_TEXT_MAX_LENGTH)
         self._metadata.put_i32_release(self._key_offset, length)

@@ -11,6 +11,7 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import peers, positions, wire
+from aeron_core._native.buffer import fence_acquire
 from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
 from aeron_core.frozen import frozen
@@ -140,8 +141,13 @@ class ChannelPeers:
         for counter in self._counters:
             value = counter.get_acquire()
             key = self._reader.key(counter.id)
+            # Keeps the loads of the key before the second load of the value; pairs with the release fence of the
+            # driver: a load that saw a byte of the next peer is followed by a load that sees a changed value.
+            fence_acquire()
             # If the session differs, the peer disconnected, or another peer got its slot, while the key was read.
-            if value & peers.PEER_IS_CONNECTED and _session_of(value) == _session_of(counter.get_acquire()):
+            again = counter.get_acquire()
+            is_connected = value & again & peers.PEER_IS_CONNECTED
+            if is_connected and _session_of(value) == _session_of(again):
                 length = min(int.from_bytes(key[: peers.PEER_KEY_TEXT_OFFSET], "little"), len(key))
                 text = key[peers.PEER_KEY_TEXT_OFFSET :][:length]
                 found.append(ChannelPeer(_session_of(value), text.decode(errors="replace")))
