@@ -245,7 +245,7 @@ def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int)
     Raises ProtocolError with the code UNKNOWN_COMMAND_TYPE_ID or MALFORMED_COMMAND.
     """
     try:
-        return decode_by_type(COMMANDS, type_id, buffer, offset, length)
+        return decode_by_type("command", COMMANDS, type_id, buffer, offset, length)
     except ProtocolError as error:
         if error.code is not ErrorCode.MALFORMED_COMMAND:
             raise

@@ -180,18 +180,19 @@ class ControlMessage:
 _M = TypeVar("_M", bound=ControlMessage)
 
 
-def decode_by_type(
-    types: Mapping[int, type[_M]], type_id: int, buffer: AtomicBuffer, offset: int, length: int
+def decode_by_type(  # noqa: PLR0913 - the arguments of a decoder, and what it decodes
+    kind: str, types: Mapping[int, type[_M]], type_id: int, buffer: AtomicBuffer, offset: int, length: int
 ) -> _M:
     """Return the message of `length` bytes at `offset`.
 
-    Raises ProtocolError if the type is not in `types`, or a field is incomplete or invalid.
+    Raises ProtocolError if the type is not in `types`, or a field is incomplete or invalid. `kind`, "command" or
+    "response", is for the error.
     """
     message = types.get(type_id)
     if message is None:
         known = ", ".join(map(str, sorted(types)))
         raise ProtocolError(
-            f"command={type_id} unknown: must be one of {known}; use a client and a driver of compatible versions",
+            f"{kind}={type_id} unknown: must be one of {known}; use a client and a driver of compatible versions",
             ErrorCode.UNKNOWN_COMMAND_TYPE_ID,
         )
     return message.decode(buffer, offset, length)

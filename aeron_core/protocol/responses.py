@@ -219,4 +219,4 @@ def decode_response(type_id: int, buffer: AtomicBuffer, offset: int, length: int
     Raises ProtocolError for a malformed response, and for a type that is not in RESPONSES: later drivers may
     send more types.
     """
-    return decode_by_type(RESPONSES, type_id, buffer, offset, length)
+    return decode_by_type("response", RESPONSES, type_id, buffer, offset, length)
