@@ -4,7 +4,7 @@
 """
 
 cimport cython
-from libc.errno cimport EPERM, errno
+from libc.errno cimport EEXIST, EPERM, errno
 from libc.stdint cimport int64_t
 from libc.string cimport strerror
 
@@ -45,6 +45,13 @@ def open_without_links(path, flags):
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
+def unlink_if_exists(str name):
+    try:
+        posix_ipc.unlink_semaphore(name)
+    except posix_ipc.ExistentialError:
+        pass
+
+
 @cython.final
 cdef class NamedSemaphore:
     """A semaphore for wake-ups between processes: a post ends one wait early.
@@ -55,7 +62,8 @@ cdef class NamedSemaphore:
     def __init__(self, str name, *, bint create=False):
         """Open semaphore `name` ("/…"); with `create`, create it before, in place of an old one of this user.
 
-        Raises OSError if it does not exist or cannot be opened, PermissionError if another user has created it.
+        Raises OSError if it does not exist or cannot be opened, PermissionError if another user has created it,
+        FileExistsError if another process creates it at the same time.
         """
         self.name = name
         self._semaphore = NULL
@@ -63,16 +71,19 @@ cdef class NamedSemaphore:
             # Do not open an existing one: another user may have created it, and could truncate its memory
             # while this process waits in it (SIGBUS).
             try:
-                posix_ipc.unlink_semaphore(name)
-            except posix_ipc.ExistentialError:
-                pass
+                unlink_if_exists(name)
+                self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREX, mode=0o600)
             except posix_ipc.PermissionsError as error:
                 raise PermissionError(
                     EPERM,
                     f"cannot create semaphore {name}: another user has created it; delete it as that user, or "
                     "use another name",
                 ) from error
-            self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREX, mode=0o600)
+            except posix_ipc.Error as error:
+                # Its errors are not OSErrors. Another process has created the name after it was unlinked here.
+                raise FileExistsError(
+                    EEXIST, f"cannot create semaphore {name}: {error}; use another name in each process"
+                ) from error
             self._lock = lock_semaphore(name)
         cdef sem_t *opened = sem_open(name.encode(), 0)
         if opened == SEM_FAILED:
@@ -104,7 +115,8 @@ cdef class NamedSemaphore:
     def unlink(self):
         """Remove the name if this object created it; processes that have it open keep it."""
         if self._owner is not None:
-            self._owner.unlink()
+            # Another process of this user may have removed the name.
+            unlink_if_exists(self.name)
             self._owner.close()
             self._owner = None
         if self._lock is not None:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import posix_ipc
 import pytest
 
 from aeron_core._native.semaphore import NamedSemaphore
@@ -31,6 +32,28 @@ def test_an_unlinked_name_is_removed_and_a_second_unlink_does_nothing():
 
     with pytest.raises(OSError, match="/aeron-core-test-unlinked"):
         NamedSemaphore("/aeron-core-test-unlinked")
+
+
+def test_a_name_that_another_process_has_removed_may_be_unlinked():
+    made = NamedSemaphore("/aeron-core-test-unlinked", create=True)
+    posix_ipc.unlink_semaphore("/aeron-core-test-unlinked")
+
+    made.unlink()
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"),
+    [(posix_ipc.ExistentialError, FileExistsError), (posix_ipc.PermissionsError, PermissionError)],
+)
+def test_a_semaphore_that_cannot_be_created_is_an_os_error(monkeypatch, raised, error):
+    def refuse(*arguments, **options):
+        raise raised("for some reason")
+
+    # As if another process created the name in between.
+    monkeypatch.setattr(posix_ipc, "Semaphore", refuse)
+
+    with pytest.raises(error, match="cannot create semaphore /aeron-core-test-raced: "):
+        NamedSemaphore("/aeron-core-test-raced", create=True)
 
 
 def test_a_process_that_did_not_create_the_name_does_not_unlink_it(semaphore):
