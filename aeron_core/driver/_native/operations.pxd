@@ -60,7 +60,7 @@ cpdef enum:
     RETRANSMIT_COVERED = 1    # an earlier NAK covers the start of the gap
     RETRANSMIT_OVERFLOW = 2   # all retransmissions of the pool are in use
 
-# Values in place of a place of `awaited_images`: no place, or the reason why an image was refused.
+# Negative values where a place of `awaited_images` is expected: no place, or the reason why an image was refused.
 cpdef enum:
     NO_PLACE = -2
     PLACE_REFUSED_TO_SOURCE = -3

@@ -123,8 +123,8 @@ class Dispatcher(ReceiveDispatcher):
     def _elicit_setup(
         self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int, source: SocketAddress
     ) -> int:
-        # SEND_SETUP is the only flag: the message reports no position and no window, and does not count as a
-        # receiver.
+        # SEND_SETUP is the only flag: the message has no position and no window. The publication does not count its
+        # source as a receiver; an endpoint with dynamic destinations adds the source as a destination.
         self._elicitation.session_id = session_id
         self._elicitation.stream_id = stream_id
         if endpoint.send_status_message(self._elicitation, source) > 0:

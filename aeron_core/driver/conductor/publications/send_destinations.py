@@ -142,7 +142,7 @@ def _checked(uri: ChannelUri) -> ChannelUri:
     # Port 0 lets the operating system choose when a socket is bound; a frame cannot be sent to it.
     if uri.params["endpoint"].endswith(":0"):
         raise uri.error(
-            f"endpoint has port=0 for send destination: channel={uri}", "must be a port from 1 to 65535"
+            f"endpoint has port=0 for send destination: channel={uri}", "the port must be from 1 to 65535"
         )
     return uri
 
