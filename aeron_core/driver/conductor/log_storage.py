@@ -184,8 +184,9 @@ class LogStorage:
             path.unlink(missing_ok=True)
         except OSError as error:
             self._counters.free_fails.get_and_add(1)
+            # The folder, not the file: each path would be another text, and peers cause images.
             self._errors.record_exception(
-                error, f"cannot delete {path}, the driver will retry; check the permissions of its folder"
+                error, f"cannot delete a log in {path.parent}, the driver will retry; check its permissions"
             )
             # The timer retries: the log occupies memory until it is deleted.
             self._undeleted.append(path)

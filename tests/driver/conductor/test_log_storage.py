@@ -135,6 +135,29 @@ def test_a_log_without_a_descriptor_is_refused_and_the_driver_continues(driver):
     assert driver.add_publication(IPC, 1)
 
 
+def test_logs_that_cannot_be_deleted_are_one_error_and_are_tried_again(start_driver):
+    driver = start_driver()
+    publications = [driver.add_publication(IPC, stream_id) for stream_id in (1, 2)]
+    paths = driver.driver.log_files()
+    for path in paths:
+        path.unlink()
+        path.mkdir()
+    for publication in publications:
+        publication.close()
+    driver.run_for(15 * S)
+
+    (record,) = driver.driver.errors()
+    assert (
+        f"cannot delete a log in {driver.driver.aeron_dir}/publications, the driver will retry" in record.text
+    )
+    assert record.observation_count > 2
+    for path in paths:
+        path.rmdir()
+        path.touch()
+    driver.run_for(15 * S)
+    assert driver.driver.log_files() == []
+
+
 def test_drivers_of_one_process_have_separate_logs(tmp_path):
     with Simulation(tmp_path) as simulation:
         clients = [simulation.add_driver(storage="posix").connect() for _ in range(2)]
