@@ -287,7 +287,7 @@ def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
                 ended.append(lifecycle)
         except Exception as error:
             lifecycle.context.errors.record_exception(error, "timer of a stream")
-            # Peers choose the session ids of images: they do not belong into the distinct error log.
+            # Peers choose the session ids of images: they do not belong in the distinct error log.
             lifecycle.context.events.record(
                 events.GENERIC_MESSAGE,
                 registration_id=lifecycle.registration_id,
