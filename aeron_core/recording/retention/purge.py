@@ -9,9 +9,11 @@ with the same prefix, precedes their deletion.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
-from aeron_core.errors import RecordingError
+from aeron_core.errors import AeronError, RecordingError
 from aeron_core.recording.retention.states import RecordingState, state_of
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.catalogue import (
@@ -21,7 +23,7 @@ from aeron_core.recording.storage.catalogue import (
     read_descriptor,
     write_descriptor_on_full_disk,
 )
-from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.file_store import FileStore, write_failure
 from aeron_core.recording.storage.recording import Recording
 
 #: Prefix of the folder of a recording that is being deleted, or of the list of its files.
@@ -32,8 +34,8 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
     """Delete all segments that end at or before `position`, except the last one; return their bytes.
 
     Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
-    RecordingNotFoundError for an unknown id, RecordingError if the catalogue cannot be read or written, OSError if a
-    file cannot be deleted.
+    RecordingNotFoundError for an unknown id, and RecordingError if the catalogue cannot be read or written, or a local
+    file cannot be deleted; OSError if a remote store fails.
     """
     recording = Recording(store, recording_id)
     with lock(store):
@@ -54,8 +56,8 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
     """Delete a recording and return the bytes of its segments; `now_ns`: since the epoch.
 
-    Raises RecordingError if it is being recorded, RecordingNotFoundError for an unknown id, OSError if its files
-    cannot be deleted.
+    Raises RecordingError if it is being recorded, or its local files cannot be renamed, RecordingNotFoundError for an
+    unknown id, OSError if a remote store fails.
     """
     recording = Recording(store, recording_id)
     with lock(store):
@@ -73,9 +75,16 @@ def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
             store.write(f"{_PURGED}{recording_id}", "\n".join(store.names(str(recording_id))).encode())
             store.delete(f"{recording_id}/{names.DESCRIPTOR}")
         else:
-            folder.rename(folder.with_name(f"{_PURGED}{recording_id}"))
+            _rename(folder, folder.with_name(f"{_PURGED}{recording_id}"))
     _delete_purged(store, f"{_PURGED}{recording_id}")
     return length
+
+
+def _rename(folder: Path, target: Path) -> None:
+    try:
+        folder.rename(target)
+    except OSError as error:
+        raise write_failure("rename", folder, error) from error
 
 
 def finish_purges(store: FileStore) -> None:
@@ -99,16 +108,20 @@ def _delete_purged(store: FileStore, name: str) -> None:
     store.delete(name)
 
 
-def delete_orphans(store: FileStore) -> None:
+def delete_orphans(store: FileStore, report: Callable[[AeronError], object]) -> None:
     """Delete files that interrupted purges left in a local archive; for its recorder, when it starts.
 
-    Raises the errors of `purge_before`.
+    An error of one recording, one of `purge_before`, is passed to `report`. Raises RecordingError if the folder cannot
+    be read.
     """
     finish_purges(store)
     for name in store.names():
         recording_id = names.parse_recording_folder(name)
         if recording_id is not None and store.size(f"{name}/{names.DESCRIPTOR}") >= 0:
-            purge_before(store, recording_id, 0)
+            try:
+                purge_before(store, recording_id, 0)
+            except AeronError as error:
+                report(error)
 
 
 def _delete_segments_before(recording: Recording, store: FileStore, first_base: int) -> int:

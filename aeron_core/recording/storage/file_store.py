@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -23,8 +24,8 @@ _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 class FileStore(ABC):
     """Files by name; any thread may use it.
 
-    `read` and `read_into` raise RecordingNotFoundError for a missing file. In a local folder, missing read
-    permission, any fault of `write`, and a failed flush raise RecordingError. Other faults are OSErrors.
+    `read` and `read_into` raise RecordingNotFoundError for a missing file. Faults of a local disk raise RecordingError,
+    except those of `upload`; they and the faults of a remote store are OSErrors.
     """
 
     uri: str
@@ -91,7 +92,7 @@ class LocalStore(FileStore):
             return sorted(os.listdir(self.folder / folder))
         except _NOT_FOUND:
             return []
-        except PermissionError as error:
+        except OSError as error:
             raise _read_failure(self.folder / folder, error) from error
 
     def size(self, name: str) -> int:
@@ -110,7 +111,7 @@ class LocalStore(FileStore):
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
         """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end.
 
-        Raises RecordingNotFoundError if the file does not exist, RecordingError if this user may not read it.
+        Raises RecordingNotFoundError if the file does not exist, RecordingError if it cannot be read.
         """
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
@@ -119,13 +120,13 @@ class LocalStore(FileStore):
                 return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
         except _NOT_FOUND:
             raise missing(self.folder / name) from None
-        except PermissionError as error:
+        except OSError as error:
             raise _read_failure(self.folder / name, error) from error
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
         """Read from `offset` on into `target` until it is full or the file ends; return the number of bytes.
 
-        Raises RecordingNotFoundError if the file does not exist, RecordingError if this user may not read it.
+        Raises RecordingNotFoundError if the file does not exist, RecordingError if it cannot be read.
         """
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
@@ -138,7 +139,7 @@ class LocalStore(FileStore):
                 return filled
         except _NOT_FOUND:
             raise missing(self.folder / name) from None
-        except PermissionError as error:
+        except OSError as error:
             raise _read_failure(self.folder / name, error) from error
 
     def write(self, name: str, data: bytes) -> None:
@@ -156,13 +157,18 @@ class LocalStore(FileStore):
                 os.fsync(file.fileno())
             draft.replace(path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):  # as on a filesystem that is read-only since an error
+                draft.unlink(missing_ok=True)
             raise write_failure("write", path, error) from error
         sync_folder(path.parent)
 
     def delete(self, name: str) -> None:
-        """Delete a file; a missing file is no error. Raises OSError if it cannot be deleted."""
-        (self.folder / name).unlink(missing_ok=True)
+        """Delete a file; a missing file is no error. Raises RecordingError if it cannot be deleted."""
+        path = self.folder / name
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise write_failure("delete", path, error) from error
 
     def delete_folder(self, folder: str) -> None:
         """Delete a folder and its content; ignore errors, and leave what cannot be deleted."""
@@ -193,7 +199,7 @@ class LocalStore(FileStore):
             return (self.folder / name).stat()
         except _NOT_FOUND:
             return None
-        except PermissionError as error:
+        except OSError as error:
             raise _read_failure(self.folder / name, error) from error
 
 
@@ -265,4 +271,7 @@ def missing(path: Path | str) -> RecordingNotFoundError:
 
 
 def _read_failure(path: Path, error: OSError) -> RecordingError:
-    return RecordingError(f"cannot read {path}: {error.strerror}; let user {os.geteuid()} read it")
+    failure = f"cannot read {path}: {error.strerror or error}"
+    if error.errno in _NOT_ALLOWED:
+        return RecordingError(f"{failure}; let user {os.geteuid()} read it")
+    return RecordingError(f"{failure}; remove the cause, or restore a copy of it")

@@ -7,6 +7,7 @@ durability policy requires; a reader that loads it, with acquire, can read the f
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,8 @@ class RecordingMark:
         # Create a new file and rename it over that of an earlier recorder: readers always find a complete mark.
         # Readers that mapped the old page keep it until they reopen the mark.
         unfinished = path.with_name(f"{path.name}.new")
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # the next line then raises an error with the file and a remedy
+            unfinished.unlink(missing_ok=True)
         buffer = create_mapped_file(unfinished, LENGTH, sparse=False)
         buffer.put_i32(_VERSION_OFFSET, _VERSION)
         buffer.put_i32(_PID_OFFSET, pid)

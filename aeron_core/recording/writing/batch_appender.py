@@ -75,7 +75,7 @@ class BatchAppender:
     def append(self, batch_id: int, columns: Iterable[MessageColumn]) -> RecordingDescriptor:
         """Append a batch unless its id is at most that of the last committed one; return the descriptor.
 
-        Waits while another process appends to the archive. Raises RecordingError or OSError if the disk fails,
+        Waits while another process appends to the archive. Raises RecordingError or StorageError if the disk fails,
         CorruptRecordingError if a descriptor or an index is damaged, ConfigurationError for a message that is too long,
         and ValueError for wrong lengths of terms or segments; the batch is not committed then.
         """

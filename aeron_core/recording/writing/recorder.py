@@ -7,8 +7,8 @@ Invariant: it holds the recorder lock of the archive from its creation until `on
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -179,17 +179,25 @@ class Recorder:
         self._stack.close()
 
     def _tidy_up(self) -> None:
-        try:
-            delete_orphans(self._store)
+        """Finish what earlier recorders of the archive left; a failed step must not prevent recording."""
+        with self._reported_errors():
+            delete_orphans(self._store, self._on_error)
+        with self._reported_errors():
             keep_reserve(self._store)
+        with self._reported_errors():
             # Before the id of this client is stored: after a crash in between, the next recorder does the same again.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
             stop_interrupted_recordings(
                 self.archive, self._clock(), is_same_driver=is_same_driver, report=self._on_error
             )
             self._succession = Succession(self._store, self._aeron, self._clock())
+
+    @contextmanager
+    def _reported_errors(self) -> Iterator[None]:
+        try:
+            yield
         except AeronError as error:
-            self._on_error(error)  # a failed cleanup must not prevent recording
+            self._on_error(error)
 
     def _succeed(self, succession: Succession, now_ns: int) -> None:
         try:

@@ -14,11 +14,11 @@ from typing import Final
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
-from aeron_core.errors import CorruptRecordingError, StorageError
+from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError, StorageError
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.catalogue import read_descriptor
 from aeron_core.recording.storage.check_sums import check_sum
-from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.file_store import LocalStore, write_failure
 from aeron_core.recording.storage.frame_scanner import FrameScanner
 from aeron_core.recording.storage.index import (
     MAX_COVERED_LENGTH,
@@ -52,7 +52,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
 
     Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. Files that
     cannot be continued are left as they are. No recorder may be writing the recording. Raises RecordingError
-    or OSError if the disk fails.
+    or StorageError if the disk fails.
     """
     recording = Recording(store, recording_id)
     start = read_descriptor(store, recording_id).start_position
@@ -99,7 +99,7 @@ def _promise_of(store: LocalStore, recording: Recording) -> tuple[_Promise, tupl
         mark = RecordingMark.open(path)
     except CorruptRecordingError as error:
         mark = None
-        kept = path.rename(path.with_name(f"{names.MARK}.damaged"))
+        kept = _rename(path, f"{names.MARK}.damaged")
         damage = (f"recording {recording.recording_id}: {error}; it is kept as {kept.name}",)
     if mark is None:
         return _Promise(is_written=False, flushed=0, shown=stop_position or 0), damage
@@ -133,9 +133,10 @@ class _Tail:
             if error.errno != errno.ENODATA:
                 raise
             data = None
-        found = entries_of(index.read_bytes() if index.exists() else b"")
+        content = _content_of(store, recording.recording_id, base)
+        found = entries_of(content or b"")
         entries = sound_entries(found, base, descriptor.segment_length)
-        has_lost_entries = len(entries) < len(found) or (data is not None and not index.exists())
+        has_lost_entries = len(entries) < len(found) or (data is not None and content is None)
         scanner = recording.scanner()
         return cls(
             segment,
@@ -241,8 +242,8 @@ class _Tail:
 def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
     """Truncate the recording at `position`, the end of a flushed message; return the resumption there.
 
-    No recorder may be writing the recording. Raises RecordingError or OSError if the disk fails, CorruptRecordingError
-    if the index does not cover the data before the position.
+    No recorder may be writing the recording. Raises RecordingError if the disk fails, and CorruptRecordingError if the
+    index does not cover the data before the position.
     """
     recording = Recording(store, recording_id)
     folder = store.folder / str(recording_id)
@@ -250,10 +251,10 @@ def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
         segment = folder / names.segment_file(recording_id, base)
         index = folder / names.index_file(recording_id, base)
         if base >= position:
-            segment.unlink()
-            index.unlink(missing_ok=True)
+            for path in (segment, index):
+                store.delete(f"{recording_id}/{path.name}")
             continue
-        entries = entries_of(index.read_bytes() if index.exists() else b"")
+        entries = entries_of(_content_of(store, recording_id, base) or b"")
         entries = sound_entries(entries, base, recording.descriptor.segment_length)
         kept = int((entries["end_position"] <= position).sum())
         covered = int(entries["end_position"][kept - 1]) if kept else max(base, recording.start_position)
@@ -269,3 +270,18 @@ def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
             writer.close()
         break
     return Resumption(position, position)
+
+
+def _content_of(store: LocalStore, recording_id: int, base: int) -> bytes | None:
+    """Return the bytes of the index of a segment, None if it is missing."""
+    try:
+        return store.read(f"{recording_id}/{names.index_file(recording_id, base)}")
+    except RecordingNotFoundError:
+        return None
+
+
+def _rename(path: Path, name: str) -> Path:
+    try:
+        return path.rename(path.with_name(name))
+    except OSError as error:
+        raise write_failure("rename", path, error) from error

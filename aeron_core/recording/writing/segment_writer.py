@@ -25,7 +25,10 @@ class SegmentWriter:
         """Open or create the files; keep the first `index_entries` of the index, all whole ones if None."""
         self._segment = segment
         self._index = index
-        is_new = not segment.exists()
+        try:
+            is_new = not segment.exists()
+        except OSError as error:
+            raise write_failure("open", segment, error) from error
         self._index_length = 0
         self._fd = self._index_fd = -1
         try:

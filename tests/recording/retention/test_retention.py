@@ -96,7 +96,7 @@ def test_a_recorder_deletes_the_files_of_an_interrupted_purge(three):
         (three.folder / name).write_bytes(data)
     (three.store.folder / ".purged-7").mkdir()
 
-    delete_orphans(three.store)
+    delete_orphans(three.store, [].append)
 
     assert names_in(three)[0] == "0-131072.idx"
     assert not (three.store.folder / ".purged-7").exists()

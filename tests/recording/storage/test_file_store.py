@@ -12,7 +12,7 @@ import pytest
 from aeron_core.errors import RecordingError, RecordingNotFoundError
 from aeron_core.recording import Archive
 from aeron_core.recording.storage.arrow_store import ArrowStore
-from aeron_core.recording.storage.file_store import write_failure
+from aeron_core.recording.storage.file_store import LocalStore, write_failure
 
 HOUR_S = 3600
 NOBODY = 65534
@@ -130,3 +130,15 @@ def test_opening_a_file_as_an_archive_raises(tmp_path):
 
     with pytest.raises(RecordingNotFoundError, match="file: there is no archive of recordings"):
         Archive.open(tmp_path / "file")
+
+
+@pytest.mark.parametrize("read", ["names", "read", "delete"])
+def test_a_fault_of_the_disk_raises_with_the_file_and_a_remedy(tmp_path, monkeypatch, read):
+    def fail(*arguments, **options):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    for broken in ((os, "listdir"), (Path, "open"), (Path, "unlink")):
+        monkeypatch.setattr(*broken, fail)
+
+    with pytest.raises(RecordingError, match=r"cannot .*/x: Input/output error; remove the cause, or "):
+        getattr(LocalStore(tmp_path), read)("x")

@@ -547,3 +547,38 @@ def test_a_stream_is_recorded_without_its_counter_if_that_cannot_be_added(pair, 
     assert [str(error) for error in pair.errors] == ["the driver's command ring is full"]
     pair.stop_recorder()
     assert pair.recorded() == messages(10)
+
+
+def test_a_recording_whose_index_cannot_be_read_is_reported_and_stops_no_other(pair):
+    publication = pair.connected_publication()
+    pair.offer(publication, b"a")
+    pair.run_until_recorded(publication)
+    pair.kill_recorder()
+    index = pair.archive.store.folder / "0" / "0-0.idx"
+    index.rename(index.with_name("kept"))
+    index.mkdir()
+
+    pair.start_recorder()
+    other = pair.add_exclusive_publication(CHANNEL, STREAM_ID)
+    pair.run_until(lambda: len(pair.archive.recordings()) == 2 and other.is_connected)
+    pair.offer(other, b"b")
+    pair.run_until_recorded(other, 1)
+
+    assert [type(error) for error in pair.errors] == [RecordingError]
+    index.rmdir()
+    index.with_name("kept").rename(index)
+    pair.offer(publication, b"c")
+    pair.run_until_recorded(publication)
+    assert pair.recorded() == [b"a", b"c"]
+
+
+def test_a_damaged_mark_does_not_keep_a_successor_from_closing_the_client_of_its_predecessor(pair):
+    left = RecordingUnderTest.begin(pair.archive.store.folder)
+    left.writer.abandon()
+    pair.kill_recorder()
+    (left.folder / "mark").write_bytes(b"x" * 4096)
+
+    pair.start_recorder()
+    pair.run_for(3 * S)
+
+    assert len(pair.receiver.find_counters("client-heartbeat")) == 1

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from aeron_core.errors import CorruptRecordingError
+from aeron_core.errors import CorruptRecordingError, RecordingError
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.storage import file_store, mark
@@ -362,3 +362,20 @@ def test_a_damaged_mark_is_kept_under_another_name_and_stops_no_other_recording(
     assert "it is kept as mark.damaged" in str(error)
     assert [recording.is_live for recording in written.archive.recordings()] == [False, False]
     assert other.archive.recording(1).position == 64
+
+
+def test_an_index_that_cannot_be_read_is_reported_and_stops_no_other_recording(written):
+    other = RecordingUnderTest.begin(written.store.folder, session_id=12)
+    written.append(b"a")
+    other.append(b"b")
+    die(written)
+    die(other)
+    (written.folder / "0-0.idx").unlink()
+    (written.folder / "0-0.idx").mkdir()
+
+    stop_interrupted_recordings(written.archive, LATER_NS, is_same_driver=False, report=REPORTED.append)
+
+    (error,) = REPORTED
+    assert type(error) is RecordingError
+    assert "0-0.idx: Is a directory" in str(error)
+    assert [recording.is_live for recording in written.archive.recordings()] == [True, False]
