@@ -87,7 +87,7 @@ class RecordingSettings(SettingsModel):
 
 
 def _pairs_of(stream: str) -> list[tuple[str, int]]:
-    channel, *ids = stream.split()
+    channel, *ids = stream.split() or [""]
     try:
         numbers = [int(text) for text in ids]
     except ValueError:
