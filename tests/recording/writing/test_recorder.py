@@ -166,6 +166,22 @@ def test_a_counter_has_the_position_of_the_recording(pair):
     assert counter.label == f"rec-pos: 0 {publication.session_id} {STREAM_ID} {CHANNEL}"
 
 
+def test_the_label_of_the_counter_has_the_first_whole_characters_of_a_long_channel(pair):
+    pair.stop_recorder()
+    channel = f"{CHANNEL}|alias={'é' * 200}"
+    subscription = pair.result(pair.subscriber.add_subscription_async(channel, STREAM_ID))
+    params = RecorderParams(on_error=pair.errors.append, durability=BLOCK, clock=pair.clock.nano_time)
+    pair.recorder = Recorder(pair.subscriber, pair.archive, [subscription], params)
+    publication = pair.connected_publication()
+
+    pair.run_until(lambda: pair.receiver.find_counters("rec-pos: 0 "))
+
+    label = pair.receiver.find_counter("rec-pos: 0 ").label
+    assert label == f"rec-pos: 0 {publication.session_id} {STREAM_ID} {channel}"[: len(label)]
+    assert len(label.encode()) in (379, 380)
+    assert pair.errors == []
+
+
 def test_the_stream_waits_for_the_disk(make_pair, monkeypatch):
     pair = make_pair()
     publication = pair.connected_publication()
