@@ -21,7 +21,7 @@ from aeron_core.errors import (
 )
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.arrow_store import open_store
-from aeron_core.recording.storage.catalogue import lock
+from aeron_core.recording.storage.catalogue import lock, recorder_lock
 from aeron_core.recording.storage.descriptor import first_fault
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
@@ -113,9 +113,9 @@ class Archive:
     def recorder_lock(self) -> Iterator[None]:
         """Hold the recorder lock until the context exits; a remote archive has none.
 
-        Raises ArchiveInUseError if it is held already, RecordingError if its file cannot be opened.
+        Raises ArchiveInUseError if another recorder holds it, RecordingError if its file cannot be opened.
         """
-        with lock(self.store, names.RECORDER_LOCK, is_waiting=False):
+        with recorder_lock(self.store):
             yield
 
     def _exists(self, recording_id: int) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -18,6 +19,10 @@ from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_
 
 #: Length of the file that reserves disk space for descriptors. An invented number: a few blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
+#: Attempts of a starting recorder to take its lock, and seconds between them. Invented numbers: `has_recorder` holds it
+#: for microseconds, and a second recorder is still refused at once for its user.
+_ATTEMPTS: Final = 20
+_ATTEMPT_INTERVAL_S: Final = 0.01
 
 
 def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
@@ -79,23 +84,51 @@ def has_recorder(store: FileStore) -> bool:
 
     Raises RecordingError if the file of the lock cannot be opened.
     """
-    try:
-        with lock(store, names.RECORDER_LOCK, is_waiting=False):
-            return False
-    except ArchiveInUseError:
-        return True
+    if not isinstance(store, LocalStore):
+        return False
+    with _lock_file(store, names.RECORDER_LOCK) as fd:
+        # Shared: another process that asks at the same time is no recorder. A recorder that starts meanwhile retries.
+        return not _takes(fd, fcntl.LOCK_SH)
 
 
 @contextmanager
-def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
+def lock(store: FileStore, name: str = names.ARCHIVE_LOCK) -> Iterator[None]:
     """Hold one of the locks of a local archive until the context exits; a remote archive has none.
 
-    If the lock is held already, waits for it, or raises ArchiveInUseError if `is_waiting` is false. Raises
-    RecordingError if its file cannot be opened.
+    If the lock is held already, waits for it. Raises RecordingError if its file cannot be opened.
     """
     if not isinstance(store, LocalStore):
         yield  # object stores have no locks; only one uploader adds data, that of the locked spool
         return
+    with _lock_file(store, name) as fd:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def recorder_lock(store: FileStore) -> Iterator[None]:
+    """Hold the recorder lock of a local archive until the context exits; a remote archive has none.
+
+    Raises ArchiveInUseError if another recorder holds it, RecordingError if its file cannot be opened.
+    """
+    if not isinstance(store, LocalStore):
+        yield
+        return
+    with _lock_file(store, names.RECORDER_LOCK) as fd:
+        for _ in range(_ATTEMPTS):
+            if _takes(fd, fcntl.LOCK_EX):
+                break
+            time.sleep(_ATTEMPT_INTERVAL_S)
+        else:
+            raise ArchiveInUseError(
+                f"{store.uri}: another recorder writes into this archive; stop that recorder, or choose another folder"
+            )
+        yield
+
+
+@contextmanager
+def _lock_file(store: LocalStore, name: str) -> Iterator[int]:
+    """Yield the descriptor of a lock's file, which is created if missing; its lock ends when the context exits."""
     path = store.folder / name
     try:
         make_folder(store.folder)
@@ -103,12 +136,15 @@ def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool =
     except OSError as error:
         raise write_failure("write", path, error) from error
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ArchiveInUseError(
-                f"{store.uri}: another recorder writes into this archive; stop that recorder, or choose another folder"
-            ) from None
-        yield
+        yield fd
     finally:
         os.close(fd)
+
+
+def _takes(fd: int, kind: int) -> bool:
+    """Lock a file without waiting; return False if another process holds a lock that excludes this one."""
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,5 +1,7 @@
 """A folder of recordings."""
 
+import fcntl
+
 import pytest
 
 from aeron_core.errors import (
@@ -9,6 +11,8 @@ from aeron_core.errors import (
     RecordingNotFoundError,
 )
 from aeron_core.recording import Archive
+from aeron_core.recording.storage import catalogue
+from aeron_core.recording.storage.catalogue import has_recorder, recorder_lock
 
 
 def test_an_archive_keeps_its_identity(tmp_path):
@@ -67,6 +71,19 @@ def test_an_archive_has_one_recorder(tmp_path):
 
     with archive.recorder_lock():
         pass
+
+
+def test_a_check_for_a_recorder_does_not_stop_one_that_starts(tmp_path, monkeypatch):
+    store = Archive.create(tmp_path).store
+    check = (tmp_path / "recorder.lock").open("w")  # as in `has_recorder` of another process
+    fcntl.flock(check, fcntl.LOCK_SH)
+    monkeypatch.setattr(catalogue.time, "sleep", lambda interval_s: check.close())
+
+    assert not has_recorder(store)
+    with recorder_lock(store):
+        assert has_recorder(store)
+
+    assert not has_recorder(store)
 
 
 def test_a_file_uri_opens_the_same_archive_as_its_folder(written):
