@@ -13,7 +13,7 @@ from aeron_core.recording.retention.retention import Retention, RetentionPolicy
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.arrow_store import open_store
 from aeron_core.recording.storage.file_store import LocalStore
-from aeron_core.recording.writing.recorder import RecorderParams
+from aeron_core.recording.writing.recorder import EpochClock, RecorderParams
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ def recording_place(
     remote = Archive.create(to, archive.uuid)
     # A second Archive object, because one is for one thread, and the uploader has its own.
     uploader = Uploader(Archive.open(spool), remote, params.on_error, verify=verify)
-    thread = UploadThread(uploader, Retention(remote, retention, params.on_error), params.clock)
+    # Its own clock too: an EpochClock belongs to one thread.
+    thread = UploadThread(uploader, Retention(remote, retention, params.on_error), EpochClock())
     thread.start()
     try:
         yield RecordingPlace(archive, replace(params, on_segment_finished=thread.wake))
