@@ -125,6 +125,7 @@ class Recorder:
         self._reported: set[str] = set()
         self._retention = Retention(archive, params.retention, params.on_error)
         self._succession: Succession | None = None
+        self._succession_fault = ""  # the last one that was reported
         self._beat_ns = 0
         self._images: list[tuple[Image, ...]] = []
         self._stack = ExitStack()
@@ -203,7 +204,9 @@ class Recorder:
         try:
             succession.do_work(now_ns)
         except AeronError as error:
-            self._on_error(error)
+            if stable_text(error) != self._succession_fault:
+                self._succession_fault = stable_text(error)
+                self._on_error(error)
 
     def _follow_images(self, now_ns: int) -> None:
         """Begin to record new images, retry those that failed, and stop the recordings of removed ones."""

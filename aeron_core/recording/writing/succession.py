@@ -18,6 +18,8 @@ from aeron_core.recording.storage.file_store import FileStore
 #: Time until the driver has sent all existing images to a new recorder. An invented number: some duty cycles of driver
 #: and client; if it is too short, frames are read after they left the window, when the sender may overwrite them.
 _SETTLE_NS: Final = 200_000_000
+#: Time between retries after an error. An invented number: the predecessors block their streams until then.
+_RETRY_NS: Final = 1_000_000_000
 
 
 class _RecorderFile(BaseModel):
@@ -38,20 +40,24 @@ class Succession:
         self._driver = aeron.driver_identity
         self._due_ns = now_ns + _SETTLE_NS
         known = _read(store)
-        self._before = known.client_ids if known is not None and known.driver == self._driver else []
+        self._before = list(known.client_ids) if known is not None and known.driver == self._driver else []
+        self._is_due = bool(self._before)
         self._write([*self._before, aeron.client_id])
 
     def do_work(self, now_ns: int) -> None:
         """Close the clients of predecessors in the driver, once, when the settle time is over.
 
-        Raises AeronError if the client is closed, the driver does not take the command, or the disk fails.
+        Raises AeronError if the client is closed, the driver does not take the command, or the disk fails; the rest is
+        due again a second later.
         """
-        if not self._before or now_ns < self._due_ns:
+        if not self._is_due or now_ns < self._due_ns:
             return
-        before, self._before = self._before, []
-        for client_id in before:
-            self._aeron.retire_client(client_id)
+        self._due_ns = now_ns + _RETRY_NS
+        while self._before:
+            self._aeron.retire_client(self._before[0])
+            del self._before[0]
         self._write([self._aeron.client_id])
+        self._is_due = False
 
     def end(self) -> None:
         """Remove the id of this client, which is about to close, from the archive.

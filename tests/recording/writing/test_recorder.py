@@ -1,6 +1,7 @@
 """Recorder on a simulated network and a manual clock."""
 
 import errno
+import json
 import os
 from pathlib import Path
 
@@ -477,6 +478,43 @@ def test_a_successor_unblocks_the_stream_before_the_liveness_timeout(pair, end):
     pair.run_until_recorded(publication)
     assert pair.recorded() == sent
     assert len(pair.archive.recordings()) == 1
+
+
+def test_a_successor_retries_until_the_driver_takes_the_command_that_closes_its_predecessor(
+    pair, monkeypatch
+):
+    predecessor = pair.subscriber.client_id
+    pair.kill_recorder()
+    pair.start_recorder()
+    retired = []
+
+    def fail(client_id):
+        raise ClientError("the driver's command ring is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pair.subscriber, "retire_client", fail)
+        pair.run_for(3 * S)
+    monkeypatch.setattr(pair.subscriber, "retire_client", retired.append)
+    pair.run_for(3 * S)
+
+    assert retired == [predecessor]
+    assert [str(error) for error in pair.errors] == ["the driver's command ring is full"]
+
+
+def test_a_successor_leaves_the_client_that_it_could_not_close_to_the_next_recorder(pair, monkeypatch):
+    predecessor = pair.subscriber.client_id
+    pair.kill_recorder()
+    pair.start_recorder()
+
+    def fail(client_id):
+        raise ClientError("the driver's command ring is full")
+
+    monkeypatch.setattr(pair.subscriber, "retire_client", fail)
+    pair.run_for(3 * S)
+    pair.stop_recorder()
+
+    left = json.loads((pair.archive.store.folder / "recorder.json").read_text())
+    assert left["client_ids"] == [predecessor]
 
 
 def test_a_client_that_stops_recording_in_order_is_not_closed_by_its_successor(pair):
