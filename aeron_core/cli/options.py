@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
@@ -68,8 +68,11 @@ def directory_of(aeron_dir: Path | None) -> Path:
     return aeron_dir or aeron_dir_of()
 
 
-def print_json(document: Mapping[str, object] | Sequence[object], file: TextIO | None = None) -> None:
-    """Print a JSON document in one line to `file`, by default to stdout."""
+def print_json(document: Mapping[str, object] | Sequence[object], *, to_stderr: bool = False) -> None:
+    """Print a JSON document in one line, to stdout or stderr; drop it if that was closed when the process started."""
+    file = sys.stderr if to_stderr else sys.stdout
+    if file is None:  # with None as the file, `print` would write to stdout
+        return
     text = json.dumps(document, ensure_ascii=False, default=str)
     try:
         print(text, file=file, flush=True)

@@ -11,10 +11,11 @@ Any other exception is a bug, and shows a traceback.
 
 from __future__ import annotations
 
+import errno
 import select
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from aeron_core.errors import AeronError, ConfigurationError, ErrorCode, PluginError, RegistrationError
 
@@ -47,6 +48,20 @@ def is_writable(stream: TextIO | None) -> bool:
 def is_tty(stream: TextIO | None) -> bool:
     """Return whether `stream` is a terminal; False for a closed stream, and for none (see `is_writable`)."""
     return stream is not None and not stream.closed and stream.isatty()
+
+
+def standard_input() -> BinaryIO:
+    """Return the standard input; raise OSError if it was closed when the process started."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "the standard input is closed: redirect it, or name a file with --input")
+    return sys.stdin.buffer
+
+
+def standard_output() -> BinaryIO:
+    """Return the standard output; raise OSError if it was closed when the process started."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "the standard output is closed: redirect it, or name a file with --output")
+    return sys.stdout.buffer
 
 
 def print_stderr(text: str) -> None:

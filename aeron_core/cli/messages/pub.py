@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
@@ -15,7 +14,7 @@ import typer
 
 from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
-from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.outcome import print_stderr, standard_input
 from aeron_core.cli.quantities import size_in_bytes
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.publications.offerer import Offerer
@@ -72,11 +71,11 @@ def pub(  # noqa: PLR0913 - the options of the command
     for name, value in (("--count", count), ("--rate", rate), ("--size", size), ("--timeout", timeout)):
         positive(name, value)
     with ExitStack() as stack:
+        messages = _lines(input, stack) if size is None else _random_messages(size)
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         _check_size(size, publication.max_message_length)
-        messages = _random_messages(size) if size is not None else _lines(input, stack)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
         with RateDisplay("sent", count) as display:
@@ -109,7 +108,7 @@ def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> 
 
 
 def _lines(path: Path | None, stack: ExitStack) -> Iterator[bytes]:
-    file = sys.stdin.buffer if path is None else stack.enter_context(path.open("rb"))
+    file = standard_input() if path is None else stack.enter_context(path.open("rb"))
     return (line.removesuffix(b"\n") for line in file)
 
 

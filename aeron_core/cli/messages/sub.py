@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from json import dumps
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
@@ -14,8 +12,8 @@ import typer
 
 from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
-from aeron_core.cli.outcome import failed, print_stderr
+from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
+from aeron_core.cli.outcome import failed, print_stderr, standard_output
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import counted
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -51,7 +49,7 @@ def sub(  # noqa: PLR0913 - the options of the command
     positive("--count", count)
     positive("--timeout", timeout)
     with ExitStack() as stack:
-        file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
+        file = standard_output() if output is None else stack.enter_context(output.open("wb"))
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         with checked_channels(subscriptions=[channel]):
             subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
@@ -109,6 +107,7 @@ class _Receiver:
 
 def _sum_up(display: RateDisplay, *, json: bool, to_stdout: bool) -> None:
     if json:
-        print(dumps(display.summary()), file=sys.stdout if to_stdout else sys.stderr)
+        # Without a file, stdout carries the messages.
+        print_json(display.summary(), to_stderr=not to_stdout)
     else:
         print_stderr(display.sentence("received"))

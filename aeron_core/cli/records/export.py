@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.options import Json, print_json
-from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.outcome import print_stderr, standard_output
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.records.selection import ArchivePlace, NoVerify, RecordingId, progress
 from aeron_core.cli.text_table import counted
@@ -68,7 +67,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     recording = Archive.open(place).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
-        file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
+        file = standard_output() if output is None else stack.enter_context(output.open("wb"))
         advance = stack.enter_context(progress("exported", last - first))
         found = messages(recording, first, last, verify=not no_verify)
         count = export(_counted(found, first, advance), recording.descriptor, file, form)
@@ -76,7 +75,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     if json:
         document = {"recording_id": recording_id, "begin": first, "end": last, "messages": count}
         # Without a file, stdout carries the messages.
-        print_json(document, file=None if output is not None else sys.stderr)
+        print_json(document, to_stderr=output is None)
     else:
         print_stderr(
             f"exported {counted(count, 'message')} of recording {recording_id} from position {first} to {last}"

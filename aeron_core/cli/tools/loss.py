@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import sys
 from dataclasses import asdict
+from io import StringIO
 from typing import Final
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
@@ -26,8 +26,8 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
     if json:
         print_json([asdict(entry) for entry in entries])
         return
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    print(_HEADER)
+    lines = StringIO()  # not stdout, which may be closed
+    table = csv.writer(lines, lineterminator="\n")
     for entry in entries:
         table.writerow(
             (
@@ -41,4 +41,4 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
                 entry.source,
             )
         )
-    print(f"{len(entries)} entries read")
+    print(f"{_HEADER}\n{lines.getvalue()}{len(entries)} entries read")
