@@ -45,7 +45,8 @@ def duration_ns_of(option: str, text: str) -> int:
 def time_ns_of(option: str, text: str, now_ns: int) -> int:
     """Return the ns since the epoch of a time such as `2026-11-21T19:30`, or of an age such as `2h` before `now_ns`.
 
-    A time without a zone is local. Raises ConfigurationError, which names `option`, for other text.
+    A time without a zone is local. Raises ConfigurationError, which names `option`, for other text, and for local times
+    at the limits of the calendar.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -57,7 +58,12 @@ def time_ns_of(option: str, text: str, now_ns: int) -> int:
                 f"{option}={text!r}: must be a time such as 2026-11-21T19:30:00Z, or an age such as 2h"
             ) from None
     # Seconds and fraction apart: a float cannot represent nanoseconds since the epoch.
-    seconds = int(moment.replace(microsecond=0).timestamp())
+    try:
+        seconds = int(moment.replace(microsecond=0).timestamp())
+    except (ValueError, OverflowError):
+        raise ConfigurationError(
+            f"{option}={text!r}: must be a time from 0002-01-01 to 9999-12-30, or an age such as 2h"
+        ) from None
     return seconds * _NS_PER_S + moment.microsecond * 1000
 
 

@@ -1,6 +1,7 @@
 """The commands `recordings list`, `verify`, `export` and `purge`."""
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -214,6 +215,20 @@ def test_times_keep_their_microseconds():
     assert time_ns_of("--x", "2023-11-14T22:13:20.123457Z", 0) == NOW_NS + 123_457_000
     assert time_text(NOW_NS + 123_457_000) == "2023-11-14T22:13:20.123457Z"
     assert time_ns_of("--x", "5s", NOW_NS) == NOW_NS - 5 * S
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "9999-12-31T23:00"])
+def test_a_local_time_at_the_limits_of_the_calendar_is_refused(monkeypatch, text):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        with pytest.raises(
+            ConfigurationError, match=f"--x='{text}': must be a time from 0002-01-01 to 9999-12-30"
+        ):
+            time_ns_of("--x", text, 0)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_duration_without_a_unit_is_refused():
