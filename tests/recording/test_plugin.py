@@ -72,7 +72,11 @@ def test_a_driver_without_streams_records_nothing(tmp_path):
     [
         ({"to": ""}, ConfigurationError, "recording.to is not set: must be an archive"),
         ({"streams": ["aeron:ipc"]}, ConfigurationError, "'aeron:ipc': must be a channel and its stream ids"),
-        ({"streams": [""]}, ConfigurationError, "recording.streams: '': must be a channel and its stream ids"),
+        (
+            {"streams": [""]},
+            ConfigurationError,
+            "recording.streams: '': must be a channel and its stream ids",
+        ),
         ({"streams": [" "]}, ConfigurationError, "' ': must be a channel and its stream ids"),
         ({"streams": ["aeron:ipc x"]}, ConfigurationError, "must be a channel and its stream ids"),
         ({"streams": ["hello 1"]}, RegistrationError, "hello"),

@@ -15,6 +15,7 @@ from aeron_core.errors import ConfigurationError, CorruptRecordingError, Recordi
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.descriptor import first_fault
 from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.uri.values import INT64_MAX
 
 #: An invented number: long enough to repair a reader that failed at a weekend, and bounded, so that an abandoned
 #: reader does not fill the disk.
@@ -32,7 +33,7 @@ class Lease(BaseModel):
     version: Literal[1] = 1
     name: str
     positions: dict[int, Annotated[int, Field(ge=0)]]
-    updated_ns: int  # since the epoch
+    updated_ns: Annotated[int, Field(ge=0, le=INT64_MAX)]  # since the epoch
 
     def is_valid(self, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS) -> bool:
         """Return whether the lease was renewed less than `timeout_ns` ago."""

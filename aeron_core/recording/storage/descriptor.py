@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
-from aeron_core.uri.values import INT32_MAX, INT32_MIN
+from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 #: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
@@ -18,6 +18,7 @@ _MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
 _TERM_COUNT_BITS: Final = 31
 
 _Int32 = Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)]
+_Int64 = Annotated[int, Field(ge=0, le=INT64_MAX)]
 _Position = Annotated[int, Field(ge=0, multiple_of=wire.FRAME_ALIGNMENT)]
 
 
@@ -27,7 +28,7 @@ class RecordingDescriptor(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
     version: Literal[1] = 1
-    recording_id: Annotated[int, Field(ge=0)]
+    recording_id: _Int64
     channel: str
     stream_id: _Int32
     session_id: _Int32
@@ -38,8 +39,8 @@ class RecordingDescriptor(BaseModel):
     segment_length: int  # bytes of a segment file, a power-of-two number of terms
     start_position: _Position  # of the first frame that was not purged
     stop_position: _Position | None = None  # None while it is live, or if its recorder died
-    start_time_ns: int  # since the epoch
-    stop_time_ns: int | None = None
+    start_time_ns: _Int64  # since the epoch
+    stop_time_ns: _Int64 | None = None
     appender: str | None = None  # the writer that appends batches; None for a recorded stream
     last_batch_id: int = -1  # id of the last appended batch
     is_end_of_stream: bool = False  # whether the publication ended, so that the recording cannot continue

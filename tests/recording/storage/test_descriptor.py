@@ -27,6 +27,13 @@ def test_fields_of_later_versions_are_ignored():
         (b'"segment_length": 131072', b'"segment_length": 32768', "segment_length=32768: must be a power"),
         (b'"start_position": 0', b'"start_position": 7', "start_position: Input should be a multiple of 32"),
         (b'"stop_position": null', b'"stop_position": -32', "stop_position: Input should be greater"),
+        (b'"start_time_ns": 17', b'"start_time_ns": 17000', "start_time_ns: Input should be less"),
+        (b'"stop_time_ns": null', b'"stop_time_ns": -1', "stop_time_ns: Input should be greater"),
+        (
+            b'"recording_id": 0',
+            b'"recording_id": 1000000000000000000000',
+            "recording_id: Input should be less",
+        ),
         (b"{", b"[", "x: descriptor: Invalid JSON"),
     ],
 )
