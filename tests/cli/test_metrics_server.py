@@ -14,6 +14,7 @@ import pytest
 from aeron_core.cli.driver import metrics_server
 from aeron_core.cli.driver.metrics_connection import MAX_REQUEST_LENGTH
 from aeron_core.cli.driver.metrics_server import MAX_CONNECTIONS, MetricsServer
+from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -37,6 +38,12 @@ def answer_of(sock):
     while piece := sock.recv(65536):
         data += piece
     return data
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64])
+def test_a_host_that_cannot_be_a_name_is_refused(host):
+    with pytest.raises(ConfigurationError, match=f"--metrics={host}:9100: must be an address or a host name"):
+        MetricsServer(HostPort(host, 9100), lambda: ())
 
 
 def test_idle_connections_beyond_the_maximum_give_way_and_take_no_threads(server, connect):

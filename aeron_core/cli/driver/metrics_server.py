@@ -23,7 +23,7 @@ from prometheus_client import make_wsgi_app
 from aeron_core._native.connections import is_reserved_descriptor
 from aeron_core.cli.driver.metrics import Records, registry_of
 from aeron_core.cli.driver.metrics_connection import METRICS_PATH, MetricsConnection
-from aeron_core.errors import StorageError
+from aeron_core.errors import ConfigurationError, StorageError
 from aeron_core.uri.addresses import HostPort
 
 # All are invented. By default Prometheus scrapes once a minute and waits 10 s for the answer.
@@ -41,7 +41,10 @@ class MetricsServer:
     """Serves requests on its own thread, from its creation until `close` or the end of the `with` block."""
 
     def __init__(self, address: HostPort, records: Records) -> None:
-        """Listen and start the thread; raise StorageError if the address cannot be resolved or bound."""
+        """Listen and start the thread.
+
+        Raises StorageError if the address cannot be resolved or bound, ConfigurationError if it cannot be a host name.
+        """
         self._app = make_wsgi_app(registry_of(records))
         try:
             self._listener = _listening_socket(address)
@@ -51,6 +54,11 @@ class MetricsServer:
                 f"cannot serve metrics at {address.host}:{address.port}: {error.strerror}; "
                 "choose another address with --metrics",
             ) from error
+        except UnicodeError:
+            raise ConfigurationError(
+                f"--metrics={address.host}:{address.port}: must be an address or a host name, with labels from 1 to 63 "
+                "characters between its dots"
+            ) from None
         # `close` writes to the first socket of the pair, which wakes the thread that waits for the second.
         self._waker, self._wake = socket.socketpair()
         self._selector = selectors.DefaultSelector()
