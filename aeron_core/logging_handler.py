@@ -124,6 +124,7 @@ class PublishingHandler(logging.Handler):
     def flush(self) -> None:
         """Wait at most `close_timeout` seconds until all records are published and their position is confirmed."""
         deadline_s = time.monotonic() + self._close_timeout
+        self._await_emit()
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline_s:
             if self._publisher.is_drained:
                 return
@@ -134,6 +135,7 @@ class PublishingHandler(logging.Handler):
 
         Waits for the end of the thread, at most 1 s longer. Closing twice has no effect.
         """
+        self._await_emit()
         self._queue.close()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -146,6 +148,11 @@ class PublishingHandler(logging.Handler):
         self._driver_errors = None
         self._thread = None
         self._queue, self._publisher = self._begin()
+
+    def _await_emit(self) -> None:
+        """Wait for another thread in `emit`, which may have queued the first record without starting the thread yet."""
+        self.acquire()
+        self.release()
 
     def _begin(self) -> tuple[RecordQueue, RecordPublisher]:
         queue = RecordQueue(self._capacity, self._when_full, self._block_timeout)

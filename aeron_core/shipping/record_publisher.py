@@ -55,22 +55,25 @@ class RecordPublisher:
         self._link: PublicationLink | None = None
         self._retry_ns: int | None = None
         self._message: bytes | None = None  # next message to publish
+        self._is_taking = False  # a message may be neither in the queue nor in `_message`
         self._is_report = False  # `_message` reports dropped messages
         self._has_reported = False
 
     @property
     def is_idle(self) -> bool:
-        """Whether no message is in the queue or kept for another attempt."""
-        return self._message is None and not len(self._queue)
+        """Whether no message is in the queue or kept for another attempt, and no dropped one has to be reported."""
+        # In the order in which a message moves: one that has left the queue is being taken, or kept, or is published.
+        return self._queue.is_empty and not self._is_taking and self._message is None
 
     @property
     def is_drained(self) -> bool:
         """Whether it is idle and, if the publication is open, its confirmed position has reached its position."""
         if not self.is_idle:
             return False
-        if self._link is None or self._link.publication.is_closed:
+        link = self._link  # once: the thread of the publisher may close it meanwhile
+        if link is None or link.publication.is_closed:
             return True
-        return self._link.confirmed_position() >= self._link.publication.position
+        return link.confirmed_position() >= link.publication.position
 
     def do_work(self, now_ns: int) -> int:
         """Publish up to 256 messages, until one is not accepted or there is no link; return the work count.
@@ -94,9 +97,11 @@ class RecordPublisher:
 
     def _has_message(self) -> bool:
         if self._message is None:
+            self._is_taking = True
             dropped = self._queue.take_unreported()
             self._is_report = dropped > 0
             self._message = self._report_of(dropped) if dropped else self._queue.get()
+            self._is_taking = False
         return self._message is not None
 
     def _is_linked(self, now_ns: int) -> bool:
@@ -120,10 +125,10 @@ class RecordPublisher:
             return False
         publication = self._link.publication
         if len(self._message) > publication.max_message_length:
-            self._message = None
             if not self._is_report:
                 # A report that is too long must not cause another report.
                 self._queue.drop()
+            self._message = None
             return True
         result = publication.offer(self._message)
         if result >= 0:

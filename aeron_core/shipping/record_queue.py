@@ -82,6 +82,12 @@ class RecordQueue:
             self._condition.notify_all()
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no message is queued, and no dropped one has to be reported."""
+        with self._condition:
+            return not self._messages and not self._unreported
+
+    @property
     def is_closed(self) -> bool:
         """Whether the queue refuses messages."""
         return self._is_closed

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -188,3 +189,27 @@ def test_errors_of_an_embedded_driver_are_printed(logger, capfd):
             output += capfd.readouterr().err
             time.sleep(0.01)
     assert "aeron_core.logging_handler: " in output
+
+
+def test_a_flush_during_the_first_record_waits_until_that_is_published(listener, logger):
+    handler = PublishingHandler("aeron:ipc", aeron_dir=listener.aeron_dir)
+    logger.addHandler(handler)
+    put, drained = handler._queue.put, []
+
+    def flush():
+        handler.flush()
+        drained.append((handler._thread is not None, handler._publisher.is_drained))
+
+    flusher = threading.Thread(target=flush)
+
+    def put_and_flush(message):
+        put(message)
+        flusher.start()
+        flusher.join(0.2)  # a flush that does not wait has ended by then
+
+    handler._queue.put = put_and_flush
+    logger.warning("hello")
+    flusher.join()
+
+    assert drained == [(True, True)]
+    assert len(listener.await_messages(1)) == 1

@@ -156,6 +156,60 @@ def test_no_link_is_opened_without_a_message(publishing):
     assert publishing.publisher.is_drained
 
 
+class WatchedQueue(RecordQueue):
+    """Records whether the publisher is drained while it takes a message."""
+
+    def take_unreported(self):
+        count = super().take_unreported()
+        self.seen.append((count, self.publisher.is_drained))
+        return count
+
+    def get(self):
+        message = super().get()
+        self.confirm()
+        self.seen.append((message, self.publisher.is_drained))
+        return message
+
+
+def test_a_publisher_that_takes_a_message_is_not_drained(publishing):
+    queue = publishing.queue = WatchedQueue(1, WhenFull.DROP_NEWEST, 0)
+    queue.seen, queue.confirm = [], publishing.stream.confirm
+    queue.publisher = RecordPublisher(queue, publishing.open, b"%d dropped".__mod__, publishing.errors.append)
+    publishing.put(b"1", b"2")
+
+    queue.publisher.do_work(0)
+    publishing.stream.confirm()
+
+    assert queue.seen[:3] == [(1, False), (0, False), (b"1", False)]
+    assert publishing.stream.messages == [b"1 dropped", b"1"]
+    assert queue.publisher.is_drained
+
+
+def test_a_publisher_that_has_to_report_drops_is_not_drained(publishing):
+    publishing.queue.drop()
+
+    assert not publishing.publisher.is_drained
+
+
+def test_a_link_that_closes_while_another_thread_waits_for_it_is_drained(publishing):
+    class ClosingStream(publishing.new_connection):
+        @property
+        def is_closed(self):
+            publishing.publisher.close()  # as the thread of the publisher
+            return False
+
+        @is_closed.setter
+        def is_closed(self, value):
+            pass
+
+    publishing.stream = ClosingStream()
+    publishing.put(b"1")
+    publishing.publisher.do_work(0)
+    publishing.stream.confirm()
+
+    assert publishing.publisher.is_drained
+
+
 def test_messages_wait_during_back_pressure_and_drops_are_reported(publishing):
     publishing.stream.window = 0
     for number in range(6):
