@@ -13,7 +13,8 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Final
 
 from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, bytes_before, end_of_last_line
@@ -202,7 +203,28 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _is_wanted(path: str, patterns: Sequence[str]) -> bool:
-    """Return whether a path is or matches one of the patterns, in which `*` also matches `/` here."""
+    """Return whether an absolute path is one of the patterns or, as `glob` decides, matches one."""
+    absolute = map(os.path.abspath, patterns)
     return any(
-        fnmatch(path, os.path.abspath(pattern)) or path == os.path.abspath(pattern) for pattern in patterns
+        path == pattern or _is_match(path.split(os.sep), pattern.split(os.sep)) for pattern in absolute
     )
+
+
+def _is_match(names: list[str], parts: list[str]) -> bool:
+    """Return whether the names of a path match the parts of a pattern; `**` matches any number of visible names."""
+    reached = {0}  # how many names the parts before can match
+    for part in parts:
+        if part == "**":
+            runs = [(count, sum(1 for _ in takewhile(_is_visible, names[count:]))) for count in reached]
+            reached = {end for count, length in runs for end in range(count, count + length + 1)}
+        else:
+            reached = {count + 1 for count in reached if count < len(names) and _is_name(names[count], part)}
+    return len(names) in reached
+
+
+def _is_name(name: str, part: str) -> bool:
+    return fnmatchcase(name, part) and (part.startswith(".") or _is_visible(name))
+
+
+def _is_visible(name: str) -> bool:
+    return not name.startswith(".")

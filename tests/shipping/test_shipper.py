@@ -1,5 +1,6 @@
 """Shipping of files: messages, saved offsets, and duplicates after a restart."""
 
+import glob
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import shutil
 import pytest
 
 from aeron_core.errors import ClosedError, ConfigurationError
+from aeron_core.shipping.file_watcher import _is_wanted
 from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
 from aeron_core.testing.pair import S, Simulation
 
@@ -359,3 +361,71 @@ def test_an_unreadable_file_is_reported_once_and_delays_no_other(shipping):
     (error,) = shipping.errors
     assert (error.filename, error.strerror) == ("/proc/self/mem", "Input/output error")
     assert shipping.shipper.unread_length == 0
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*.log",
+        "*",
+        ".*",
+        "*/*.log",
+        "**/a.log",
+        "**",
+        "**/*.log",
+        "d/**/*.log",
+        "d**/a.log",
+        "**/.hidden/*",
+        ".hidden/**",
+        "[ab].log",
+        "?/e/*",
+        "d/a.log",
+        "**/**/a.log",
+    ],
+)
+def test_a_path_is_wanted_if_glob_finds_it(tmp_path, pattern):
+    for name in (
+        "a.log",
+        ".b.log",
+        "d/a.log",
+        "d/.c.log",
+        "d/e/a.log",
+        "d/e/f/a.log",
+        ".hidden/a.log",
+        "d/.h/a.log",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    files = [str(path) for path in tmp_path.rglob("*") if path.is_file()]
+    wanted = str(tmp_path / pattern)
+
+    found = [path for path in glob.glob(wanted, recursive=True) if os.path.isfile(path)]
+
+    assert sorted(path for path in files if _is_wanted(path, [wanted])) == sorted(set(found))
+
+
+def test_a_file_directly_below_a_recursive_pattern_is_found_after_a_rename_without_a_shipper(shipping):
+    shipping.write("one\n")
+    shipping.start("**/app.log")
+    assert shipping.run() == [b"one"]
+    shipping.end()
+    shipping.write("two\n")
+    shipping.path().rename(shipping.path("app.log.1"))
+
+    shipping.start("**/app.log")
+
+    assert shipping.run() == [b"two"]
+
+
+def test_a_renamed_file_of_a_folder_that_no_pattern_reaches_any_longer_is_not_followed(shipping):
+    shipping.path("deep").mkdir()
+    shipping.write("one\n", "deep/app.log")
+    shipping.start("deep/*.log")
+    assert shipping.run() == [b"one"]
+    shipping.end()
+    shipping.write("two\n", "deep/app.log")
+    shipping.path("deep/app.log").rename(shipping.path("deep/app.log.1"))
+
+    shipping.start("*.log")
+
+    assert shipping.run() == []
