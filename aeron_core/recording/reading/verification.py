@@ -130,7 +130,9 @@ class _Verification:
             return
         scanned = self._scanner.scan(data, offset, end - begin, begin)
         self._result.frame_count += self._scanner.frame_count
-        if scanned != end - begin:
+        if scanned > end - begin:
+            self._add_fault(end, base, f"padding extends to position {begin + scanned}: must end here")
+        elif scanned < end - begin:
             self._add_fault(begin + scanned, base, self._scanner.fault_text())
         elif crc32 is not None:
             self._result.check_sum_count += 1
@@ -142,7 +144,10 @@ class _Verification:
                 )
 
     def _verify_tail(self) -> None:
-        """Add a fault unless the bytes after the end, those of an incomplete message, are whole frames."""
+        """Add a fault unless the bytes after the end, those of an incomplete message, are whole frames.
+
+        Padding may lack its body: its recorder writes the header first.
+        """
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):
@@ -153,7 +158,7 @@ class _Verification:
             return
         data, offset = self._data(base, begin, begin + length)
         scanned = self._scanner.scan(data, offset, length, begin)
-        if scanned != length:
+        if scanned < length:
             self._add_fault(
                 begin + scanned,
                 base,

@@ -10,6 +10,7 @@ import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from aeron_core._native import positions
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.errors import StorageError
@@ -88,7 +89,11 @@ class _AcceptedSegment:
         time_ns = self._recording.descriptor.start_time_ns
         for entry in self._recording.all_index_entries(self._base):
             end, time_ns = int(entry["end_position"]), int(entry["time_ns"])
-            if self.end >= self._stop or end > self._base + self._data.capacity:
+            if self.end >= self._stop:
+                break
+            if end > self._base + self._data.capacity:
+                if self._ends_at_fault:
+                    self._cover_rest(time_ns)
                 break
             if not self._accept_piece(end, time_ns, int(entry["crc32"]), int(entry["flags"])):
                 break
@@ -130,11 +135,28 @@ class _AcceptedSegment:
         """Add entries for data without a checksum, up to the first invalid frame."""
         while self.end < self._stop:
             length = min(MAX_COVERED_LENGTH, self._stop - self.end)
-            scanned = self._scanner.scan(self._data, self.end - self._base, length, self.end)
+            scanned = self._scan(self.end, self.end + length)
             if scanned == 0:
                 return
             is_border = scanned == self._scanner.border_length
             self._add(self.end + scanned, time_ns, MESSAGE_BORDER if is_border else 0)
+
+    def _scan(self, begin: int, end: int) -> int:
+        """Scan the frames from `begin` up to `end`; return the bytes of whole frames.
+
+        Padding whose body is not in the file is no whole frame.
+        """
+        offset = begin - self._base
+        scanned = self._scanner.scan(self._data, offset, end - begin, begin)
+        if begin + scanned <= self._stop:
+            return scanned
+        last = following = 0
+        while following < scanned:
+            last, following = (
+                following,
+                following + positions.align_frame(self._data.get_i32(offset + following)),
+            )
+        return self._scanner.scan(self._data, offset, last, begin)
 
     def _add(self, end: int, time_ns: int, flags: int) -> None:
         if end > self.end:
@@ -151,7 +173,7 @@ class _AcceptedSegment:
         if not dropped:
             return
         begin = self._entries[-1].end if self._entries else self._recording.first_position(self._base)
-        self._scanner.scan(self._data, begin - self._base, self.end - begin, begin)
+        self._scan(begin, self.end)
         self.end = begin
         border = begin + self._scanner.border_length
         if border > begin:

@@ -194,3 +194,21 @@ def test_a_remote_archive_is_verified_like_a_local_one(sound, monkeypatch):
 
     assert len(faults(sound)) == 1
     assert Archive.open(sound.store.folder).recording(0).position == 5 * TERM_LENGTH
+
+
+def test_padding_of_a_dead_recorder_may_lack_its_body(written):
+    written.append(b"a")
+    damage(written, "0-0.rec", 64, padding_at(64, TERM_LENGTH - 64)[:32])
+    written.writer.beat(1)
+
+    assert faults(written) == []
+
+
+def test_an_end_within_padding_is_a_fault(sound):
+    end = 5 * TERM_LENGTH - 32
+    set_stop_position(sound, end)
+    (sound.folder / "0-262144.idx").unlink()
+
+    assert faults(sound)[0] == (
+        f"recording 0 position {end}: 0-262144.rec: padding extends to position {end + 32}: must end here"
+    )

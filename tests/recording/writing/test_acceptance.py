@@ -2,6 +2,7 @@
 
 import errno
 import os
+from random import Random
 
 import pytest
 
@@ -176,3 +177,42 @@ def test_a_last_frame_that_ends_no_message_any_more_is_dropped(written):
     accept(written)
 
     assert (written.archive.recording(0).position, faults(written)) == (96, [])
+
+
+PADDING = 2 * SEGMENT + 62 * 1056  # position of the padding of the last term
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_a_recording_ends_before_padding_whose_body_is_missing(ended, has_index):
+    os.truncate(ended.folder / f"0-{2 * SEGMENT}.rec", PADDING - 2 * SEGMENT + 32)
+    if not has_index:
+        (ended.folder / f"0-{2 * SEGMENT}.idx").unlink()
+
+    done = accept(ended)
+
+    assert done[-1] == f"recording 0 ends at position {PADDING}, not at {5 * TERM_LENGTH}"
+    assert (ended.archive.recording(0).position, faults(ended)) == (PADDING, [])
+
+
+def test_the_whole_messages_of_a_file_that_is_too_short_are_kept(ended):
+    os.truncate(ended.folder / f"0-{2 * SEGMENT}.rec", 3 * 1056)
+
+    accept(ended)
+
+    assert (ended.archive.recording(0).position, faults(ended)) == (2 * SEGMENT + 3 * 1056, [])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_last_file_ends_at_valid_frames(ended, seed):
+    random = Random(seed)
+    for name, length in ((f"0-{2 * SEGMENT}.rec", TERM_LENGTH), (f"0-{2 * SEGMENT}.idx", 48)):
+        if random.random() < 0.7:
+            tear(ended, random.randrange(length), random.randbytes(random.randint(1, 8)), name)
+        if random.random() < 0.5:
+            os.truncate(ended.folder / name, random.randrange(length + 1))
+
+    accept(ended)
+
+    recording = ended.archive.recording(0)
+    assert all("bytes after the end are not whole frames" in fault for fault in faults(ended))
+    assert sum(1 for _ in messages(recording, 0, recording.position)) >= 4 * 62
