@@ -38,6 +38,8 @@ class ArrowStore(FileStore):
             raise ConfigurationError(
                 f"{uri}: must be a folder, or a URI of pyarrow.fs such as s3://bucket/recordings: {error}"
             ) from None
+        if not self._folder:
+            raise ConfigurationError(f"{uri}: must name a bucket, and a folder in it: s3://bucket/recordings")
 
     def names(self, folder: str = "") -> list[str]:
         """Return the sorted names in a folder; an empty list if it does not exist."""
@@ -118,12 +120,30 @@ class ArrowStore(FileStore):
 def open_store(where: str | Path) -> FileStore:
     """Return the store at a path or URI.
 
-    Raises ConfigurationError for a URI that pyarrow does not support, or that needs pyarrow if it is not installed.
+    Raises ConfigurationError for a path without a folder, the home folder of an unknown user, and a URI that pyarrow
+    does not support, or that needs pyarrow if it is not installed.
     """
     text = str(where)
     if "://" not in text:
-        return LocalStore(Path(text).expanduser().absolute())
-    parts = urlsplit(text)
-    if parts.scheme == "file":
-        return LocalStore(Path(unquote(parts.path)))
+        return LocalStore(_local_folder(text, text))
+    if text.lower().startswith("file://"):
+        return LocalStore(_local_folder(text, _path_of(text)))
     return ArrowStore(text)
+
+
+def _path_of(uri: str) -> str:
+    try:
+        return unquote(urlsplit(uri).path)
+    except ValueError as error:
+        raise ConfigurationError(f"{uri}: must be a URI such as file:///var/recordings: {error}") from None
+
+
+def _local_folder(where: str, path: str) -> Path:
+    if not path or "\0" in path:
+        raise ConfigurationError(f"{where!r}: must name a folder, without a NUL character")
+    if "://" in where:
+        return Path(path)
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:  # there is no such user
+        raise ConfigurationError(f"{where}: must be a folder: {error}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aeron_core.errors import RecordingError, RecordingNotFoundError
+from aeron_core.errors import ConfigurationError, RecordingError, RecordingNotFoundError
 from aeron_core.recording import Archive
 from aeron_core.recording.storage.arrow_store import ArrowStore
 from aeron_core.recording.storage.file_store import LocalStore, write_failure
@@ -142,3 +142,22 @@ def test_a_fault_of_the_disk_raises_with_the_file_and_a_remedy(tmp_path, monkeyp
 
     with pytest.raises(RecordingError, match=r"cannot .*/x: Input/output error; remove the cause, or "):
         getattr(LocalStore(tmp_path), read)("x")
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [
+        ("", "must name a folder"),
+        ("file://", "must name a folder"),
+        ("file:///%00", "must name a folder, without a NUL"),
+        ("file://[", "must be a URI such as file:///var/recordings: Invalid IPv6 URL"),
+        ("~nosuchuser/x", "~nosuchuser/x: must be a folder: Could not determine home directory"),
+        ("s3://", "s3://: must name a bucket"),
+    ],
+)
+def test_a_place_that_names_no_folder_is_refused(where, fault):
+    if where.startswith("s3"):
+        pytest.importorskip("pyarrow.fs")
+
+    with pytest.raises(ConfigurationError, match=fault):
+        Archive.open(where)
