@@ -22,9 +22,11 @@ def int32(text: str) -> int:
 
 
 def settings_file(text: str) -> Path:
-    """Parse the name or `file://` URL of a settings file, as aeronmd; raise ValueError for an `http://` URL."""
+    """Parse the name or `file://` URL of a settings file, as aeronmd; raise ValueError for `http://` and NUL."""
     if text.startswith("http://"):
         raise ValueError("must be a file: aeron-core does not load settings over HTTP; download it first")
+    if "\0" in text:
+        raise ValueError("must be a path without NUL")
     return Path(text.removeprefix("file://"))
 
 

@@ -70,7 +70,16 @@ def print_stderr(text: str) -> None:
         # With None as the file, `print` would write to stdout.
         return
     with suppress(OSError):
-        print(f"aeron-core: {text}", file=sys.stderr)
+        print(f"aeron-core: {printable(text)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Return `text` with its control characters escaped: a terminal would execute those of a value or of a peer."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in "\t\n" else ascii(letter)[1:-1] for letter in text
+    )
 
 
 def ended(code: int) -> typer.Exit:

@@ -1,5 +1,6 @@
 """Every parameter of every command with absurd values: one line of error or success, never a traceback or a hang."""
 
+import shutil
 import signal
 
 import pytest
@@ -7,41 +8,53 @@ import typer
 
 from aeron_core.cli import connecting
 from aeron_core.cli.program import make_core_app
+from aeron_core.concurrent.mapped_file import create_mapped_file
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.metadata import LogBufferParams
+from aeron_core.testing.recordings import RecordingUnderTest
 
 #: What no user means, but shells and scripts pass.
 VALUES = (
     "",
-    " ",
     "-1",
     "0",
     "99999999999",
-    "-99999999999",
-    "9" * 400,
-    "1e308",
+    "9" * 5000,
     "nan",
-    "inf",
-    "½",
-    "ünïcode",
+    "-inf",
+    "\u0661",  # a digit to `str.isdigit`
     "\udcff",  # a byte that is no UTF-8
     "a" * 5000,
     "(",
     "{}%s\n",
+    "\x01\x1b[2J\r\u202e",  # what a terminal would execute
+    "0001-01-01",
+    "a..b:9100",
+    "~nosuchuser/x",
+    "s3://",
+    "file://[",
+    "file:///%00",
 )
-#: Arguments with which a command ends soon: there is no driver, or nothing to do.
+#: Arguments with which a command ends soon: there is no driver, a dead one, or nothing to do.
 BASES = {
     "driver": ["driver"],
     "pub": ["pub", "aeron:ipc", "1"],
     "sub": ["sub", "aeron:ipc", "1"],
     "record": ["record", "aeron:ipc", "1", "--to", "archive"],
-    "replay": ["replay", "1", "--from", "archive", "--to", "aeron:ipc"],
+    "replay": ["replay", "0", "--from", "archive", "--to", "aeron:ipc"],
     "ship": ["ship", "one-line.log", "--to", "aeron:ipc", "--state", "state", "--once"],
     "device": ["device", "aeron:ipc", "aeron:ipc", "--aeron-dir", "no-driver"],
-    "log-inspect": ["log-inspect", "one-line.log"],
+    "stat": ["stat", "-d", "dead"],
+    "streams": ["streams", "-d", "dead"],
+    "backlog": ["backlog", "-d", "dead"],
+    "log-inspect": ["log-inspect", "dead/3.logbuffer"],
     "demo": ["demo", "--input", "one-line.log", "--min-lines", "1", "--timeout", "1"],
-    "recordings export": ["recordings", "export", "archive", "1"],
+    "recordings list": ["recordings", "list", "archive"],
+    "recordings verify": ["recordings", "verify", "archive", "0"],
+    "recordings export": ["recordings", "export", "archive", "0"],
+    "recordings purge": ["recordings", "purge", "archive", "0"],
 }
-#: Commands that need an argument of one kind only.
-ONE_ARCHIVE = ("recordings list", "recordings verify", "recordings purge")
 
 
 class Hang(BaseException):
@@ -68,8 +81,6 @@ def parameters(command, path=()):
 
 def command_line(command, position, option, value):
     base = list(BASES.get(command, command.split()))
-    if command in ONE_ARCHIVE:
-        base.append("archive")
     if position < 0:
         return [*base, option, value]
     begin = len(command.split())
@@ -79,14 +90,33 @@ def command_line(command, position, option, value):
     return [*base, value]
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The directory of a dead driver, with a log buffer in it, and an archive."""
+    folder = tmp_path_factory.mktemp("files")
+    with MediaDriver({"aeron_dir": folder / "dead", "counters_buffer_length": "1m"}, invoker=True) as driver:
+        driver.do_work()
+    params = LogBufferParams(
+        initial_term_id=-5, term_length=65536, mtu_length=1408, session_id=7, stream_id=1001
+    )
+    log = create_mapped_file(folder / "dead" / "3.logbuffer", params.log_length, sparse=True)
+    LogBuffer.initialize(log, params)
+    written = RecordingUnderTest.begin(folder / "archive")
+    written.append(b"a", b"b")
+    written.stop()
+    return folder
+
+
 @pytest.fixture
-def sandbox(monkeypatch, tmp_path):
-    """A directory with one file, in which there is no driver and cannot be one."""
+def sandbox(monkeypatch, tmp_path, files):
+    """A directory with one file, an archive, and a dead driver, in which there is no driver and cannot be one."""
 
     def on_alarm(_number, _frame):
         raise Hang
 
     (tmp_path / "one-line.log").write_text("one line\n")
+    (tmp_path / "dead").symlink_to(files / "dead")
+    shutil.copytree(files / "archive", tmp_path / "archive")
     (tmp_path / "wrong.toml").write_text("no table\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(connecting, "_DRIVER_WAIT_S", 0)
@@ -114,6 +144,7 @@ def test_an_absurd_value_ends_in_a_line(aeron, sandbox, monkeypatch, command, po
 
         assert outcome.code in {0, 1, 2}, arguments
         assert "Traceback" not in outcome.err, arguments
+        assert outcome.err.replace("\n", "").isprintable(), arguments
         if outcome.code:
             errors = [line for line in outcome.err.splitlines() if line.startswith("aeron-core: error: ")]
             assert len(errors) == 1, (arguments, outcome.err)

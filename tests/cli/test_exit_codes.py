@@ -133,3 +133,10 @@ def test_a_command_ends_without_a_collection_of_all_objects(monkeypatch):
         assert gc.get_freeze_count() > before
     finally:
         gc.unfreeze()
+
+
+def test_control_characters_of_a_value_are_escaped(aeron):
+    outcome = aeron("pub", "aeron:ipc", "\x1b[2J\u202e1")
+
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "STREAM_ID=\\x1b[2J\\u202e1: must be a whole number" in outcome.err
