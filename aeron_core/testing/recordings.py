@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -149,3 +151,59 @@ class RecordingUnderTest:
         """Return the frames from the start position to `position`."""
         recording = self.archive.recording(self.recording_id)
         return b"".join(data for _, data in recording.read(recording.start_position, recording.position))
+
+
+class PurgingStore(LocalStore):
+    """A local store in which a purge runs before one access: that with the number `due`, counted from 0."""
+
+    def __init__(self, folder: Path, purge: Callable[[LocalStore], object], due: int) -> None:
+        super().__init__(folder)
+        self.has_purged = False
+        self._purge = purge
+        self._due = due
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder."""
+        self._count()
+        return super().names(folder)
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes, -1 if it does not exist."""
+        self._count()
+        return super().size(name)
+
+    def version(self, name: str) -> object:
+        """Return a value that changes whenever the file is replaced."""
+        self._count()
+        return super().version(name)
+
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return bytes of a file."""
+        self._count()
+        return super().read(name, offset, length)
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> int:
+        """Read bytes of a file into `target`, and return their number."""
+        self._count()
+        return super().read_into(name, offset, target)
+
+    def _count(self) -> None:
+        self._due -= 1
+        if self._due == -1:
+            self.has_purged = True
+            self._purge(LocalStore(self.folder))
+
+
+def purging_stores(folder: Path, purge: Callable[[LocalStore], object]) -> Iterator[PurgingStore]:
+    """Yield a store of a new copy of an archive for each number of an access, up to the first that is never made.
+
+    Use each for one read. `purge`: gets a store of the copy.
+    """
+    copy = folder.with_name(f"{folder.name}-copy")
+    for due in itertools.count():
+        shutil.copytree(folder, copy)
+        store = PurgingStore(copy, purge, due)
+        yield store
+        shutil.rmtree(copy)
+        if not store.has_purged:
+            return

@@ -121,6 +121,8 @@ class _FragmentTimes:
         base = self._recording.segment_base(position - 1)
         if base != self._base or not len(self._ends) or position > self._ends[-1]:
             entries = self._recording.index_entries(base)
+            if not len(entries):
+                self._recording.check_is_kept(position)  # otherwise, the index is late or damaged
             self._base, self._ends, self._times_ns = base, entries["end_position"], entries["time_ns"]
         index = int(np.searchsorted(self._ends, position))
         return int(self._times_ns[index]) if index < len(self._ends) else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
-from aeron_core.errors import CorruptRecordingError, StorageError
+from aeron_core.errors import CorruptRecordingError, RecordingError, StorageError
 from aeron_core.recording.retention.states import RecordingState, state_of
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.check_sums import check_sum
@@ -78,14 +78,27 @@ class _Verification:
                 continue
             self._verify_gap(position, base)
             begin = max(position, base)
-            self._verify_segment(base, begin, end)
+            self._verify_unless_purged(base, begin, end)
             position = end
         self._verify_gap(position, result.end)
         if state is not RecordingState.LIVE:
             self._verify_tail()
         return result
 
+    def _verify_unless_purged(self, base: int, begin: int, end: int) -> None:
+        """Verify a segment; what was purged meanwhile has no faults."""
+        before = len(self._result.faults)
+        try:
+            self._verify_segment(base, begin, end)
+        except RecordingError:
+            if self._recording.start_position < end:
+                raise
+        if self._recording.start_position >= end:
+            del self._result.faults[before:]
+
     def _verify_gap(self, begin: int, end: int) -> None:
+        if begin < end:
+            begin = max(begin, self._recording.start_position)  # a purge may have deleted the files meanwhile
         if begin >= end:
             return
         base = self._recording.segment_base(begin)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from aeron_core._native import wire
 from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingNotFoundError
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
@@ -51,7 +52,13 @@ class Recording:
         name = f"{self.recording_id}/{names.DESCRIPTOR}"
         version = self._store.version(name)
         if self._descriptor is None or version is None or version != self._version:
-            text = self._store.read(name)
+            try:
+                text = self._store.read(name)
+            except RecordingNotFoundError:
+                raise RecordingNotFoundError(
+                    f"recording {self.recording_id} in {self._store.uri}: does not exist, or was purged; "
+                    "`aeron-core recordings list` shows those that exist"
+                ) from None
             self._descriptor = RecordingDescriptor.parse(text, f"{self._store.uri}/{name}")
             self._version = version
             self._mark = None
@@ -240,6 +247,10 @@ class Recording:
             f"{self._store.uri}/{self.recording_id}/{name}: is missing: position {end}: must be within the files of "
             f"the recording, {last}; {DAMAGED}"
         )
+
+    def check_is_kept(self, position: int) -> None:
+        """Raise DataLossError if the frame that ends at `position` was purged, as after a read of a missing file."""
+        self._check_range(position - wire.FRAME_ALIGNMENT, position)
 
     def position_at(self, time_ns: int) -> int:
         """Return the last end of a message in the index from before `time_ns`, the start position if there is none.

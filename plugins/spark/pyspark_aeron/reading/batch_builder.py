@@ -143,14 +143,17 @@ class _RecordingTimes:
         self._base = -1
 
     def of(self, rows: MessageColumns) -> Int64s:
-        """Return nanoseconds since the epoch, one for each message; a lower bound for those not indexed yet."""
+        """Return nanoseconds since the epoch, one for each message; a lower bound for those not indexed yet.
+
+        Raises DataLossError if the index was purged.
+        """
         positions = _positions(rows)
         pieces = []
         at = 0
         while at < len(positions):
             base = self._recording.segment_base(int(positions[at]) - 1)
             if base != self._base:
-                self._load(base)
+                self._load(base, int(positions[at]))
             segment_end = base + self._recording.descriptor.segment_length
             upto = int(np.searchsorted(positions, segment_end, "right"))
             # Index entries are few compared to messages. The newest messages may not be indexed yet: they get the
@@ -161,10 +164,11 @@ class _RecordingTimes:
             at = upto
         return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
 
-    def _load(self, base: int) -> None:
+    def _load(self, base: int, position: int) -> None:
         entries = self._recording.index_entries(base)
         self._ends, self._times = entries["end_position"].copy(), entries["time_ns"].copy()
         if not len(self._times):
+            self._recording.check_is_kept(position)  # otherwise, the index is late or damaged
             self._times = np.array([self._recording.descriptor.start_time_ns])
         self._base = base
 

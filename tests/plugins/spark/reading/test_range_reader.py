@@ -12,8 +12,18 @@ from pyspark_aeron.reading import range_reader
 from pyspark_aeron.reading.range_reader import read_batches
 from pyspark_aeron.reading.selection import Range
 
-from aeron_core.errors import CorruptRecordingError
-from aeron_core.testing.recordings import INITIAL_TERM_ID, NOW_NS, TERM_LENGTH, frame_at, padding_at
+from aeron_core.errors import CorruptRecordingError, DataLossError
+from aeron_core.recording import Archive
+from aeron_core.recording.retention.purge import purge_before
+from aeron_core.testing.recordings import (
+    INITIAL_TERM_ID,
+    NOW_NS,
+    TERM_LENGTH,
+    RecordingUnderTest,
+    frame_at,
+    padding_at,
+    purging_stores,
+)
 
 BEGIN, MIDDLE, END = 0x80, 0x00, 0x40
 
@@ -280,3 +290,26 @@ def test_a_piece_longer_than_a_read_is_verified(written, monkeypatch):
     assert len(expected) == TERM_LENGTH
     with pytest.raises(CorruptRecordingError):
         read(written)
+
+
+def test_rows_that_are_purged_meanwhile_are_as_recorded_or_an_error(tmp_path, monkeypatch):
+    written = RecordingUnderTest.begin(tmp_path / "archive", segment_length=TERM_LENGTH)
+    for _ in range(3):
+        written.fill_term(8000)
+    written.stop()
+    monkeypatch.setattr(range_reader, "_READ_LENGTH", TERM_LENGTH // 2)
+    columns = ("position", "ts_ns", "payload")
+    options = SourceOptions.parse({"archive": str(tmp_path / "archive"), "batchrows": "4"})
+    piece = Range(0, 0, 3 * TERM_LENGTH)
+    whole = [row for batch in read_batches(options, columns, piece) for row in batch.to_pylist()]
+    assert len(whole) == 24
+
+    for store in purging_stores(tmp_path / "archive", lambda store: purge_before(store, 0, 2 * TERM_LENGTH)):
+        monkeypatch.setitem(range_reader._archives, options.archive, Archive(store))
+        rows, is_lost = [], False
+        try:
+            for batch in read_batches(options, columns, piece):
+                rows += batch.to_pylist()
+        except DataLossError:
+            is_lost = True
+        assert rows == (whole[: len(rows)] if is_lost else whole)
