@@ -16,7 +16,7 @@ from aeron_core.recording.retention.states import RecordingState, state_of
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.file_store import FileStore
-from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.storage.recording import CHUNK_LENGTH, Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,25 +167,32 @@ class _Verification:
             return
         base, begin = bases[-1], max(end, bases[-1])
         length = base + self._store.size(self._path(base)) - begin
-        if length <= 0:
-            return
-        data, offset = self._data(base, begin, begin + length)
-        scanned = self._scanner.scan(data, offset, length, begin)
-        if scanned < length:
-            self._add_fault(
-                begin + scanned,
-                base,
-                f"{length - scanned} bytes after the end are not whole frames: {self._scanner.fault_text()}; a "
-                "recorder that continues it truncates them",
+        scanned = 0
+        while scanned < length:
+            data = self._store.read(
+                self._path(base), begin - base + scanned, min(CHUNK_LENGTH, length - scanned)
             )
+            if not data:
+                return  # truncated meanwhile, by a recorder that continues the recording
+            whole = self._scanner.scan(AtomicBuffer(data), 0, len(data), begin + scanned)
+            if whole == 0:
+                self._add_fault(
+                    begin + scanned,
+                    base,
+                    f"{length - scanned} bytes after the end are not whole frames: {self._scanner.fault_text()}; a "
+                    "recorder that continues it truncates them",
+                )
+                return
+            scanned += whole
 
     def _data(self, base: int, begin: int, end: int) -> tuple[AtomicBuffer, int]:
         """Return memory with the bytes from position `begin` to `end`, and their offset; a local file may end earlier.
 
-        Raises CorruptRecordingError if a local file cannot be mapped, or a remote one was truncated meanwhile.
+        Raises CorruptRecordingError if a local file cannot be mapped, or the file was truncated meanwhile.
         """
         path = self._store.local_path(self._path(base))
-        if path is None:
+        # A recorder truncates what follows the end of a recording: an access to mapped memory would then be a SIGBUS.
+        if path is None or end > self._result.end:
             data = self._store.read(self._path(base), begin - base, end - begin)
             if len(data) != end - begin:
                 raise CorruptRecordingError(

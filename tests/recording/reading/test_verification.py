@@ -6,8 +6,11 @@ import pytest
 
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive
+from aeron_core.recording.reading import verification
 from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.index import ENTRY
+from aeron_core.recording.storage.recording import Recording
 from aeron_core.testing.recordings import TERM_LENGTH, frame_at, padding_at
 
 SEGMENT = 2 * TERM_LENGTH
@@ -211,4 +214,43 @@ def test_an_end_within_padding_is_a_fault(sound):
 
     assert faults(sound)[0] == (
         f"recording 0 position {end}: 0-262144.rec: padding extends to position {end + 32}: must end here"
+    )
+
+
+class TruncatingStore(LocalStore):
+    """A store in which 0-0.rec is truncated after its size was read twice, as by a recorder that continues it."""
+
+    def __init__(self, folder, length):
+        super().__init__(folder)
+        self.length = length
+        self.count = 0
+
+    def size(self, name):
+        found = super().size(name)
+        self.count += name == "0/0-0.rec"
+        if self.count == 2:  # the second time for the tail
+            os.truncate(self.folder / name, self.length)
+        return found
+
+
+def test_a_tail_that_is_truncated_meanwhile_is_no_fault(written):
+    written.append(b"a")
+    damage(written, "0-0.rec", 64, frame_at(64, b"b" * 50)[:40])
+    written.writer.beat(1)
+    store = TruncatingStore(written.store.folder, 64)
+
+    assert verify(store, Recording(store, 0), written.now_ns, lambda length: None).faults == []
+
+
+def test_a_long_tail_is_verified_in_pieces(written, monkeypatch):
+    monkeypatch.setattr(verification, "CHUNK_LENGTH", 200)
+    written.append(b"a")
+    written.append_block(b"".join(frame_at(64 + 96 * index, b"b" * 64, flags=0) for index in range(20)))
+    written.writer.beat(1)
+    assert faults(written) == []
+
+    damage(written, "0-0.rec", 64 + 96 * 7, b"\xff\xff\xff\xff")
+
+    assert faults(written)[0].startswith(
+        f"recording 0 position {64 + 96 * 7}: 0-0.rec: {96 * 13} bytes after the end"
     )
