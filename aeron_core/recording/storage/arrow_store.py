@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: Age from which a file's modification time identifies its version. Some object stores have timestamps in
 #: seconds; the margin, an invented number, covers the difference between their clock and ours.
 _SETTLED_NS: Final = 60_000_000_000
+_FILE_SCHEME: Final = "file://"
 
 
 class ArrowStore(FileStore):
@@ -125,9 +126,9 @@ def open_store(where: str | Path) -> FileStore:
     """
     text = str(where)
     if "://" not in text:
-        return LocalStore(_local_folder(text, text))
+        return LocalStore(local_folder(text))
     if text.lower().startswith("file://"):
-        return LocalStore(_local_folder(text, _path_of(text)))
+        return LocalStore(_folder(text, _path_of(text)))
     return ArrowStore(text)
 
 
@@ -138,12 +139,21 @@ def _path_of(uri: str) -> str:
         raise ConfigurationError(f"{uri}: must be a URI such as file:///var/recordings: {error}") from None
 
 
-def _local_folder(where: str, path: str) -> Path:
+def local_folder(text: str) -> Path:
+    """Return the absolute path of a folder of this machine; a `~` stands for a home directory.
+
+    Raises ConfigurationError if the text is empty or has a NUL character, or the home directory is unknown.
+    """
+    try:
+        return _folder(text, text).expanduser().absolute()
+    except RuntimeError:
+        raise ConfigurationError(
+            f"{text!r}: the home directory of this user is unknown: must be a folder of a user of this machine, or an "
+            "absolute path"
+        ) from None
+
+
+def _folder(where: str, path: str) -> Path:
     if not path or "\0" in path:
         raise ConfigurationError(f"{where!r}: must name a folder, without a NUL character")
-    if "://" in where:
-        return Path(path)
-    try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError as error:  # there is no such user
-        raise ConfigurationError(f"{where}: must be a folder: {error}") from None
+    return Path(path)

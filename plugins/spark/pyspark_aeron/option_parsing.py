@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Self
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.recording.storage.arrow_store import local_folder
 
 # Options that Spark adds itself.
 _OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
@@ -22,7 +22,7 @@ def _absolute(place: str) -> str:
     # Resolved in the process that plans the query: executors may have other working directories.
     if place.startswith(_FILE_SCHEME):
         return unquote(urlsplit(place).path)
-    return place if not place or "://" in place else str(Path(place).expanduser().absolute())
+    return place if not place or "://" in place else str(local_folder(place))
 
 
 #: A folder, converted to an absolute path, or a URI.

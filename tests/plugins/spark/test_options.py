@@ -56,6 +56,12 @@ def test_a_relative_folder_is_resolved_in_the_planning_process(monkeypatch, tmp_
     assert options.parse({"path": given}).archive == meant.format(here=tmp_path)
 
 
+@pytest.mark.parametrize("options", [SourceOptions, SinkOptions])
+def test_a_folder_of_an_unknown_user_is_refused(options):
+    with pytest.raises(ConfigurationError, match="option archive=~no-such-user/logs: .*home directory"):
+        options.parse({"path": "~no-such-user/logs"})
+
+
 @pytest.mark.parametrize(
     ("text", "positions"),
     [

@@ -93,3 +93,8 @@ def test_a_file_uri_opens_the_same_archive_as_its_folder(written):
     archive = Archive.open(written.store.folder.as_uri())
 
     assert archive.recording(0).descriptor == written.archive.recording(0).descriptor
+
+
+def test_an_archive_in_the_home_directory_of_an_unknown_user_is_refused():
+    with pytest.raises(ConfigurationError, match="'~no-such-user/archive': the home directory"):
+        Archive.open("~no-such-user/archive")

@@ -151,7 +151,7 @@ def test_a_fault_of_the_disk_raises_with_the_file_and_a_remedy(tmp_path, monkeyp
         ("file://", "must name a folder"),
         ("file:///%00", "must name a folder, without a NUL"),
         ("file://[", "must be a URI such as file:///var/recordings: Invalid IPv6 URL"),
-        ("~nosuchuser/x", "~nosuchuser/x: must be a folder: Could not determine home directory"),
+        ("~nosuchuser/x", "'~nosuchuser/x': the home directory of this user is unknown"),
         ("s3://", "s3://: must name a bucket"),
     ],
 )
