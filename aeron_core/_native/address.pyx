@@ -1,6 +1,7 @@
 """Socket address in the layout of the kernel, copied and compared without the GIL."""
 
 cimport cython
+import errno
 import os
 import socket
 
@@ -32,6 +33,24 @@ cdef extern from "<sys/un.h>" nogil:
 
 cdef enum:
     MAX_PATH_LENGTH = 107
+    MAX_SCOPE = 0x7fffffff  # the kernel's indexes of interfaces are positive int
+
+
+cdef bytes _packed(int family, str host):
+    try:
+        return socket.inet_pton(family, host)
+    except ValueError:
+        # Surrogates, which stand for the bytes of a client that are not UTF-8.
+        raise OSError(errno.EINVAL, f"{host!r}: must be a numeric address") from None
+
+
+cdef int _scope_of(str text) except -1:
+    if not (text.isascii() and text.isdigit()):
+        return socket.if_nametoindex(text)
+    # Long texts are refused before int(), which takes quadratic time, converts them.
+    if len(text) > len(str(MAX_SCOPE)) or int(text) > MAX_SCOPE:
+        raise OSError(errno.ENXIO, f"scope {text[:20]}: must be the index of an interface, from 0 to {MAX_SCOPE}")
+    return int(text)
 
 
 @cython.final
@@ -55,12 +74,12 @@ cdef class SocketAddress:
         cdef bytes packed
         if ":" in host:
             bare, _, scope = host.partition("%")
-            packed = socket.inet_pton(socket.AF_INET6, bare)
+            packed = _packed(socket.AF_INET6, bare)
             if scope:
-                scope_id = int(scope) if scope.isdigit() else socket.if_nametoindex(scope)
+                scope_id = _scope_of(scope)
             address._fill_ip6(packed, port, scope_id)
         else:
-            packed = socket.inet_pton(socket.AF_INET, host)
+            packed = _packed(socket.AF_INET, host)
             address._fill_ip4(packed, port)
         return address
 

@@ -149,8 +149,9 @@ def client_key(client_id: int) -> bytes:
 
 
 def _text(text: str, max_length: int) -> bytes:
-    # Cut after a number of bytes, perhaps within a character: readers replace what they cannot decode.
-    data = text.encode()[:max_length]
+    # Cut after a number of bytes, perhaps within a character: readers replace what they cannot decode. Surrogates stand
+    # for the bytes of a channel that are not UTF-8.
+    data = text.encode(errors="surrogateescape")[:max_length]
     return _i32(len(data)) + data
 
 

@@ -54,6 +54,24 @@ def test_a_scope_is_given_by_number_or_by_the_name_of_an_interface():
     assert SocketAddress.of("fe80::1", 1, 7) == SocketAddress.of("fe80::1%7", 1)
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "224.\udca7.30.39",
+        "::\udca7",
+        "fe80::1%none-such",
+        "fe80::1%\udca7",
+        "fe80::1%\u00b2",
+        "fe80::1%2147483648",
+        "fe80::1%" + "9" * 5000,
+    ],
+)
+def test_text_that_is_no_numeric_address_with_a_known_scope_is_refused(host):
+    with pytest.raises(OSError):  # noqa: PT011 - the texts are those of the operating system
+        SocketAddress.of(host, 1)
+
+
 def test_a_copy_is_independent_of_the_original():
     address = SocketAddress.of("127.0.0.1", 1)
     copy = address.copy()

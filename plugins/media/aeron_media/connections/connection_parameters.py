@@ -28,6 +28,10 @@ DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
 MIN_INTERVAL_NS: Final = 1_000_000
 
 
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def _parse_interval_ns(text: str) -> int:
     interval_ns = parse_duration_ns(text)
     if interval_ns < MIN_INTERVAL_NS:
@@ -81,8 +85,13 @@ class ConnectionParameters(TlsParameters):
     @classmethod
     def parse(cls, uri: ChannelUri) -> Self:
         """Return the parameters of a URI; raises ChannelUriError with the first key that is missing or wrong."""
+        values = cls._values_of(uri)
+        # A client may send any bytes. Those that are not UTF-8 are surrogates, which pydantic does not accept.
+        for key in (field.alias or name for name, field in cls.model_fields.items()):
+            if not _is_unicode(values.get(key, "")):
+                raise uri.fault(key, "must be UTF-8 text")
         try:
-            return cls.model_validate(cls._values_of(uri))
+            return cls.model_validate(values)
         except ValidationError as error:
             first = error.errors()[0]
             key = str(first["loc"][0])
