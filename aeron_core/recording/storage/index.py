@@ -46,42 +46,46 @@ def entries_of(data: bytes) -> IndexEntries:
     return np.frombuffer(data, ENTRY, len(data) // ENTRY.itemsize)
 
 
-def sound_entries(entries: IndexEntries, base_position: int, segment_length: int) -> IndexEntries:
-    """Return the entries before the first invalid one: ends must be multiples of 32, grow, and lie in the segment."""
+def sound_entries(entries: IndexEntries, first_position: int, segment_end: int) -> IndexEntries:
+    """Return the entries before the first invalid one.
+
+    Ends must be multiples of 32, grow, be after `first_position`, that of the segment's first frame, and at most
+    `segment_end`.
+    """
     ends = entries["end_position"]
-    is_sound = (ends > base_position) & (ends <= base_position + segment_length)
+    is_sound = (ends > first_position) & (ends <= segment_end)
     is_sound &= ends % wire.FRAME_ALIGNMENT == 0
     is_sound[1:] &= ends[1:] > ends[:-1]
     return entries if is_sound.all() else entries[: int(np.argmin(is_sound))]
 
 
-def read_entries(store: FileStore, name: str, base_position: int, segment_length: int) -> IndexEntries:
+def read_entries(store: FileStore, name: str, first_position: int, segment_end: int) -> IndexEntries:
     """Return the entries of an index file before the first invalid one; empty if the file is missing."""
-    length = _length_of(store, name, segment_length)
-    return sound_entries(_read(store, name, 0, length), base_position, segment_length)
+    length = _length_of(store, name, segment_end - first_position)
+    return sound_entries(_read(store, name, 0, length), first_position, segment_end)
 
 
 def read_last_entries(
-    store: FileStore, name: str, base_position: int, segment_length: int, position: int
+    store: FileStore, name: str, first_position: int, segment_end: int, position: int
 ) -> IndexEntries:
     """Return the last entries of an index file, before the first invalid one; empty if the file is missing.
 
     The first of them ends at or before `position`, unless it is the first of the segment. Only the end of
     the file is read, as far as this requires.
     """
-    length = _length_of(store, name, segment_length)
+    length = _length_of(store, name, segment_end - first_position)
     wanted = _LAST_ENTRIES
     while True:
         begin = max(length - wanted * ENTRY.itemsize, 0)
         entries = _read(store, name, begin, length - begin)
         if begin == 0 or (len(entries) and entries["end_position"][0] <= position):
-            return sound_entries(entries, base_position, segment_length)
+            return sound_entries(entries, first_position, segment_end)
         wanted *= 4
 
 
-def _length_of(store: FileStore, name: str, segment_length: int) -> int:
+def _length_of(store: FileStore, name: str, data_length: int) -> int:
     # Each entry covers at least one frame. A longer file is damaged, and is not read to its end.
-    most = segment_length // wire.DATA_HEADER_LENGTH * ENTRY.itemsize
+    most = data_length // wire.DATA_HEADER_LENGTH * ENTRY.itemsize
     length = min(max(store.size(name), 0), most)
     return length - length % ENTRY.itemsize
 

@@ -172,7 +172,8 @@ class Recording:
     def all_index_entries(self, base_position: int) -> IndexEntries:
         """Return the valid index entries of the segment at `base_position`, also those after `position`."""
         name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
-        return read_entries(self._store, name, base_position, self.descriptor.segment_length)
+        segment_end = base_position + self.descriptor.segment_length
+        return read_entries(self._store, name, self.first_position(base_position), segment_end)
 
     def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
         """Return a position at or before `position`, and the index entries of its segment from there on.
@@ -185,10 +186,8 @@ class Recording:
         base = self.segment_base(position)
         required = self.required_cover(base)  # before the index is read, which grows
         name = names.index_file(self.recording_id, base)
-        entries = read_last_entries(
-            self._store, f"{self.recording_id}/{name}", base, self.descriptor.segment_length, position
-        )
-        begin = self.first_position(base)
+        begin, segment_end = self.first_position(base), base + self.descriptor.segment_length
+        entries = read_last_entries(self._store, f"{self.recording_id}/{name}", begin, segment_end, position)
         if len(entries) and entries["end_position"][0] <= position:
             begin, entries = int(entries["end_position"][0]), entries[1:]
         covered = int(entries["end_position"][-1]) if len(entries) else begin

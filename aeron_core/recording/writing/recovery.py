@@ -135,7 +135,7 @@ class _Tail:
             data = None
         content = _content_of(store, recording.recording_id, base)
         found = entries_of(content or b"")
-        entries = sound_entries(found, base, descriptor.segment_length)
+        entries = sound_entries(found, first_position, base + descriptor.segment_length)
         has_lost_entries = len(entries) < len(found) or (data is not None and content is None)
         scanner = recording.scanner()
         return cls(
@@ -207,7 +207,8 @@ class _Tail:
             return covered, border
         if covered > border:
             self.scanner.scan(self.data, border - self.base, covered - border, border)
-            border += self.scanner.border_length
+            # Of a damaged index, the last entry can end within padding.
+            border = min(border + self.scanner.border_length, covered)
         end = self.base + self._capacity
         if not has_unflushed_data or end <= covered:
             return covered, border
@@ -219,6 +220,9 @@ class _Tail:
     def cover(self, writer: SegmentWriter, position: int, now_ns: int, *, is_border: bool) -> None:
         """Add an index entry for uncovered data before `position`, if there is any."""
         if position > self.covered:
+            if position > self.base + self._capacity:
+                # The recorder died after the header of padding, and the file got its body only now.
+                self.data = open_mapped_file(self.segment, read_only=True)
             crc32 = self._sum(self.covered, position)
             writer.add_entry(position, now_ns, crc32, is_border=is_border)
 
@@ -255,9 +259,10 @@ def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
                 store.delete(f"{recording_id}/{path.name}")
             continue
         entries = entries_of(_content_of(store, recording_id, base) or b"")
-        entries = sound_entries(entries, base, recording.descriptor.segment_length)
+        first_position = max(base, recording.start_position)
+        entries = sound_entries(entries, first_position, base + recording.descriptor.segment_length)
         kept = int((entries["end_position"] <= position).sum())
-        covered = int(entries["end_position"][kept - 1]) if kept else max(base, recording.start_position)
+        covered = int(entries["end_position"][kept - 1]) if kept else first_position
         if covered != position:
             raise CorruptRecordingError(
                 f"recording {recording_id} position {covered}: {index.name}: is missing or damaged: it must cover the "

@@ -4,12 +4,14 @@ import os
 
 import pytest
 
+from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.reading import verification
 from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.file_store import LocalStore
-from aeron_core.recording.storage.index import ENTRY
+from aeron_core.recording.storage.index import ENTRY, entry_bytes
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.testing.recordings import TERM_LENGTH, frame_at, padding_at
 
@@ -253,4 +255,15 @@ def test_a_long_tail_is_verified_in_pieces(written, monkeypatch):
 
     assert faults(written)[0].startswith(
         f"recording 0 position {64 + 96 * 7}: 0-0.rec: {96 * 13} bytes after the end"
+    )
+
+
+def test_an_index_entry_that_ends_within_padding_is_a_fault(written):
+    written.append_block(padding_at(0, 128))
+    written.stop()
+    crc32 = check_sum(AtomicBuffer(padding_at(0, 128)), 0, 64)
+    damage(written, "0-0.idx", 0, entry_bytes(64, written.now_ns, crc32, is_border=True))
+
+    assert faults(written)[0] == (
+        "recording 0 position 64: 0-0.rec: padding extends to position 128: must end here"
     )

@@ -4,10 +4,13 @@ import os
 
 import pytest
 
+from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import CorruptRecordingError, RecordingError
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.storage import file_store, mark
+from aeron_core.recording.storage.check_sums import check_sum
+from aeron_core.recording.storage.index import entry_bytes
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.continuation import stop_interrupted_recordings
 from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
@@ -158,6 +161,38 @@ def test_padding_at_the_end_of_a_segment_is_kept(written):
     die(written)
 
     assert resume(written).position == TERM_LENGTH
+
+
+def test_a_recorder_that_died_after_the_header_of_padding_continues_after_it(written):
+    written.append(b"a")
+    tear(written, padding_at(64, TERM_LENGTH - 64)[:32], 64)
+    die(written)
+
+    assert resume(written) == Resumption(TERM_LENGTH, TERM_LENGTH)
+    written.append(b"b")
+    assert written.data()[TERM_LENGTH:] == frame_at(TERM_LENGTH, b"b")
+    assert faults(written) == []
+
+
+def test_an_index_entry_that_ends_before_the_recording_begins_is_ignored(begin):
+    written = begin(start_position=96)
+    written.append(b"a")
+    die(written)
+    (written.folder / "0-0.idx").write_bytes(entry_bytes(32, NOW_NS, 0, is_border=True))
+    (written.folder / "mark").unlink()
+
+    assert recover(written.store, 0, LATER_NS) == Resumption(96, 96)
+    assert len(written.archive.recording(0).all_index_entries(0)) == 0
+
+
+def test_an_index_entry_that_ends_within_padding_is_where_the_recording_continues(written):
+    written.append_block(padding_at(0, 128))
+    die(written)
+    crc32 = check_sum(AtomicBuffer(padding_at(0, 128)), 0, 64)
+    (written.folder / "0-0.idx").write_bytes(entry_bytes(64, NOW_NS, crc32, is_border=False))
+    (written.folder / "mark").unlink()
+
+    assert recover(written.store, 0, LATER_NS) == Resumption(64, 64)
 
 
 def test_recovering_twice_changes_nothing(written):
