@@ -244,7 +244,9 @@ def test_counters_can_be_read_without_the_driver(lone):
 
 
 @pytest.mark.parametrize("channel", [b"aeron:ipc?alias=\xa7", LONE_CHANNEL.encode() + b"|alias=\xa7"])
-def test_a_channel_with_bytes_that_are_not_utf_8_is_accepted_and_kept_in_the_keys_of_its_counters(lone, channel):
+def test_a_channel_with_bytes_that_are_not_utf_8_is_accepted_and_kept_in_the_keys_of_its_counters(
+    lone, channel
+):
     lone.add_publication(channel.decode("utf-8", "surrogateescape"), 1001)
 
     (counter,) = lone.driver.find_counters("pub-pos")
