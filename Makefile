@@ -21,7 +21,7 @@ ROOTS := aeron_core plugins
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
-.PHONY: help demo test test-fast check format build wheels dist-check coverage bench fuzz clean
+.PHONY: help demo test test-fast check format build wheels dist-check coverage bench fuzz hostile clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -33,6 +33,9 @@ help:
 	@echo "make format  format the sources"
 	@echo "make bench   measure"
 	@echo "make fuzz    decode hostile bytes for longer than the tests do"
+	@echo "make hostile  fuzz, guided by coverage, each target for a minute, two at a time; needs clang;"
+	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
+	@echo "             targets, and keeps the inputs with new coverage in tests/hostile/corpora"
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
 	@echo "make dist-check  make both, install the wheel into a new environment, and send messages with it"
@@ -100,6 +103,16 @@ bench: $(BENCH_VENV)/.built
 
 fuzz: $(VENV)/.built $(VENV)/.developing
 	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests
+
+# Only clang instruments what libFuzzer, in atheris, reads; AddressSanitizer finds accesses beyond objects. What has not
+# changed since is not compiled again.
+TIME := 60
+hostile: $(VENV)/.built $(VENV)/.developing
+	@command -v clang >/dev/null || { echo "error: found no clang: on Debian, apt-get install clang" >&2; exit 1; }
+	@$(BIN)/pip install --quiet --group fuzz
+	@CC=clang CFLAGS='-fsanitize=address,fuzzer-no-link' LDSHARED='clang -shared' \
+		$(PYTHON) setup.py --quiet build --build-lib build/fuzzed/lib --build-temp build/fuzzed/temp
+	$(PYTHON) tests/hostile/fuzz.py --seconds $(TIME) $(if $(KEEP),--keep) $(TARGETS)
 
 build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'
