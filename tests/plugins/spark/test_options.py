@@ -58,7 +58,7 @@ def test_a_relative_folder_is_resolved_in_the_planning_process(monkeypatch, tmp_
 
 @pytest.mark.parametrize("options", [SourceOptions, SinkOptions])
 def test_a_folder_of_an_unknown_user_is_refused(options):
-    with pytest.raises(ConfigurationError, match="option archive=~no-such-user/logs: .*home directory"):
+    with pytest.raises(ConfigurationError, match=r"option archive=~no-such-user/logs: .*home directory"):
         options.parse({"path": "~no-such-user/logs"})
 
 
