@@ -9,10 +9,16 @@ hostile process cannot fill the error log with distinct texts.
 
 from __future__ import annotations
 
+from typing import Final
+
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.concurrent.records import is_position
+from aeron_core.concurrent.records import MAX_POSITION, is_position
 from aeron_core.errors import ProtocolError
+
+#: Where a consumer may begin: a later ring would reach MAX_POSITION, and no command could be written. An invented number;
+#: at 1 GB/s it takes 73 years.
+_MAX_FIRST_POSITION: Final = MAX_POSITION // 2
 
 
 class RingHead:
@@ -43,11 +49,11 @@ class RingHead:
             self._is_overwritten = True
             return self._position
         tail = self._buffer.get_i64_acquire(self._tail_offset)
-        if is_position(stored) and 0 <= tail - stored <= self._capacity:
+        if is_position(stored) and 0 <= tail - stored <= self._capacity and tail <= _MAX_FIRST_POSITION:
             self._position = stored
             return stored
         # There is no copy yet, so that the commands before the tail cannot be found.
-        self.store(tail if is_position(tail) else 0)
+        self.store(tail if is_position(tail) and tail <= _MAX_FIRST_POSITION else 0)
         raise ProtocolError(
             "impossible head of the command ring: must be a multiple of 8 at most the capacity before the tail; "
             "reset, earlier commands are lost: clients must repeat those that get no answer"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.mapped import map_fd
+from aeron_core.concurrent.records import MAX_POSITION
 from aeron_core.concurrent.ring_buffer import FULL, ManyToOneRingBuffer, ReadAction
 from aeron_core.errors import ConfigurationError, ProtocolError
 
@@ -363,6 +364,23 @@ def test_a_head_that_is_impossible_from_the_start_is_reset_to_the_tail(position)
 
     ring.write(2, b"next")
     assert read_all(ring) == [(2, b"next")]
+
+
+@pytest.mark.parametrize("head", [MAX_POSITION, MAX_POSITION - 8, 0])
+def test_positions_that_are_the_last_ones_from_the_start_are_reset(head):
+    ring = make_ring(head=head)
+    set_tail(ring, MAX_POSITION)
+
+    with pytest.raises(ProtocolError, match="impossible head of the command ring"):
+        read_all(ring)
+    with pytest.raises(ProtocolError, match="tail of the command ring overwritten"):
+        ring.head.check_producers()
+
+    for number in range(CAPACITY):
+        ring.write(2, b"next")
+        ring.head.check_producers()
+        # A read ends at the end of the buffer.
+        assert read_all(ring) + read_all(ring) == [(2, b"next")], number
 
 
 @pytest.mark.parametrize("position", [*WRONG_POSITIONS, 0, 8 + CAPACITY * 3])
