@@ -16,8 +16,8 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.records import MAX_POSITION, is_position
 from aeron_core.errors import ProtocolError
 
-#: Where a consumer may begin: a later ring would reach MAX_POSITION, and no command could be written. An invented number;
-#: at 1 GB/s it takes 73 years.
+#: Last position at which a consumer begins: behind it, the ring would reach MAX_POSITION, and no command could be
+#: written. An invented number: no ring gets there, at 1 GB/s it takes 73 years.
 _MAX_FIRST_POSITION: Final = MAX_POSITION // 2
 
 
