@@ -4,15 +4,20 @@ Built-in plugins are importable from a checkout that is built in place but not i
 """
 
 import importlib.util
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
 
+import aeron_core
 from aeron_core import MediaDriver, registry
 
 # No deadline: a busy machine must not fail a test.
@@ -86,6 +91,59 @@ def read_distributions_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "entry_points", found)
         yield
+
+
+SETUP = """
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+extension = Extension({name!r}, [{name!r} + ".pyx"], include_dirs=[{headers!r}])
+extension.extra_compile_args = extension.extra_link_args = {arguments!r}
+setup(ext_modules=cythonize([extension], include_path=[{root!r}], language_level=3))
+"""
+
+
+@pytest.fixture(scope="session")
+def compile_module(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], ModuleType]:
+    """Return a function that compiles and imports a `.pyx`, like a module of another distribution.
+
+    It gets the checks of the extensions (`make sanitize`): a load without them would hide a store from them.
+    """
+
+    def compile_it(source: Path) -> ModuleType:
+        name, root, folder = (
+            source.stem,
+            Path(aeron_core.__file__).parents[1],
+            tmp_path_factory.mktemp("compiled"),
+        )
+        (folder / source.name).write_text(source.read_text())
+        sanitizers = os.environ.get("AERON_CORE_SANITIZE")
+        (folder / "setup.py").write_text(
+            SETUP.format(
+                name=name,
+                root=str(root),
+                headers=str(root / "aeron_core/_native"),
+                arguments=["-O1", "-g", f"-fsanitize={sanitizers}", "-fsanitize-recover=all"]
+                if sanitizers
+                else [],
+            )
+        )
+        subprocess.run(
+            [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+            cwd=folder,
+            # The compiler needs no runtime library of a sanitizer.
+            env={key: value for key, value in os.environ.items() if key != "LD_PRELOAD"},
+            check=True,
+            capture_output=True,
+        )
+        path = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return compile_it
 
 
 @pytest.fixture
