@@ -21,7 +21,8 @@ ROOTS := aeron_core plugins
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
-.PHONY: help demo test test-fast check format build wheels dist-check coverage bench fuzz hostile clean
+.PHONY: help demo test test-fast check format build wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
+        clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -40,6 +41,8 @@ help:
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
 	@echo "make dist-check  make both, install the wheel into a new environment, and send messages with it"
 	@echo "make coverage    measure which lines of the lower levels their tests execute, in build/coverage"
+	@echo "make sanitize    run the tests that read hostile bytes with checks of memory and arithmetic"
+	@echo "make sanitize-threads  run threads without locks with checks of their accesses"
 	@echo "make clean   delete everything that was made"
 
 # What runs and compiles the package: its dependencies and Cython, and this package without its extensions.
@@ -129,6 +132,13 @@ dist-check: build
 coverage: $(VENV)/.built
 	$(BIN)/pip install --quiet --group coverage
 	$(PYTHON) tools/coverage
+
+# Each compiles a copy of the tree of its own; the compiled modules of the tree are not touched.
+sanitize: $(VENV)/.installed $(VENV)/.developing
+	$(PYTHON) tools/sanitize address
+
+sanitize-threads: $(VENV)/.installed $(VENV)/.developing
+	$(PYTHON) tools/sanitize thread
 
 clean:
 	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-java .venv-java.lock .venv-lumberjack .venv-sp build dist wheelhouse *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
