@@ -164,9 +164,18 @@ class LogBuffer:
         return positions.partition_offset(index, self.term_length) + (position & self.term_length_mask)
 
     def apply_default_header(self, offset: int) -> int:
-        """Copy the 32 bytes of the default header, the template of all frames of the stream, to `offset`; return 0."""
-        header = self.metadata_offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
-        return self.buffer.copy_from(offset, self.buffer, header, wire.DATA_HEADER_LENGTH)
+        """Copy the default header, the template of all frames of the stream, to `offset`; return 0.
+
+        The first 4 of its 32 bytes, the length, are not copied: a reader may be loading that of the frame, which must
+        not change before the frame is complete.
+        """
+        header = self.metadata_offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET + wire.FRAME_VERSION_OFFSET
+        return self.buffer.copy_from(
+            offset + wire.FRAME_VERSION_OFFSET,
+            self.buffer,
+            header,
+            wire.DATA_HEADER_LENGTH - wire.FRAME_VERSION_OFFSET,
+        )
 
 
 def _check_metadata(buffer: AtomicBuffer) -> None:

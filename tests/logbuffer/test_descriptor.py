@@ -186,3 +186,16 @@ def test_memory_of_another_length_cannot_be_initialized():
 def test_invalid_log_parameters_are_rejected(changes):
     with pytest.raises(ConfigurationError):
         dataclasses.replace(PARAMS, **changes)
+
+
+def test_the_default_header_leaves_the_length_of_a_frame_as_it_is(make_log):
+    log = make_log()
+    header = log.metadata_offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
+    log.buffer.put_i32(header, 4096)
+    log.buffer.put_i32(64, -128)
+
+    log.apply_default_header(64)
+
+    # A positive length would show readers a frame that is not complete.
+    assert log.buffer.get_i32(64) == -128
+    assert log.buffer.get_bytes(68, 28) == log.buffer.get_bytes(header + 4, 28)

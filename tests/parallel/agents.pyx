@@ -219,8 +219,10 @@ def subscribe(
                             filled = 0
                             seen += 1
             check_at_least(state, "position of a subscriber", reader.position, position)
-            position = reader.position
-            state.put_i64_release(POSITIONS + subscriber * LINE, position)
+            # Only if it has moved, as in the client: each store orders all loads before it, and hides races of them.
+            if reader.position != position:
+                position = reader.position
+                state.put_i64_release(POSITIONS + subscriber * LINE, position)
             if offset < 0:
                 sched_yield()
     return position
@@ -242,10 +244,11 @@ def conduct(LogBuffer log, AtomicBuffer state, int32_t subscribers, int64_t wind
         while not is_stopped(state):
             lowest = lowest_position(state, subscribers)
             check_at_least(state, "lowest position", lowest, last)
-            last = lowest
-            while cleaned < lowest - log.term_length:
-                cleaned = clean_step(log, cleaned, lowest - log.term_length)
-            state.put_i64_release(LIMIT, lowest + window)
+            if lowest != last:
+                last = lowest
+                while cleaned < lowest - log.term_length:
+                    cleaned = clean_step(log, cleaned, lowest - log.term_length)
+                state.put_i64_release(LIMIT, lowest + window)
             check_at_least(state, "position of the producers", log.producer_position(), produced)
             produced = log.producer_position()
             abandoned = state.get_i64_acquire(ABANDONED)
@@ -313,15 +316,16 @@ def relay(LogBuffer source, LogBuffer image, AtomicBuffer state, AtomicBuffer im
                 rebuilt += positions.high_of_pair(gap) - left
             check_equal(state, "rebuilt", rebuilt, next_position)
             position = next_position
-            # The sender's position: the terms of the source are cleaned behind it.
-            state.put_i64_release(POSITIONS, position)
-            if held == 0:
+            if held > 0:
+                # The sender's position: the terms of the source are cleaned behind it.
+                state.put_i64_release(POSITIONS, position)
+            else:
                 sched_yield()
     return position
 
 
 def command(CommandRing ring, AtomicBuffer state, int32_t count):
-    """Offer `count` commands, whose arguments follow from their number."""
+    """Offer `count` commands with arguments that follow from their number."""
     cdef Command sent = Command()
     cdef AtomicBuffer text = AtomicBuffer.allocate(64)
     cdef int32_t number = 0, index

@@ -142,7 +142,7 @@ def test_a_reader_of_a_number_sees_what_was_written_before_it(agents):
     assert number.get_acquire() == MESSAGES
 
 
-def test_a_reader_of_the_loss_report_sees_whole_entries_whose_totals_grow(agents):
+def test_a_reader_of_the_loss_report_sees_whole_entries_with_growing_totals(agents):
     buffer, state = AtomicBuffer.allocate(4096), make_state(agents)
     losses = LossReport(buffer).prepare(session_id=5, stream_id=6, channel="aeron:udp", source="a")
     threads = Threads(state)
