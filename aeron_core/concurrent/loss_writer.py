@@ -50,7 +50,9 @@ class LossReport:
         offset = self._next_offset
         if entry.capacity > self._buffer.capacity - offset:
             return _FULL
-        self._buffer.copy_from(offset, entry, 0, entry.capacity)
+        # Without the count, which a reader may be loading, and which ends the report until the entry is complete.
+        begin = wire.LOSS_OBSERVATION_COUNT_OFFSET + 8
+        self._buffer.copy_from(offset + begin, entry, begin, entry.capacity - begin)
         # Release: a reader that loads the count with acquire also sees the entry.
         self._buffer.put_i64_release(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, 1)
         self._next_offset = offset + reserved_length
