@@ -88,7 +88,8 @@ def test_a_wait_ends_in_time_though_the_wall_clock_is_set_back(tmp_path):
 
     done = subprocess.run(
         [sys.executable, "-c", IDLE],
-        env=os.environ | {"LD_PRELOAD": str(library)},
+        # Behind what is preloaded already, such as the library of a sanitizer, without which no module would load.
+        env=os.environ | {"LD_PRELOAD": f"{os.environ.get('LD_PRELOAD', '')} {library}".strip()},
         capture_output=True,
         text=True,
         timeout=30,
