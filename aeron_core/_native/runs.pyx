@@ -21,6 +21,11 @@ from aeron_core._native.buffer cimport (
 )
 
 
+cdef inline int64_t bounded(int64_t entries) noexcept nogil:
+    """Return a number of entries with a length in bytes that does not overflow, and is out of range if theirs is."""
+    return -2 if entries < 0 else min(entries, <int64_t>1 << 56)
+
+
 cpdef int64_t measure_run(
     AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t max_payload_length,
     int64_t space, int64_t allowance
@@ -32,7 +37,7 @@ cpdef int64_t measure_run(
     boundaries, its frame starts less than `allowance` bytes after the run's begin, and the frames need at most `space`
     bytes.
     """
-    cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
+    cdef const uint8_t *boundary = boundaries.at(bounded(first) * 8, (bounded(count) + 1) * 8)
     cdef int64_t taken = 0
     cdef int64_t run_length = 0
     cdef int64_t begin = ac_get_i64(boundary)
@@ -61,7 +66,7 @@ cpdef int64_t write_run(
     `data`, `boundaries`: see `measure_run`. Bytes are left over if another thread changed the boundaries after they
     were measured. Raises IndexError if the claim is out of range or `log` is read-only.
     """
-    cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
+    cdef const uint8_t *boundary = boundaries.at(bounded(first) * 8, (bounded(count) + 1) * 8)
     cdef int64_t begin = ac_get_i64(boundary)
     cdef int64_t end, frame_length, aligned_length
     log.check_writable(offset, length)
@@ -106,6 +111,8 @@ cpdef int64_t read_run(
     and its session id (int32). Raises IndexError if an array has no space for `max_messages` entries.
     """
     cdef const uint8_t *frame = log.at(offset, left)
+    first = bounded(first)
+    max_messages = bounded(max_messages)
     boundaries.check_writable(first * 8 + 8, max_messages * 8)
     stream_positions.check_writable(first * 8, max_messages * 8)
     reserved_values.check_writable(first * 8, max_messages * 8)

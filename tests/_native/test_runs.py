@@ -158,8 +158,20 @@ def test_reading_ends_before_a_frame_that_is_not_an_unfragmented_message(offset,
     assert columns.read(log, 192, 192, 3) == 1
 
 
-@pytest.mark.parametrize("messages", [-1, 4, 1 << 60])
+# The last ones, times the length of an entry, are 0 in 64 bits.
+@pytest.mark.parametrize("messages", [-1, 4, 1 << 60, 1 << 62])
 def test_arrays_that_are_too_short_are_rejected(messages):
     columns = Columns(3, 96)
     with pytest.raises(IndexError):
         columns.read(AtomicBuffer(bytearray(192)), 192, 192, messages)
+
+
+@pytest.mark.parametrize(("first", "count"), [(0, 1), (0, -1), (1, -1), (0, (1 << 61) - 1), (1 << 61, 0), (-1, 1)])
+def test_boundaries_that_lack_entries_are_rejected(first, count):
+    boundaries = AtomicBuffer(bytearray(8))
+    data = AtomicBuffer(bytearray(8))
+
+    with pytest.raises(IndexError):
+        runs.measure_run(data, boundaries, first, count, 1376, 0, 0)
+    with pytest.raises(IndexError):
+        runs.write_run(AtomicBuffer(bytearray(64)), 0, 0, data, boundaries, first, count, 0, 0, 0, 0, 0)
