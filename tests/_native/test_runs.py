@@ -166,7 +166,9 @@ def test_arrays_that_are_too_short_are_rejected(messages):
         columns.read(AtomicBuffer(bytearray(192)), 192, 192, messages)
 
 
-@pytest.mark.parametrize(("first", "count"), [(0, 1), (0, -1), (1, -1), (0, (1 << 61) - 1), (1 << 61, 0), (-1, 1)])
+@pytest.mark.parametrize(
+    ("first", "count"), [(0, 1), (0, -1), (1, -1), (0, (1 << 61) - 1), (1 << 61, 0), (-1, 1)]
+)
 def test_boundaries_that_lack_entries_are_rejected(first, count):
     boundaries = AtomicBuffer(bytearray(8))
     data = AtomicBuffer(bytearray(8))
