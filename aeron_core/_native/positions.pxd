@@ -20,7 +20,8 @@ cpdef inline int32_t compute_term_count(int32_t term_id, int32_t initial_term_id
 cpdef inline int64_t compute_position(
     int32_t term_id, int32_t term_offset, int32_t position_bits_to_shift, int32_t initial_term_id
 ) noexcept nogil:
-    return (<int64_t>compute_term_count(term_id, initial_term_id) << position_bits_to_shift) + term_offset
+    # As unsigned: the count is negative for a term before the initial one, and C defines no shift of negative numbers.
+    return <int64_t>(<uint64_t>compute_term_count(term_id, initial_term_id) << position_bits_to_shift) + term_offset
 
 cpdef inline int32_t compute_term_id(
     int64_t position, int32_t position_bits_to_shift, int32_t initial_term_id
