@@ -60,7 +60,8 @@ class Offerer:
                 return result
             if result == wire.RESULT_CLOSED:
                 raise ClosedError(
-                    f"{self._publication!r} was closed after {self.messages} messages: add a new publication"
+                    f"{self._publication!r} was closed after {self.messages} messages: start the media driver if it "
+                    "has shut down, connect again, and add a new publication"
                 )
             if result == wire.RESULT_MAX_POSITION_EXCEEDED:
                 raise MaxPositionExceededError(

@@ -140,8 +140,9 @@ class Dispatcher(ReceiveDispatcher):
     ) -> int:
         """Request an image from the conductor for a subscribed session without one; return 0.
 
-        Refused if the stream has too many sessions or no place is free. A SETUP of a session with an image keeps the
-        connection on which it arrived alive.
+        Ignored while the session is in INIT_IN_PROGRESS, COOL_DOWN or REFUSED (see the module), and if too many
+        sessions are tracked. Refused if the stream has too many images or a limit of `AwaitedImages` is reached. A
+        SETUP of a session with an image refreshes the liveness of the connection on which it arrived.
         """
         found = self._interests.get(setup.stream_id)
         if found == cython.NULL:

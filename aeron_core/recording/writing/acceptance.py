@@ -196,7 +196,8 @@ def _data_of(store: FileStore, name: str) -> AtomicBuffer:
     try:
         return open_mapped_file(path, read_only=True)
     except StorageError as error:
-        # An empty file; one that cannot be opened now contains what it contained.
+        # ENODATA: the file is empty. Any other error is raised, because the file may still have its data: if it were
+        # taken as empty, the recording would end before that data.
         if error.errno != errno.ENODATA:
             raise
         return AtomicBuffer.allocate(0)

@@ -254,7 +254,8 @@ class SubscriptionRegistrar:
             if notify:
                 lifecycle.notify_unavailable_to(subscription)
             lifecycle.unlink(subscription)
-        # Left after the links: images without readers drain, while the endpoint waits for them.
+        # The subscription leaves its endpoint after its links are removed. Images without readers then drain; the
+        # endpoint stays open until the receiver has released them, see `is_unused`.
         subscription.leave_endpoint()
         if subscription.endpoint is not None:
             self.close_if_unused(subscription.endpoint)

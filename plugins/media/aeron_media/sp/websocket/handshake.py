@@ -201,7 +201,8 @@ class WsClientHandshake(WsHandshake):
             ) from error
         if isinstance(event, RejectConnection):
             raise SessionError(
-                f"the peer answered {event.status_code} to {self._params.path}, not 101: {_CHECK_SERVER}"
+                f"the peer answered {event.status_code} to {self._params.path}, not 101: {_CHECK_SERVER}; "
+                "use the same protocol= at both ends"
             )
         wanted = self._params.subprotocol
         if not isinstance(event, AcceptConnection) or event.subprotocol != wanted:
