@@ -1,6 +1,7 @@
 """A client with a driver double: commands and responses."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from aeron_core import (
     NotConnectedError,
     connect,
 )
+from aeron_core.errors import StorageError
 from aeron_core.protocol import commands, responses
 
 IPC = "aeron:ipc"
@@ -175,6 +177,54 @@ def test_image_handlers_are_called_for_images_that_are_added_and_removed(aeron, 
     assert events == [("available", image), ("unavailable", image)]
     assert image.is_closed
     assert not subscription.is_connected
+
+
+@pytest.fixture
+def hidden_log(aeron, double):
+    """A publication with a log that cannot be opened, as without free descriptors; returns it and the log's path."""
+    publication = aeron.add_publication(IPC, 5)
+    path = Path(double.publications[publication.registration_id][1])
+    hidden = path.with_suffix(".hidden")
+    path.rename(hidden)
+    aeron.close()
+    return publication.registration_id, path, hidden
+
+
+def test_an_image_that_could_not_be_mapped_becomes_available_once_it_can(
+    make_client, double, clock, hidden_log
+):
+    errors, available = [], []
+    client = make_client(error_handler=errors.append)
+    subscription = client.add_subscription(IPC, 5, on_available_image=available.append)
+    client.do_work()
+    assert [type(error) for error in errors] == [StorageError]
+    assert subscription.images == ()
+
+    _, path, hidden = hidden_log
+    clock.advance(SECOND)
+    client.do_work()
+    hidden.rename(path)
+    clock.advance(SECOND)
+    client.do_work()
+
+    assert len(errors) == 1
+    assert subscription.images == tuple(available)
+    assert len(available) == 1
+
+
+def test_an_image_that_could_not_be_mapped_is_forgotten_when_it_ends(make_client, double, clock, hidden_log):
+    client = make_client(error_handler=lambda error: None)
+    subscription = client.add_subscription(IPC, 5)
+    client.do_work()
+
+    publication_id, path, hidden = hidden_log
+    double.take_image(publication_id, subscription.registration_id)
+    client.do_work()
+    hidden.rename(path)
+    clock.advance(SECOND)
+    client.do_work()
+
+    assert subscription.images == ()
 
 
 def test_closing_a_subscription_closes_its_images_and_calls_the_handler(aeron, double):

@@ -216,6 +216,7 @@ class ClientConductor:
         now_ns = self.clock.nano_time()
         work = self._liveness.check(now_ns)
         work += self.peer_watches.check(now_ns)
+        work += self._listener.retry_images(now_ns)
         if self.is_closed:  # a handler has closed it
             return work
         if self.registrations:

@@ -6,11 +6,18 @@ connected. Responses to other clients are ignored, except those about counters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.client.handlers import PublicationErrorFrame
 from aeron_core.client.subscriptions.image import Image
-from aeron_core.errors import AeronError, ClientTimeoutError, ErrorCode, ProtocolError, RegistrationError
+from aeron_core.errors import (
+    AeronError,
+    ClientTimeoutError,
+    ErrorCode,
+    ProtocolError,
+    RegistrationError,
+    StorageError,
+)
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -22,6 +29,10 @@ if TYPE_CHECKING:
     from aeron_core.client.registrations import Registrations
     from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.concurrent.counters import CountersReader
+
+# Time between attempts to map the logs of images after a lack of descriptors or memory. An invented number: short
+# beside the liveness timeouts of drivers.
+_RETRY_NS: Final = 1_000_000_000
 
 
 class DriverListener:
@@ -42,6 +53,10 @@ class DriverListener:
         self._callbacks = callbacks
         self._counters = counters
         self._clock = clock
+        # By correlation and subscription id: images that cannot be mapped yet. Their positions hold their senders back,
+        # so that they lose nothing, but the streams would never flow again.
+        self._unmapped: dict[tuple[int, int], responses.OnAvailableImage] = {}
+        self._retry_ns = 0
         self._handlers = {
             responses.OnError: self._on_error,
             responses.OnAvailableImage: self._on_available_image,
@@ -130,17 +145,38 @@ class DriverListener:
                     )
                 )
 
+    def retry_images(self, now_ns: int) -> int:
+        """Try again, once a second, to map images that could not be mapped; return how many are available now."""
+        if not self._unmapped or now_ns < self._retry_ns:
+            return 0
+        self._retry_ns = now_ns + _RETRY_NS
+        work = 0
+        for key, response in list(self._unmapped.items()):
+            try:
+                self._unmapped.pop(key, None)
+                self._add_image(response)
+                work += 1
+            except StorageError:  # reported already
+                self._unmapped[key] = response
+        return work
+
     def _on_available_image(self, response: responses.OnAvailableImage) -> None:
+        try:
+            self._add_image(response)
+        except StorageError as error:
+            self._unmapped[response.correlation_id, response.subscriber_registration_id] = response
+            self._retry_ns = self._clock.nano_time() + _RETRY_NS
+            self._callbacks.error(error)
+        except (AeronError, OSError, IndexError) as error:
+            self._callbacks.error(error)
+
+    def _add_image(self, response: responses.OnAvailableImage) -> None:
         subscription = self._resources.subscriptions.get(response.subscriber_registration_id)
         if subscription is None:
             return
-        try:
-            # Look up the counter first: if that failed after the log was acquired, no image would release it.
-            position = self._counters.counter(response.subscriber_position_id)
-            log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
-        except (AeronError, OSError, IndexError) as error:
-            self._callbacks.error(error)
-            return
+        # Look up the counter first: if that failed after the log was acquired, no image would release it.
+        position = self._counters.counter(response.subscriber_position_id)
+        log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
         image = Image(
             subscription,
             response.session_id,
@@ -153,6 +189,7 @@ class DriverListener:
         self._callbacks.available_image(subscription, image)
 
     def _on_unavailable_image(self, response: responses.OnUnavailableImage) -> None:
+        self._unmapped.pop((response.correlation_id, response.subscription_registration_id), None)
         removed = self._resources.remove_image(
             response.correlation_id, response.subscription_registration_id, self._clock.nano_time()
         )
