@@ -1,0 +1,58 @@
+"""The program `tools/faults`: runs seeded plans and prints what violates the invariants."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from laboratory.plan import KINDS, make_plan
+from laboratory.trial import Trial
+
+SECONDS = 10.0  # of faults; a run takes about 15 s more
+
+
+def run_seed(
+    seed: int, seconds: float = SECONDS, only: Sequence[str] = (), keep: Path | None = None
+) -> list[str]:
+    """Run the plan of a seed and return the violations; print them with the plan and the folder of the logs."""
+    plan = make_plan(seed, seconds, only=only)
+    start_s = time.monotonic()
+    trial = Trial(plan, keep)
+    try:
+        trial.run()
+    finally:
+        took_s = time.monotonic() - start_s
+        print(
+            f"seed {seed}: {len(trial.violations)} violations in {took_s:.0f} s, {trial.summary()}",
+            flush=True,
+        )
+        if trial.violations:
+            print(plan, f"logs: {trial.folder}", *trial.violations, sep="\n", flush=True)
+        else:
+            shutil.rmtree(trial.folder)
+    return trial.violations
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds, one after the other")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="duration of the faults")
+    parser.add_argument(
+        "--only", action="append", choices=KINDS, default=[], help="kinds of faults; repeatable"
+    )
+    parser.add_argument("--plan", action="store_true", help="print the plans and do not run them")
+    parser.add_argument("--keep", type=Path, help="parent folder of the logs of runs with violations")
+    options = parser.parse_args()
+    failed = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        if options.plan:
+            print(make_plan(seed, options.seconds, only=options.only))
+        elif run_seed(seed, options.seconds, options.only, options.keep):
+            failed.append(seed)
+    if failed:
+        sys.exit(f"violations with {len(failed)} of {options.seeds} seeds: {failed}")

@@ -1,0 +1,172 @@
+"""Plans: which system runs, and which faults it gets at which time. A seed makes one plan, always the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+LEFT, RIGHT = "left", "right"
+MACHINES = (LEFT, RIGHT)
+DRIVERS = ("driver-left", "driver-right")
+RECORDERS = ("recorder-left", "recorder-right")
+CLIENTS = (
+    "udp-publisher",
+    "udp-subscriber",
+    "ipc-publisher",
+    "ipc-subscriber",
+    "lumberjack-writer",
+    "lumberjack-reader",
+    "sp-dialer",
+    "sp-listener",
+)
+VISITORS = ("visitor-left", "visitor-right")
+
+#: Fault kinds with their weights, targets, and shortest and longest duration in seconds.
+KINDS: dict[str, tuple[int, Sequence[str], float, float]] = {
+    "rough": (5, MACHINES, 1, 4),
+    "cut": (4, MACHINES, 0.2, 5),
+    "drop": (3, MACHINES, 0.2, 5),
+    "move": (2, (RIGHT,), 0.2, 1),
+    "kill-driver": (4, DRIVERS, 0, 0.5),
+    "kill-recorder": (5, RECORDERS, 0, 1.5),
+    "kill-client": (5, (*CLIENTS, *VISITORS), 0, 1),
+    "pause-driver": (4, DRIVERS, 0.1, 5),
+    "pause-recorder": (3, RECORDERS, 0.1, 5),
+    "pause-client": (4, CLIENTS, 0.1, 5),
+    "restart-driver": (2, DRIVERS, 0, 0.5),
+    "full-disk": (4, MACHINES, 0.5, 3),
+    "full-memory-disk": (3, MACHINES, 0.5, 3),
+    "few-descriptors": (3, (*DRIVERS, *RECORDERS), 1, 3),
+    "little-memory": (3, DRIVERS, 1, 3),
+    "clock": (4, MACHINES, 0, 0),
+}
+#: Faults that one machine, or one of its processes, cannot have at the same time as others of the same group.
+GROUPS = {
+    "rough": "link",
+    "cut": "link",
+    "drop": "link",
+    "full-disk": "disk",
+    "full-memory-disk": "memory-disk",
+    "clock": "clock",
+}
+
+UDP_CHANNELS = {
+    "unicast": ("aeron:udp?endpoint=right:20121", "aeron:udp?endpoint=right:20121"),
+    "min": ("aeron:udp?endpoint=right:20121|fc=min,t:3s", "aeron:udp?endpoint=right:20121"),
+    "cubic": ("aeron:udp?endpoint=right:20121", "aeron:udp?endpoint=right:20121|cc=cubic"),
+    "multicast": (
+        "aeron:udp?endpoint=224.0.1.79:20121|interface=10.79.0.0/24",
+        "aeron:udp?endpoint=224.0.1.79:20121|interface=10.79.0.0/24",
+    ),
+    "dynamic": (
+        "aeron:udp?control=left:20122|control-mode=dynamic",
+        "aeron:udp?control=left:20122|control-mode=dynamic|endpoint=right:20121",
+    ),
+}
+CLOCK_STEPS_S = (-86_400, -3_600, -60, -2, 2, 60, 3_600, 86_400)
+SEVERITIES = (
+    {"delay": 5, "jitter": 3, "loss": 2, "reorder": 10, "duplicate": 2},
+    {"delay": 20, "jitter": 15, "loss": 10, "reorder": 20, "duplicate": 10},
+    {"delay": 2, "jitter": 2, "loss": 40, "reorder": 5, "duplicate": 0},
+    {"delay": 60, "jitter": 40, "loss": 1, "reorder": 0, "duplicate": 30},
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: what, of what, when and for how long, from the start of the faults."""
+
+    at_s: float
+    kind: str
+    target: str
+    for_s: float
+    detail: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        detail = " ".join(f"{name}={value}" for name, value in self.detail.items())
+        return f"{self.at_s:5.1f} s  {self.kind} {self.target} for {self.for_s} s {detail}".rstrip()
+
+    @property
+    def machine(self) -> str:
+        """The machine of the target."""
+        return machine_of(self.target)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A system and its faults."""
+
+    seed: int
+    seconds: float
+    udp: str
+    threading_modes: dict[str, str]
+    durability: str
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"seed {self.seed}: udp {self.udp}, drivers {self.threading_modes}, durability {self.durability}",
+            *map(str, self.faults),
+        ]
+        return "\n".join(lines)
+
+
+def machine_of(target: str) -> str:
+    """Return the machine of a machine or process."""
+    left = ("udp-publisher", "ipc-publisher", "ipc-subscriber", "lumberjack-writer", "sp-dialer")
+    return LEFT if target in left or target.endswith(LEFT) else RIGHT
+
+
+def make_plan(seed: int, seconds: float, *, only: Sequence[str] = ()) -> Plan:
+    """Return the plan of a seed: about one fault a second for `seconds`; with `only`, of these kinds."""
+    chance = random.Random(f"{seed} {seconds} {sorted(only)}")
+    modes = {
+        machine: chance.choice(("SHARED", "SHARED", "SHARED_NETWORK", "DEDICATED")) for machine in MACHINES
+    }
+    udp = chance.choice(list(UDP_CHANNELS))
+    durability = chance.choice(("interval", "interval", "block", "never"))
+    names = [kind for kind in KINDS if not only or kind in only]
+    weights = [KINDS[kind][0] for kind in names]
+    faults: list[Fault] = []
+    busy: dict[str, float] = {}
+    at_s = 0.0
+    while at_s < seconds:
+        kind = chance.choices(names, weights)[0]
+        _, targets, shortest, longest = KINDS[kind]
+        target = chance.choice(list(targets))
+        # Short and long ones alike: timeouts are 3 s.
+        for_s = round(shortest + (longest - shortest) * chance.random() ** 2, 2)
+        keys = _keys(kind, target)
+        if all(busy.get(key, 0.0) <= at_s for key in keys):
+            faults.append(Fault(round(at_s, 2), kind, target, for_s, _detail(kind, chance)))
+            for key in keys:
+                busy[key] = at_s + for_s + (5 if key == "move" or "driver" in key else 0.5)
+        at_s += chance.uniform(0.2, 1.8)
+    return Plan(seed, seconds, udp, modes, durability, tuple(faults))
+
+
+def _keys(kind: str, target: str) -> list[str]:
+    if kind == "move":
+        return [
+            "move",
+            *(key for key in (*DRIVERS, *RECORDERS, *CLIENTS) if machine_of(key) == RIGHT),
+            "link right",
+        ]
+    if kind in GROUPS:
+        return [f"{GROUPS[kind]} {target}"]
+    return [target]
+
+
+def _detail(kind: str, chance: random.Random) -> dict[str, float]:
+    if kind == "rough":
+        return dict(chance.choice(SEVERITIES))
+    if kind == "clock":
+        return {"step_s": chance.choice(CLOCK_STEPS_S)}
+    if kind == "few-descriptors":
+        return {"spare": chance.choice((0, 1, 2, 5))}
+    if kind == "little-memory":
+        return {"spare_mb": chance.choice((0, 1, 4))}
+    if kind == "restart-driver":
+        return {"signal": chance.choice((2, 15))}
+    return {}
