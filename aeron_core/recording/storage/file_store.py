@@ -18,6 +18,7 @@ from aeron_core.errors import RecordingError, RecordingNotFoundError
 
 _NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -271,7 +272,10 @@ def missing(path: Path | str) -> RecordingNotFoundError:
 
 
 def _read_failure(path: Path, error: OSError) -> RecordingError:
-    failure = f"cannot read {path}: {error.strerror or error}"
     if error.errno in _NOT_ALLOWED:
-        return RecordingError(f"{failure}; let user {os.geteuid()} read it")
-    return RecordingError(f"{failure}; remove the cause, or restore a copy of it")
+        remedy = f"let user {os.geteuid()} read it"
+    elif error.errno in _NO_DESCRIPTOR:
+        remedy = "raise the limit of open files of this process, ulimit -n"
+    else:
+        remedy = "remove the cause, or restore a copy of it"
+    return RecordingError(f"cannot read {path}: {error.strerror or error}; {remedy}")

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import tempfile
 import time
 from contextlib import contextmanager
@@ -161,3 +162,29 @@ def test_a_place_that_names_no_folder_is_refused(where, fault):
 
     with pytest.raises(ConfigurationError, match=fault):
         Archive.open(where)
+
+
+@contextmanager
+def without_free_descriptors():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda store: store.read("x"), lambda store: store.read_into("x", 0, bytearray(1)), LocalStore.names],
+)
+def test_a_folder_that_cannot_be_read_for_lack_of_descriptors_is_an_error_of_the_archive(tmp_path, call):
+    (tmp_path / "x").write_bytes(b"x")
+    store = LocalStore(tmp_path)
+
+    with without_free_descriptors(), pytest.raises(RecordingError) as caught:
+        call(store)
+
+    assert "Too many open files; raise the limit of open files of this process, ulimit -n" in str(
+        caught.value
+    )
