@@ -7,7 +7,7 @@ cimport cython
 cdef class Clock:
     """The system's clocks or, with `Clock.manual()`, one that stands still until it is advanced.
 
-    Any thread may read it. Only `advance` moves a manual clock.
+    Any thread may read it. Only `advance` and `step` move a manual clock.
     """
 
     @staticmethod
@@ -30,3 +30,13 @@ cdef class Clock:
             raise ValueError(f"delta_ns={delta_ns}: must be at least 0 ns, a clock only moves forward")
         self._now_ns += delta_ns
         return self._now_ns
+
+    def step(self, int64_t delta_ns):
+        """Step the wall clock of a manual clock by `delta_ns`, forward or back, and return its epoch time in ns.
+
+        The monotonic time stays. Raises TypeError for the system's clock.
+        """
+        if not self.is_manual:
+            raise TypeError("the system's clock cannot be stepped: use Clock.manual()")
+        self._epoch_ns += delta_ns
+        return self.epoch_ns()

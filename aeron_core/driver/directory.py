@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
 #: Seconds between two checks whether a starting driver has completed its cnc.dat. Invented: a start takes longer.
 _START_CHECK_INTERVAL_S: Final = 0.01
+#: Milliseconds by which a heartbeat may be ahead of the clock. Invented: more than a clock is slewed between two beats.
+_FUTURE_MS: Final = 100
 
 
 def prepare_directory(settings: DriverFields) -> None:
@@ -108,17 +110,33 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             # The heartbeat cannot be read. At the start of a driver this counts as dead;
             # `delete_dead_directory` opens the file again and refuses.
             return
-    # The heartbeat is in epoch time: a step of the system clock can make a live driver look dead, or a
-    # dead one alive.
-    age_ms = int(time.time() * 1000) - ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
+    ring = ManyToOneRingBuffer(cnc.to_driver)
+    # The heartbeat is in epoch time: a step of the system clock forward makes a live driver look dead for an instant.
+    age_ms = _age_ms(ring)
     if prints_age:
         _print(f"INFO: Aeron driver heartbeat is {age_ms} ms old")
+    if age_ms < -_FUTURE_MS and not _beats_within(ring, timeout_ms):
+        return
     if age_ms <= timeout_ms:
         # As in the reference, only the age decides: the driver may run in another pid namespace (container).
         raise ActiveDriverError(
             f"active media driver detected in {path}: pid {cnc.pid}, last heartbeat {age_ms} ms ago; "
             f"{_advice(cnc.pid, timeout_ms - age_ms)}"
         )
+
+
+def _age_ms(ring: ManyToOneRingBuffer) -> int:
+    return int(time.time() * 1000) - ring.consumer_heartbeat_ms
+
+
+def _beats_within(ring: ManyToOneRingBuffer, timeout_ms: int) -> bool:
+    """Return whether a heartbeat of the future changes: if the clock was set back, that of a dead driver does not."""
+    deadline, before = time.monotonic() + timeout_ms / 1000, ring.consumer_heartbeat_ms
+    while ring.consumer_heartbeat_ms == before:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_START_CHECK_INTERVAL_S)
+    return True
 
 
 def _advice(pid: int, left_ms: int) -> str:

@@ -38,6 +38,15 @@ def test_a_manual_clock_cannot_be_moved_back():
         Clock.manual().advance(-1)
 
 
-def test_the_systems_clock_cannot_be_advanced():
+def test_a_step_moves_the_wall_clock_only():
+    clock = Clock.manual(now_ns=5, epoch_ms=7)
+
+    assert clock.step(-2_000_000) == 5_000_000
+
+    assert (clock.nano_time(), clock.epoch_ms()) == (5, 5)
+
+
+@pytest.mark.parametrize("move", [Clock.advance, Clock.step])
+def test_the_systems_clock_cannot_be_moved(move):
     with pytest.raises(TypeError, match=r"use Clock\.manual"):
-        Clock().advance(1)
+        move(Clock(), 1)

@@ -5,6 +5,7 @@ import re
 import resource
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -132,6 +133,25 @@ def test_the_directory_of_a_driver_that_is_silent_for_too_long_is_taken_over(dir
     assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
     assert os.listdir(directory / "publications") == []
     assert saved_errors(directory) == []
+
+
+def test_the_directory_of_a_dead_driver_is_taken_over_although_the_clock_was_set_back(directory, start):
+    leave_behind(directory, age_ms=-86_400_000)
+
+    start(driver_timeout_ms=200)
+
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
+
+
+def test_the_directory_of_a_live_driver_is_refused_although_the_clock_was_set_back(directory, start):
+    leave_behind(directory, age_ms=-86_400_000)
+    ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
+    beat = threading.Timer(0.1, setattr, (ring, "consumer_heartbeat_ms", int(time.time() * 1000)))
+    beat.start()
+
+    with pytest.raises(ActiveDriverError):
+        start(driver_timeout_ms=60_000)
+    beat.join()
 
 
 def test_the_liveness_timeout_of_a_silent_driver_is_a_setting(directory, start):

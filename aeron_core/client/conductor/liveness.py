@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.concurrent.counter_types import CLIENT_HEARTBEAT
 from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
+from aeron_core.concurrent.heartbeat_age import HeartbeatAge
 from aeron_core.errors import ClientTimeoutError, DriverTimeoutError
 from aeron_core.version import SOFTWARE_VERSION
 
@@ -47,6 +48,8 @@ class Liveness:
         self._inter_service_timeout_ns = inter_service_timeout_ns
         self._last_service_ns = self._last_keepalive_ns = clock.nano_time()
         self._heartbeat: AtomicCounter | None = None
+        self._driver_age = HeartbeatAge()
+        self._driver_age_ms(self._last_service_ns)
 
     def check(self, now_ns: int) -> int:
         """Run the checks that are due; return 1 if the keepalive interval had passed, else 0.
@@ -66,22 +69,23 @@ class Liveness:
         if now_ns - self._last_keepalive_ns < self._settings.keepalive_interval_ns:
             return 0
         self._last_keepalive_ns = now_ns
-        now_ms = self._clock.epoch_ms()
-        self._check_driver(now_ms)
-        self._keep_alive(now_ms)
+        self._check_driver(now_ns)
+        self._keep_alive(self._clock.epoch_ms())
         return 1
 
     def driver_beat_ns(self, now_ns: int) -> int:
         """Return the time of the driver's last heartbeat in nanoseconds, on the clock of `now_ns`."""
-        return now_ns - (self._clock.epoch_ms() - self._driver.heartbeat_ms) * _NS_PER_MS
+        return now_ns - self._driver_age_ms(now_ns) * _NS_PER_MS
 
-    def _check_driver(self, now_ms: int) -> None:
-        heartbeat_ms = self._driver.heartbeat_ms
-        if heartbeat_ms < 0:
+    def _driver_age_ms(self, now_ns: int) -> int:
+        return self._driver_age.check(self._driver.heartbeat_ms, self._clock.epoch_ms(), now_ns)
+
+    def _check_driver(self, now_ns: int) -> None:
+        if self._driver.heartbeat_ms < 0:
             raise DriverTimeoutError(
                 f"the media driver of {self._settings.aeron_dir} has ended: start it, then connect again"
             )
-        age_ms = now_ms - heartbeat_ms
+        age_ms = self._driver_age_ms(now_ns)
         if age_ms > self._settings.driver_timeout_ms:
             raise DriverTimeoutError(
                 f"the last heartbeat of the media driver of {self._settings.aeron_dir} is {age_ms} ms old, more "

@@ -269,3 +269,41 @@ def test_a_stream_continues_if_it_is_subscribed_to_again_at_once(pair, stream):
 
 def check_connected(publication):
     assert publication.is_connected
+
+
+DAY = 86_400 * S
+
+
+@pytest.mark.parametrize("step_ns", [-DAY, DAY])
+def test_a_step_of_the_system_clock_ends_no_client(pair, stream, step_ns):
+    publication, subscription, _ = stream
+
+    pair.clock.step(step_ns)
+    pair.run_for(30 * S)
+
+    assert pair.sender.counted("client_timeouts") == 0
+    assert publication.is_connected
+    assert subscription.is_connected
+
+
+@pytest.mark.parametrize("step_ns", [-DAY, DAY])
+def test_a_dead_client_times_out_after_a_step_of_the_system_clock(pair, stream, step_ns):
+    pair.sender.abandon(pair.publisher)
+
+    pair.clock.step(step_ns)
+    pair.run_for(9 * S)
+    assert pair.sender.counted("client_timeouts") == 0
+    pair.run_for(4 * S)
+
+    assert pair.sender.counted("client_timeouts") == 1
+
+
+@pytest.mark.parametrize("step_ns", [-DAY, DAY])
+def test_clients_of_a_stalled_driver_time_out_after_a_step_of_the_system_clock(pair, stream, step_ns):
+    pair.sender.is_stalled = True
+
+    pair.clock.step(step_ns)
+    took_ns = pair.run_until(lambda: pair.publisher.is_closed, within_ns=15 * S)
+
+    assert 8 * S < took_ns
+    assert isinstance(pair.sender.client_errors[0], DriverTimeoutError)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent.heartbeat_age import HeartbeatAge
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aeron_core._native.clock import Clock
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
@@ -19,22 +21,29 @@ if TYPE_CHECKING:
 class Client:
     """One client and its resources; `heartbeat` holds the time of its last activity in epoch ms."""
 
-    def __init__(self, client_id: int, heartbeat: AtomicCounter) -> None:
+    def __init__(self, client_id: int, heartbeat: AtomicCounter, clock: Clock) -> None:
         self.client_id = client_id
         self.heartbeat = heartbeat
         self.publications: dict[int, PublicationLifecycle] = {}
         self.subscriptions: dict[int, SubscriptionEntry] = {}
         self.counters: dict[int, int] = {}  # registration id -> counter id
         self.has_closed = False
+        self._clock = clock
+        self._age = HeartbeatAge()
+        self.keep_alive()
+        self._age_ms()
 
-    def keep_alive(self, now_ms: int) -> None:
-        """Set the heartbeat to `now_ms`, in epoch ms."""
+    def keep_alive(self) -> None:
+        """Set the heartbeat to the present time."""
         # Epoch time, because the client stores its own clock here; both processes are on one host.
-        self.heartbeat.set_release(now_ms)
+        self.heartbeat.set_release(self._clock.epoch_ms())
 
-    def has_timed_out(self, now_ms: int, timeout_ms: int) -> bool:
+    def has_timed_out(self, timeout_ms: int) -> bool:
         """Return whether the heartbeat is older than the timeout."""
-        return now_ms > self.heartbeat.get_acquire() + timeout_ms
+        return self._age_ms() > timeout_ms
+
+    def _age_ms(self) -> int:
+        return self._age.check(self.heartbeat.get_acquire(), self._clock.epoch_ms(), self._clock.nano_time())
 
 
 class Clients:
@@ -61,8 +70,7 @@ class Clients:
         client = self._all.get(client_id)
         if client is None:
             heartbeat = stream_counters.allocate_client_heartbeat(self._context.counters, client_id)
-            client = self._all[client_id] = Client(client_id, heartbeat)
-            client.keep_alive(self._context.clock.epoch_ms())
+            client = self._all[client_id] = Client(client_id, heartbeat, self._context.clock)
             self._context.clients.send(responses.OnCounterReady(client_id, heartbeat.id))
         return client
 
@@ -73,7 +81,7 @@ class Clients:
         """
         client = self._all.get(client_id)
         if client is not None:
-            client.keep_alive(self._context.clock.epoch_ms())
+            client.keep_alive()
 
     def on_close(self, client_id: int) -> None:
         """Mark a client as closed, if it is known; the next timer releases its resources."""
@@ -85,11 +93,10 @@ class Clients:
 
     def on_timer(self) -> None:
         """Remove clients that have timed out or closed, and release their resources; notify those that timed out."""
-        now_ms = self._context.clock.epoch_ms()
         for client in list(self._all.values()):
             if client.has_closed:
                 self._remove(client)
-            elif client.has_timed_out(now_ms, self._timeout_ms):
+            elif client.has_timed_out(self._timeout_ms):
                 self._context.system_counters.client_timeouts.get_and_add(1)
                 # A client that receives its own id in this event closes itself, because its streams are gone. A
                 # process that was only suspended detects its timeout by this event.
