@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from laboratory.plan import LEFT, MACHINES, RIGHT
 
 SUBNET = "10.79.0"
 SWITCH = Path(__file__).parent / "switch.py"
+_numbers = itertools.count()
 
 
 def ip(*arguments: object) -> None:
@@ -24,7 +26,8 @@ class Network:
     """The machines, their addresses, and what happens to packets to each of them."""
 
     def __init__(self, seed: int) -> None:
-        unique = os.getpid()
+        # The kernel removes interfaces some time after their namespaces.
+        unique = f"{os.getpid()}-{next(_numbers)}"
         self.names = {machine: f"aeron-faults-{unique}-{machine}" for machine in MACHINES}
         self.ports = {machine: f"af{unique}{machine[0]}"[:15] for machine in MACHINES}
         self._last_octets = {LEFT: 1, RIGHT: 2}
@@ -63,6 +66,7 @@ class Network:
             output, _ = self._switch.communicate(timeout=10)
             counts = json.loads(output)
         for machine, name in self.names.items():
+            subprocess.run(["ip", "link", "del", self.ports[machine]], check=False, capture_output=True)
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
             shutil.rmtree(self._hosts[machine].parent, ignore_errors=True)
         return counts

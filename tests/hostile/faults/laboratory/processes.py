@@ -20,14 +20,16 @@ class System:
         self._commands: dict[str, tuple[list[str], dict[str, str]]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._expected_dead: set[str] = set()
-        self.starts = 0
+        self._start_times: dict[str, float] = {}
 
     def add(self, name: str, command: list[object], environment: Mapping[str, str]) -> None:
         """Add a process, which is not started."""
         self._commands[name] = [str(part) for part in command], {**os.environ, **environment}
 
-    def start(self, name: str) -> subprocess.Popen[bytes]:
-        """Start a process; its output goes to its log."""
+    def start(self, name: str) -> None:
+        """Start a process that does not run; its output goes to its log."""
+        if self.is_running(name):
+            return
         command, environment = self._commands[name]
         with (self._logs / f"{name}.log").open("ab") as log:
             log.write(f"--- start at {time.monotonic():.3f}\n".encode())
@@ -40,10 +42,9 @@ class System:
                 env=environment,
                 start_new_session=True,
             )
-        self.starts += 1
+        self._start_times[name] = time.monotonic()
         self._running[name] = process
         self._expected_dead.discard(name)
-        return process
 
     def pid(self, name: str) -> int:
         """Return the id of a process, the last one of the name."""
@@ -52,6 +53,10 @@ class System:
     def is_running(self, name: str) -> bool:
         """Return whether a process runs, or is stopped by a signal."""
         return name in self._running and self._running[name].poll() is None
+
+    def age_s(self, name: str) -> float:
+        """Return the seconds since the last start of a process."""
+        return time.monotonic() - self._start_times[name]
 
     def names(self) -> list[str]:
         """Return the names of all processes that were started."""

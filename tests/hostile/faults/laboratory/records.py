@@ -99,5 +99,7 @@ def read_message(message: bytes) -> tuple[int, int] | None:
         return None
     _, source, number, length, check = _HEADER.unpack_from(message)
     body = message[_HEADER.size :]
-    is_whole = len(body) == length and zlib.crc32(_HEADER.pack(_MAGIC, source, number, length, 0) + body) == check
+    is_whole = (
+        len(body) == length and zlib.crc32(_HEADER.pack(_MAGIC, source, number, length, 0) + body) == check
+    )
     return (source, number) if is_whole else None

@@ -44,6 +44,7 @@ RECOVERY_S = 12
 DRAIN_S = 12
 DRIVER_TIMEOUT_S = 3
 START_S = 30
+START_UP_S = 2  # in which a process loads its modules
 MAX_VIOLATIONS = 20
 DRIVER_SETTINGS = {
     "aeron.dir.delete.on.shutdown": "true",
@@ -514,16 +515,24 @@ class Trial:
         self._fill(fault, self._memory_disk(fault.target))
 
     def _few_descriptors(self, fault: Fault) -> None:
-        if self._system.is_running(fault.target):
+        if self._is_ready(fault.target):
             highest = max(
                 int(entry.name) for entry in Path(f"/proc/{self._system.pid(fault.target)}/fd").iterdir()
             )
             self._limit(fault, resource.RLIMIT_NOFILE, highest + 1 + int(fault.detail["spare"]))
 
     def _little_memory(self, fault: Fault) -> None:
-        if self._system.is_running(fault.target):
+        if self._is_ready(fault.target):
             size = status_of(self._system.pid(fault.target))["VmSize"] << 10
             self._limit(fault, resource.RLIMIT_AS, size + (int(fault.detail["spare_mb"]) << 20))
+
+    def _is_ready(self, name: str) -> bool:
+        """Return whether a process runs and has loaded its modules: one that starts may fail for lack of resources."""
+        return (
+            self._system.is_running(name)
+            and name not in self._starting
+            and self._system.age_s(name) > START_UP_S
+        )
 
     def _limit(self, fault: Fault, kind: int, soft: int) -> None:
         self._system.limit(fault.target, kind, soft)
