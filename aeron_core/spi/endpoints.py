@@ -88,6 +88,21 @@ class ChannelEndpoint:
         Called at the interval of the conductor's timer, 1 s by default.
         """
 
+    def take_lost_names(self) -> list[str]:
+        """Return the peers, as `host:port` of the URI, to resolve again; on the conductor.
+
+        For media with several peers of a channel, or with connections that come and go, instead of one `remote`. A peer
+        is returned once each time the medium needs its address.
+        """
+        return []
+
+    def change_address(self, name: str, address: SocketAddress) -> bool:
+        """Use `address` for the next connection to a peer of `take_lost_names`; return whether it was accepted.
+
+        Called on the conductor. Not accepted are the address in use, and any while the last one is not applied yet.
+        """
+        return False
+
     def close(self) -> None:
         """Close the sockets. Called after the agent has released the endpoint."""
 
@@ -174,21 +189,6 @@ class SendChannelEndpoint(ChannelEndpoint):
 
         It is applied when the sender next sends something. Raises OSError if the address is unreachable or
         of another family.
-        """
-        return False
-
-    def take_lost_names(self) -> list[str]:
-        """Return the peers, as `host:port` of the URI, to resolve again; on the conductor.
-
-        For media with several peers of a channel, or with connections that come and go, instead of one `remote`. A peer
-        is returned once each time the medium needs its address.
-        """
-        return []
-
-    def change_address(self, name: str, address: SocketAddress) -> bool:
-        """Use `address` for the next connection to a peer of `take_lost_names`; return whether it was accepted.
-
-        Called on the conductor. Not accepted are the address in use, and any while the last one is not applied yet.
         """
         return False
 

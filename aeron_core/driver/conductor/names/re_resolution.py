@@ -56,7 +56,7 @@ class ReResolution:
         self._silence = (
             SilentPublications(context, registrars.network),
             SilentDestinations(registrars.network),
-            LostPeers(registrars.network),
+            LostPeers(registrars),
             SilentControls(registrars.subscriptions),
         )
         # 0 disables the feature: addresses stay as they were resolved first.
@@ -170,19 +170,26 @@ class SilentDestinations:
 class LostPeers:
     """Peers that a medium with connections has lost, as the medium reports them."""
 
-    def __init__(self, publications: NetworkPublicationRegistrar) -> None:
-        self._publications = publications
+    def __init__(self, registrars: Registrars) -> None:
+        self._registrars = registrars
 
     def searches(self, now_ns: int) -> Iterator[Search]:
         """Yield a search for each peer that a medium reports as lost."""
-        for endpoint in self._publications.endpoints.values():
+        for endpoint in self._endpoints():
             # Other names of the endpoint are not looked up: their connections work.
             for name in endpoint.native.take_lost_names():
                 yield self._search(endpoint, name)
 
-    def _search(self, endpoint: SendEndpointEntry, name: str) -> Search:
+    def _endpoints(self) -> list[SendEndpointEntry | ReceiveEndpointEntry]:
+        return [
+            *self._registrars.network.endpoints.values(),
+            *self._registrars.subscriptions.endpoints.values(),
+        ]
+
+    def _search(self, endpoint: SendEndpointEntry | ReceiveEndpointEntry, name: str) -> Search:
         def change(address: SocketAddress) -> bool:
-            return _is_open(self._publications, endpoint) and endpoint.native.change_address(name, address)
+            # The endpoint may have been closed during the lookup.
+            return endpoint in self._endpoints() and endpoint.native.change_address(name, address)
 
         return Search((endpoint, name), name, "endpoint", change)
 

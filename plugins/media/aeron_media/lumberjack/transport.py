@@ -20,6 +20,7 @@ from aeron_core.spi.media import (
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native import limits
 from aeron_media._native.byte_queue import MemoryBudget
+from aeron_media.connections.remote_host import RemoteHost
 from aeron_media.connections.sockets import SystemConnections
 from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
@@ -30,7 +31,6 @@ from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
 from aeron_media.lumberjack.reader.reader_counters import ReaderCounters
 from aeron_media.lumberjack.reader.reader_params import ReaderParams
 from aeron_media.lumberjack.reader.receive_endpoint import LumberjackReceiveEndpoint
-from aeron_media.lumberjack.writer.reader_host import ReaderHost
 from aeron_media.lumberjack.writer.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer.writer_params import WriterParams
@@ -177,7 +177,7 @@ class LumberjackTransport(MediaTransport):
         keys = channel.keys
         tls = [TlsConnections(each) for each in channel.tls]
         hosts = [
-            ReaderHost(str(name), address)
+            RemoteHost(str(name), address)
             for name, address in zip(keys.endpoint, channel.addresses, strict=True)
         ]
         networks: list[ConnectionNetwork] = [*tls] or [params.connections or SystemConnections()] * len(hosts)

@@ -22,14 +22,14 @@ from aeron_media.sp.peer_slots import PeerSlots
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aeron_core._native.address import SocketAddress
     from aeron_core._native.connections import ByteConnection, ConnectionListener
     from aeron_core.spi.endpoints import Fault
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.sp.pair_params import PairParams
 
 
 class PairSocket:
-    """One PAIR socket; see the module. With a listener it accepts peers, without one it connects to `remote`."""
+    """One PAIR socket; see the module. With a listener it accepts peers, without one it connects to `host`."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class PairSocket:
         slot_count: int,
         new_connection: Callable[[], ByteConnection],
         listener: ConnectionListener | None,
-        remote: SocketAddress,
+        host: RemoteHost,
     ) -> None:
         self.params = params
         self.tallies = params.tallies
@@ -46,7 +46,7 @@ class PairSocket:
         slots = PeerSlots(params, slot_count, new_connection)
         self.peers = slots.peers
         self.router = MessageRouter(params, slots)
-        self.connections = PeerConnections(params, slots, self.router, new_connection(), listener, remote)
+        self.connections = PeerConnections(params, slots, self.router, new_connection(), listener, host)
 
     def local_addresses(self) -> list[str]:
         """Return the address at which the socket listens; an empty list if it connects."""

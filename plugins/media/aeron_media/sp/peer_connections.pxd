@@ -19,6 +19,7 @@ from aeron_media.sp.peer cimport Peer
 from aeron_media.sp.peer_slots cimport PeerSlots
 from aeron_media.sp.message_router cimport MessageRouter
 from aeron_media.fault_slot cimport FaultSlot
+from aeron_media.connections.remote_host cimport RemoteHost
 
 
 @cython.final
@@ -37,7 +38,7 @@ cdef class PeerConnections:
     cdef bint _listens
     cdef bint _is_local                 # the connections are Unix sockets
     cdef SourceCounts _sources          # of accepted connections
-    cdef SocketAddress _remote
+    cdef RemoteHost _host               # where the socket connects to, or listens
     cdef Dialer _dialer
     cdef PyObject *_dialed              # the Peer of the connecting socket, until it is lost
     cdef ByteConnection _surplus        # accepts a connection beyond the limit in order to close it

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection, ConnectionListener
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_media.connections.image_feed import ImageFeed
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.sp.message_router import MessageRouter
     from aeron_media.sp.pair_params import PairParams
     from aeron_media.sp.peer_slots import PeerSlots
 
 
 class PeerConnections:
-    """Connections of one socket: accepted with a listener, made to `remote` without one; see the module.
+    """Connections of one socket: accepted with a listener, made to `host` without one; see the module.
 
     `surplus` accepts connections beyond the limit, which are closed at once.
     """
@@ -49,7 +50,7 @@ class PeerConnections:
         router: MessageRouter,
         surplus: ByteConnection,
         listener: ConnectionListener | None,
-        remote: SocketAddress,
+        host: RemoteHost,
     ) -> None:
         self._tallies = params.tallies
         self._budget = params.budget
@@ -63,10 +64,10 @@ class PeerConnections:
         self._router = router
         if listener is not None:
             self._listener = listener
-        self._is_local = remote.family == socket.AF_UNIX
+        self._is_local = host.address.family == socket.AF_UNIX
         self._sources = SourceCounts(params.max_per_source)
         self._listens = listener is not None
-        self._remote = remote
+        self._host = host
         self._dialer = Dialer(params)
         self._dialed = cython.NULL
         self._surplus = surplus
@@ -117,6 +118,21 @@ class PeerConnections:
     def local_addresses(self) -> list[str]:
         """Return the address at which the socket listens; an empty list if it connects."""
         return [str(self._listener.local_address())] if self._listens else []
+
+    def take_lost_names(self) -> list[str]:
+        """Return the name of the peer if the socket connects to it and has lost it since the last call, else nothing.
+
+        The name is host:port; a Unix socket has none.
+        """
+        return (
+            [self._host.name]
+            if not self._listens and not self._is_local and self._host.take_request()
+            else []
+        )
+
+    def change_address(self, address: SocketAddress) -> bool:
+        """Use `address` for the next connection; return whether it is accepted, see `RemoteHost.change`."""
+        return self._host.change(address)
 
     def close_listener(self) -> None:
         """Close the listener, if there is one. Call only when no agent uses the socket any more."""
@@ -203,7 +219,7 @@ class PeerConnections:
                 continue
             if self._is_local:
                 # A connecting Unix socket usually has no path of its own: show that of the listener.
-                cython.cast(Peer, slot).address.assign(self._remote)
+                cython.cast(Peer, slot).address.assign(self._host.address)
             self._sources.add(cython.cast(Peer, slot).address)
             self._tallies.add(tallies.ACCEPTED, 1)
             self._slots.begin(cython.cast(Peer, slot), False, now_ns)
@@ -253,10 +269,11 @@ class PeerConnections:
         slot = self._unused.at(self._unused.size - 1)
         self._dialer.on_dialed()
         self._tallies.add(tallies.ATTEMPTS, 1)
-        cython.cast(Peer, slot).address.assign(self._remote)
+        self._host.refresh()
+        cython.cast(Peer, slot).address.assign(self._host.address)
         self._dialed = slot
         self._slots.begin(cython.cast(Peer, slot), True, now_ns)
-        if cython.cast(Peer, slot).connection.connect(self._remote) < 0:
+        if cython.cast(Peer, slot).connection.connect(self._host.address) < 0:
             cython.cast(Peer, slot).fail(phases.NO_REASON, 0, 0, now_ns)
         return 0
 
@@ -288,6 +305,7 @@ class PeerConnections:
         if self._dialed == cython.cast(cython.pointer(PyObject), peer):
             self._dialed = cython.NULL
             self._dialer.on_lost(now_ns)
+            self._host.request_address()
         if peer.phase == phases.PHASE_ENDED:
             self._count_end(peer)
             if not peer.is_dialed:

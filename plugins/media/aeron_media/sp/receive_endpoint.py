@@ -62,6 +62,14 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         """See `ChannelEndpoint.take_fault`."""
         return self._lease.take_fault() or self._socket.take_fault()
 
+    def take_lost_names(self) -> list[str]:
+        """See `ChannelEndpoint.take_lost_names`."""
+        return self._connections.take_lost_names()
+
+    def change_address(self, name: str, address: SocketAddress) -> bool:
+        """See `ChannelEndpoint.change_address`."""
+        return self._connections.change_address(address)
+
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
         self._connections.detach(self._number)

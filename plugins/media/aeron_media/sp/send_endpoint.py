@@ -13,6 +13,7 @@ from aeron_media.sp.pair_publication import PairPublication
 from aeron_media.sp.pair_socket import PairSocket
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core.spi.media import EndpointParams
     from aeron_media.sp.socket_lease import SocketLease
 
@@ -41,6 +42,14 @@ class PairSendEndpoint(SendChannelEndpoint):
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
         return self._lease.take_fault() or self._socket.take_loss() or self._socket.take_fault()
+
+    def take_lost_names(self) -> list[str]:
+        """See `ChannelEndpoint.take_lost_names`."""
+        return self._connections.take_lost_names()
+
+    def change_address(self, name: str, address: SocketAddress) -> bool:
+        """See `ChannelEndpoint.change_address`."""
+        return self._connections.change_address(address)
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""

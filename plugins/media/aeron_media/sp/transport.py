@@ -24,6 +24,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native import limits
 from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.connections.relay.relay_network import RelayNetwork
+from aeron_media.connections.remote_host import RemoteHost
 from aeron_media.connections.sockets import SystemConnections
 from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
@@ -78,9 +79,10 @@ def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
         raise uri.fault(error.key, error.text) from error
 
 
-def _scheme(keys: PairParameters) -> str:
+def _form_prefix(keys: PairParameters) -> str:
     # An address can have one listener, whatever its transport; connecting sockets differ by transport and path.
-    return f"{keys.transport.value}-{keys.path or ''}-" if keys.mode is Mode.DIAL else ""
+    scheme = f"{keys.transport.value}-{keys.path or ''}-" if keys.mode is Mode.DIAL else ""
+    return f"SP-{keys.mode.value}-{scheme}"
 
 
 def _pair_channel(channel: Channel) -> PairChannel:
@@ -141,9 +143,10 @@ class PairTransport(MediaTransport):
             keys.check_images(uri)
         tls = _tls_contexts(keys, uri)
         address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
+        form = self._form_of_moved_peer(keys) or f"{_form_prefix(keys)}{address}{keys.tls_identity}"
         return PairChannel(
             uri=uri,
-            canonical_form=f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}",
+            canonical_form=form,
             remote=address,
             params=keys,
             has_images=not is_publication,
@@ -192,6 +195,19 @@ class PairTransport(MediaTransport):
             shared.check(channel.keys, channel.uri)
         return SocketLease(shared, partial(self._forget, name))
 
+    def _form_of_moved_peer(self, keys: PairParameters) -> str | None:
+        """Return the form of the socket that connects to this very name already, None if there is none.
+
+        The name may have another address by now, to which that socket connects when it has lost its peer.
+        """
+        if keys.mode is not Mode.DIAL or keys.transport.is_local:
+            return None
+        for form, shared in list(self._sockets.items()):
+            is_same = shared.keys.endpoint == keys.endpoint and shared.keys.tls_identity == keys.tls_identity
+            if is_same and form.startswith(_form_prefix(keys)):
+                return form
+        return None
+
     def _forget(self, name: str) -> None:
         del self._sockets[name]
 
@@ -218,7 +234,8 @@ def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
         listener = network.listen(ListenOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         new_connection = listener.new_connection
     try:
-        socket = PairSocket(_pair_params(keys), _slot_count(keys), new_connection, listener, channel.address)
+        host = RemoteHost(str(keys.endpoint), channel.address)
+        socket = PairSocket(_pair_params(keys), _slot_count(keys), new_connection, listener, host)
     except BaseException:
         if listener is not None:
             listener.close()

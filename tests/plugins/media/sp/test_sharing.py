@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.connections.image_feed import ImageFeed
+from aeron_media.connections.remote_host import RemoteHost
 from aeron_media.connections.sockets import SystemConnections
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.pair_params import PairParams
@@ -71,7 +72,8 @@ def test_a_new_subscription_has_an_image_of_a_silent_peer(pairing):
 
 def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
     params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20))
-    socket = PairSocket(params, 1, SystemConnections().new_connection, None, ADDRESS)
+    host = RemoteHost(str(ADDRESS), ADDRESS)
+    socket = PairSocket(params, 1, SystemConnections().new_connection, None, host)
     feeds = [[ImageFeed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
     former, _ = (socket.connections.attach(each, 0) for each in feeds)
     socket.connections.detach(former)

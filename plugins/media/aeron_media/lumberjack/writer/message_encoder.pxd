@@ -8,14 +8,14 @@ from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.connections.log_message cimport LogMessage
 from aeron_media.lumberjack._native cimport faults, sentinels
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
-from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
+from aeron_media.connections.remote_host cimport RemoteHost
 from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
 
 
 @cython.final
 cdef class MessageEncoder:
     cdef WindowEncoder _encoder
-    cdef ReaderHost _host
+    cdef RemoteHost _host
     cdef FaultSlot _ends
     cdef WriterCounters _counters
     cdef LogMessage _message        # the message that is being added

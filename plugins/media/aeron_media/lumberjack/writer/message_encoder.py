@@ -14,15 +14,15 @@ from aeron_media.connections.log_message import LogMessage
 from aeron_media.lumberjack._native import faults, sentinels
 
 if TYPE_CHECKING:
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
-    from aeron_media.lumberjack.writer.reader_host import ReaderHost
     from aeron_media.lumberjack.writer.writer_params import WriterParams
 
 
 class MessageEncoder:
     """Encoder of one connection; used on the sender. `host` is the reader that fault messages name."""
 
-    def __init__(self, encoder: WindowEncoder, params: WriterParams, host: ReaderHost) -> None:
+    def __init__(self, encoder: WindowEncoder, params: WriterParams, host: RemoteHost) -> None:
         self._encoder = encoder
         self._host = host
         self._ends = params.ends

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.connections import ByteConnection
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.connections.tls.connections import TlsConnections
-    from aeron_media.lumberjack.writer.reader_host import ReaderHost
     from aeron_media.lumberjack.writer.writer_counters import WriterCounters
     from aeron_media.lumberjack.writer.writer_params import WriterParams
 
@@ -34,7 +34,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
     def __init__(
         self,
         writer: WriterParams,
-        hosts: Sequence[ReaderHost],
+        hosts: Sequence[RemoteHost],
         new_connections: Sequence[Callable[[], ByteConnection]],
         tls: Sequence[TlsConnections] = (),
     ) -> None:
@@ -58,11 +58,11 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         return self._ends.take()
 
     def take_lost_names(self) -> list[str]:
-        """See `SendChannelEndpoint.take_lost_names`."""
+        """See `ChannelEndpoint.take_lost_names`."""
         return [host.name for host in self._hosts if host.take_request()]
 
     def change_address(self, name: str, address: SocketAddress) -> bool:
-        """See `SendChannelEndpoint.change_address`."""
+        """See `ChannelEndpoint.change_address`."""
         has_changed = False
         for host in self._hosts:
             if host.name == name and host.change(address):

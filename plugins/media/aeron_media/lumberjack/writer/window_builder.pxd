@@ -6,7 +6,7 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport bounds, faults, sentinels
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.writer.message_encoder cimport MessageEncoder
-from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
+from aeron_media.connections.remote_host cimport RemoteHost
 from aeron_media.lumberjack.writer.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
 from aeron_media.fault_slot cimport FaultSlot
@@ -22,7 +22,7 @@ cdef class WindowBuilder:
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef MessageEncoder _messages
-    cdef ReaderHost _host
+    cdef RemoteHost _host
     cdef WindowLedger _ledger
     cdef int64_t _window
     cdef int64_t _alone_end             # see the constructor

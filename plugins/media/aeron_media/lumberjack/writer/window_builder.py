@@ -15,8 +15,8 @@ from aeron_media.lumberjack._native import bounds, faults, sentinels
 from aeron_media.lumberjack.writer.message_encoder import MessageEncoder
 
 if TYPE_CHECKING:
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
-    from aeron_media.lumberjack.writer.reader_host import ReaderHost
     from aeron_media.lumberjack.writer.window_ledger import WindowLedger
     from aeron_media.lumberjack.writer.writer_params import WriterParams
 
@@ -25,7 +25,7 @@ class WindowBuilder:
     """Builds the windows of one connection in `encoder`; runs on the sender."""
 
     def __init__(
-        self, params: WriterParams, encoder: WindowEncoder, host: ReaderHost, ledger: WindowLedger
+        self, params: WriterParams, encoder: WindowEncoder, host: RemoteHost, ledger: WindowLedger
     ) -> None:
         self._counters = params.counters
         self._ends = params.ends

@@ -9,7 +9,7 @@ from aeron_media.lumberjack._native cimport bounds, end_reasons, faults, phases,
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.codec.acks cimport AckParser
 from aeron_media.lumberjack.writer.reconnect_backoff cimport ReconnectBackoff
-from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
+from aeron_media.connections.remote_host cimport RemoteHost
 from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.writer.window_builder cimport WindowBuilder
 from aeron_media.lumberjack.writer.window_ledger cimport WindowLedger
@@ -28,7 +28,7 @@ cdef class WriterConnection:
     cdef readonly int64_t keep_alives
     cdef readonly int64_t acknowledged  # events that are acknowledged
     cdef bint has_ended                 # set when the connection goes down, cleared when WriterStream chooses the next one
-    cdef readonly ReaderHost host
+    cdef readonly RemoteHost host
     cdef ByteConnection _connection
     cdef ReconnectBackoff _backoff
     cdef WindowLedger _ledger

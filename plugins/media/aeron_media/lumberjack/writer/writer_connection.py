@@ -29,7 +29,7 @@ from aeron_media.lumberjack.writer.window_builder import WindowBuilder
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.lumberjack.writer.reader_host import ReaderHost
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.lumberjack.writer.reconnect_backoff import ReconnectBackoff
     from aeron_media.lumberjack.writer.window_ledger import WindowLedger
     from aeron_media.lumberjack.writer.writer_params import WriterParams
@@ -44,7 +44,7 @@ class WriterConnection:
     def __init__(  # noqa: PLR0913 - connects these objects
         self,
         params: WriterParams,
-        host: ReaderHost,
+        host: RemoteHost,
         connection: ByteConnection,
         backoff: ReconnectBackoff,
         ledger: WindowLedger,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.lumberjack.writer.reader_host import ReaderHost
+    from aeron_media.connections.remote_host import RemoteHost
     from aeron_media.lumberjack.writer.writer_params import WriterParams
 
 
@@ -36,7 +36,7 @@ class WriterStream:
     """
 
     def __init__(
-        self, params: WriterParams, hosts: Sequence[ReaderHost], connections: Sequence[ByteConnection]
+        self, params: WriterParams, hosts: Sequence[RemoteHost], connections: Sequence[ByteConnection]
     ) -> None:
         self._ledger = WindowLedger(len(hosts) * params.pipeline)
         self._is_balanced = params.balances

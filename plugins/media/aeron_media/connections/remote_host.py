@@ -1,8 +1,8 @@
-"""A reader of a publication: its name and its current address.
+"""A host to connect to: its name and its current address.
 
-The sender requests another name resolution when a connection is lost, or half of its lifetime (ttl=) has passed; the
+The agent that connects, the sender or the receiver, requests another name resolution when a connection is lost; the
 conductor publishes the result later.
-Invariant: the conductor writes a new address only while none is pending, and the sender takes one only while one is,
+Invariant: the conductor writes a new address only while none is pending, and the agent takes one only while one is,
 so neither waits for the other.
 """
 
@@ -12,8 +12,8 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.atomic_long import AtomicLong
 
 
-class ReaderHost:
-    """Name (host:port) and current address of one reader, shared by all streams of an endpoint.
+class RemoteHost:
+    """Name (host:port) and current address of one host, shared by all connections to it.
 
     `address`: None if the name could not be resolved yet; while it is unknown, no connection is attempted.
     """
@@ -31,7 +31,7 @@ class ReaderHost:
     def take_request(self) -> bool:
         """Return whether to resolve the name: always while the address is unknown, else once after a request.
 
-        Requests come from the sender. Runs on the conductor.
+        Requests come from the agent. Runs on the conductor.
         """
         if not self._known.is_set():
             return True
@@ -49,17 +49,17 @@ class ReaderHost:
             return False
         self._known.assign(address)
         self._found.assign(address)
-        # Release, paired with the acquire in `refresh`: if the sender sees the flag, it also sees the whole address.
+        # Release, paired with the acquire in `refresh`: if the agent sees the flag, it also sees the whole address.
         self._has_found.set_release(1)
         return True
 
     def request_address(self) -> int:
-        """Request another resolution of the name; return 0. Runs on the sender."""
+        """Request another resolution of the name; return 0. Runs on the agent."""
         self._is_requested.set_release(1)
         return 0
 
     def refresh(self) -> bool:
-        """Store a pending address in `address`; return whether the address is known. Runs on the sender."""
+        """Store a pending address in `address`; return whether the address is known. Runs on the agent."""
         if self._has_found.get_acquire() != 0:
             self.address.assign(self._found)
             self._has_found.set_release(0)
