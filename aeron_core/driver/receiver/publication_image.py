@@ -299,11 +299,16 @@ class PublicationImage:
         if (
             self._rebuild.force_status_message
             or lowest > self._next_sm_position + (window >> 2)
+            or (
+                lowest > self._next_sm_position
+                and lowest + self.log.mtu_length > self._next_sm_position + window
+            )
             or window != self.window_length
         ):
-            # Extend the window before the sender has used it up: when a quarter was consumed, or if the strategy
-            # requests it or changes the window. Data that was consumed a term ago is zeroed: a frame length of zero
-            # means "not received yet".
+            # Extend the window before the sender has used it up: when a quarter was consumed, if the rest may be too
+            # short for the next frame, or if the strategy requests it or changes the window. In the reference, a stream
+            # with a window of one frame stands still when a long frame follows less than a quarter of the window.
+            # Data that was consumed a term ago is zeroed: a frame length of zero means "not received yet".
             self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
             self._next_sm_position = lowest
             self.window_length = window

@@ -82,19 +82,21 @@ class CubicCongestionControl(CongestionControl):
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the window at `state.now_ns`, in bytes, and publish it in a counter.
 
-        Forces a status message after a loss, and, if the window is one datagram and does not grow now, when data was
-        consumed.
+        Forces a status message after a loss, and, if the window is one datagram, when data was consumed.
         """
         if state.loss_occurred:
             self._shrink(state.now_ns)
             state.force_status_message = True
-        elif (
-            self._window < self._max_window and state.now_ns > self._time_of_update_ns + self._initial_rtt_ns
-        ):
-            self._grow(state.now_ns)
-        elif self._window == 1 and state.consumption_position > state.last_sm_position:
-            # With a window of one datagram, the sender waits for a status message after each datagram.
-            state.force_status_message = True
+        else:
+            if (
+                self._window < self._max_window
+                and state.now_ns > self._time_of_update_ns + self._initial_rtt_ns
+            ):
+                self._grow(state.now_ns)
+            if self._window == 1 and state.consumption_position > state.last_sm_position:
+                # With a window of one datagram, the sender waits for a status message after each datagram. The
+                # reference forces none in a cycle in which the window may grow: it calls its strategy in every cycle.
+                state.force_status_message = True
         length = self._window * self._mtu
         self._window_counter.set_release(length)
         return length

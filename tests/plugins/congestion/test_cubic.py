@@ -136,6 +136,15 @@ def test_with_a_window_of_one_datagram_each_consumption_forces_a_status_message(
     assert cubic.state.force_status_message
 
 
+def test_consumption_forces_a_status_message_also_when_the_window_of_one_datagram_may_grow():
+    cubic = full_cubic()
+    for step in range(40):
+        cubic.at(10 * S + step, is_lost=True)
+
+    assert cubic.at(10 * S + 100 * MS, consumed=MTU // 8) == 1
+    assert cubic.state.force_status_message
+
+
 def test_tcp_mode_grows_by_round_trips_while_that_is_faster():
     changes = {"is_tcp_mode": True, "initial_rtt_ns": 1 * MS}
     tcp, cubic = full_cubic(**changes), full_cubic()
