@@ -22,7 +22,7 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
 .PHONY: help demo test test-fast check format build wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
-        clean
+        faults clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -37,6 +37,7 @@ help:
 	@echo "make hostile  fuzz, guided by coverage, each target for a minute, two at a time; needs clang;"
 	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
 	@echo "             targets, and keeps the inputs with new coverage in tests/hostile/corpora"
+	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 (30 s each, as root)"
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
 	@echo "make dist-check  make both, install the wheel into a new environment, and send messages with it"
@@ -116,6 +117,11 @@ hostile: $(VENV)/.built $(VENV)/.developing
 	@CC=clang CFLAGS='-fsanitize=address,fuzzer-no-link' LDSHARED='clang -shared' \
 		$(PYTHON) setup.py --quiet build --build-lib build/fuzzed/lib --build-temp build/fuzzed/temp
 	$(PYTHON) tests/hostile/fuzz.py --seconds $(TIME) $(if $(KEEP),--keep) $(TARGETS)
+
+SEED := 1
+SEEDS := 20
+faults: $(VENV)/.built
+	$(PYTHON) tools/faults --seed $(SEED) --seeds $(SEEDS)
 
 build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'

@@ -9,6 +9,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,12 +90,10 @@ def read_message(message: bytes) -> tuple[int, int] | None:
     """Return source and number of a message, None if it is not whole."""
     if message[:1] == b"{":
         try:
-            fields = json.loads(message)
-        except ValueError:
+            source, number, check, text = itemgetter("source", "number", "check", "text")(json.loads(message))
+        except (ValueError, KeyError):
             return None
-        source, number = fields["source"], fields["number"]
-        check = zlib.crc32(f"{source} {number} {fields['text']}".encode())
-        return (source, number) if check == fields["check"] else None
+        return (source, number) if check == zlib.crc32(f"{source} {number} {text}".encode()) else None
     if len(message) < _HEADER.size:
         return None
     _, source, number, length, check = _HEADER.unpack_from(message)

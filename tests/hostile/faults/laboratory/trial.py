@@ -46,6 +46,10 @@ DRIVER_TIMEOUT_S = 3
 START_S = 30
 START_UP_S = 2  # in which a process loads its modules
 MAX_VIOLATIONS = 20
+REFUSALS = (
+    "active media driver",
+    "No space left on device",
+)  # a driver that starts may be refused for a while
 DRIVER_SETTINGS = {
     "aeron.dir.delete.on.shutdown": "true",
     "aeron.term.buffer.length": "256k",
@@ -348,6 +352,7 @@ class Trial:
             if time.monotonic() - start_s > timeout_s:
                 if failure is not None:
                     self.report(failure if isinstance(failure, str) else failure())
+                    self._log_counters()
                 break
             while self._actions and self._actions[0][0] <= time.monotonic():
                 heappop(self._actions)[2]()
@@ -357,6 +362,11 @@ class Trial:
                 monitor.sample()
             time.sleep(TICK_S)
         return time.monotonic() - start_s
+
+    def _log_counters(self) -> None:
+        for machine, files in self._files.items():
+            for record in files.counters():
+                self.log(f"{machine} {record.value:>20} {record.label}")
 
     # -- conditions
 
@@ -428,7 +438,9 @@ class Trial:
                 counters = len(self._files[machine_of(name)].counters())
                 self._baselines[name] = counters, descriptors_of(pid), status_of(pid)["VmRSS"]
                 self.log(f"{name} is ready")
-            elif not self._system.is_running(name) and "active media driver" in self._system.tail(name):
+            elif not self._system.is_running(name) and any(
+                text in self._system.tail(name) for text in REFUSALS
+            ):
                 if time.monotonic() > deadline_s:
                     self.report(f"{name} does not start: {self._system.tail(name)}")
                     del self._starting[name]

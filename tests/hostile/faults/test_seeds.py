@@ -1,0 +1,41 @@
+"""Two short runs of the fault program; `tools/faults` runs as many as wanted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from laboratory.command import run_seed
+from laboratory.plan import KINDS, make_plan
+
+SECONDS = 6
+
+
+def test_a_seed_makes_one_plan():
+    assert make_plan(7, 30) == make_plan(7, 30)
+    assert make_plan(7, 30) != make_plan(8, 30)
+
+
+def test_plans_contain_all_kinds_of_faults():
+    assert {fault.kind for seed in range(50) for fault in make_plan(seed, 10).faults} == set(KINDS)
+
+
+@pytest.fixture
+def machines():
+    missing = None
+    if os.geteuid() != 0:
+        missing = "root, to create network namespaces"
+    elif shutil.which("ip") is None:
+        missing = "iproute2"
+    if missing is not None:
+        if os.environ.get("CI"):
+            pytest.fail(f"these tests need {missing}; CI must run them")
+        pytest.skip(f"tests between several machines need {missing}")
+
+
+@pytest.mark.netns
+@pytest.mark.usefixtures("machines")
+@pytest.mark.parametrize("seed", [6, 11])
+def test_faults_of_a_whole_system_violate_no_invariant(seed, tmp_path):
+    assert run_seed(seed, SECONDS, keep=tmp_path) == []
