@@ -9,7 +9,7 @@ import pytest
 from laboratory.command import run_seed
 from laboratory.plan import KINDS, make_plan
 
-SECONDS = 6
+SECONDS = 4
 
 
 def test_a_seed_makes_one_plan():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from laboratory.plan import KINDS, make_plan
+from laboratory.soak import Soak
 from laboratory.trial import Trial
 
 SECONDS = 10.0  # of faults; a run takes about 15 s more
@@ -37,6 +40,21 @@ def run_seed(
     return trial.violations
 
 
+def run_soak(seed: int, seconds: float, keep: Path | None = None) -> int:
+    """Run the system of a seed without faults; print slopes of its resources; return 1 after violations, else 0."""
+    soak = Soak(replace(make_plan(seed, seconds), faults=()), keep)
+    soak.run()
+    soak.finish()
+    print(
+        f"{len(soak.samples)} samples, violations: {soak.violations}, {soak.summary()}",
+        f"in {soak.folder}",
+        sep="\n",
+    )
+    for name, slope in soak.slopes().items():
+        print(f"{name:36} {soak.samples[0][name]:>12} .. {soak.samples[-1][name]:>12}  {slope:>+12} per hour")
+    return 1 if soak.violations else 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="first seed")
@@ -47,7 +65,14 @@ def main() -> None:
     )
     parser.add_argument("--plan", action="store_true", help="print the plans and do not run them")
     parser.add_argument("--keep", type=Path, help="parent folder of the logs of runs with violations")
+    parser.add_argument(
+        "--soak", type=float, metavar="SECONDS", help="run without faults and sample resources"
+    )
     options = parser.parse_args()
+    # Clean up as after an interrupt; programs that a shell starts in the background ignore that one.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    if options.soak:
+        sys.exit(run_soak(options.seed, options.soak, options.keep))
     failed = []
     for seed in range(options.seed, options.seed + options.seeds):
         if options.plan:

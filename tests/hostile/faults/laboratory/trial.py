@@ -90,6 +90,8 @@ RECORDED = {"recorder-left": "ipc-publisher", "recorder-right": "udp-publisher"}
 class Trial:
     """One run; `violations` and `figures` are its result."""
 
+    recorder_options: tuple[str, ...] = ()
+
     def __init__(self, plan: Plan, keep: Path | None = None) -> None:
         self.plan = plan
         self.violations: list[str] = []
@@ -178,7 +180,13 @@ class Trial:
             self._add_node(f"visitor-{machine}", "visit", "aeron:udp?endpoint=localhost:20200", "udp")
         for name, channel, stream in (("recorder-left", IPC, "ipc"), ("recorder-right", udp_to, "udp")):
             to = self._archive(machine_of(name))
-            options = ("--durability", self.plan.durability, "--segment-length", "256k")
+            options = (
+                "--durability",
+                self.plan.durability,
+                "--segment-length",
+                "256k",
+                *self.recorder_options,
+            )
             self._add(machine_of(name), name, "record", channel, STREAM[stream], "--to", to, *options)
         fast = "|timeout=5s|backoff-init=200ms|backoff-max=1s"
         self._add_node("udp-publisher", "publish", udp_from, "udp", 150)
@@ -338,6 +346,9 @@ class Trial:
         except OSError:
             return False
 
+    def tick(self) -> None:
+        """Do what a kind of trial does beside, ten times a second."""
+
     # -- waiting
 
     def _at(self, time_s: float, action: Callable[[], None]) -> None:
@@ -360,6 +371,7 @@ class Trial:
             self._system.check()
             for monitor in self._monitors.values():
                 monitor.sample()
+            self.tick()
             time.sleep(TICK_S)
         return time.monotonic() - start_s
 
