@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[int, Sequence[str], float, float]] = {
     "rough": (5, MACHINES, 1, 4),
     "cut": (4, MACHINES, 0.2, 5),
     "drop": (3, MACHINES, 0.2, 5),
+    "vanish": (2, (LEFT,), 0.2, 2),
     "move": (2, (RIGHT,), 0.2, 1),
     "kill-driver": (4, DRIVERS, 0, 0.5),
     "kill-recorder": (5, RECORDERS, 0, 1.5),
@@ -141,18 +142,15 @@ def make_plan(seed: int, seconds: float, *, only: Sequence[str] = ()) -> Plan:
         if all(busy.get(key, 0.0) <= at_s for key in keys):
             faults.append(Fault(round(at_s, 2), kind, target, for_s, _detail(kind, chance)))
             for key in keys:
-                busy[key] = at_s + for_s + (5 if key == "move" or "driver" in key else 0.5)
+                busy[key] = at_s + for_s + (5 if key in ("move", "vanish") or "driver" in key else 0.5)
         at_s += chance.uniform(0.2, 1.8)
     return Plan(seed, seconds, udp, modes, durability, tuple(faults))
 
 
 def _keys(kind: str, target: str) -> list[str]:
-    if kind == "move":
-        return [
-            "move",
-            *(key for key in (*DRIVERS, *RECORDERS, *CLIENTS) if machine_of(key) == RIGHT),
-            "link right",
-        ]
+    if kind in ("move", "vanish"):
+        names = (key for key in (*DRIVERS, *RECORDERS, *CLIENTS) if machine_of(key) == target)
+        return [kind, *names, f"link {target}"]
     if kind in GROUPS:
         return [f"{GROUPS[kind]} {target}"]
     return [target]

@@ -25,7 +25,6 @@ from laboratory.plan import (
     DRIVERS,
     MACHINES,
     RECORDERS,
-    RIGHT,
     UDP_CHANNELS,
     VISITORS,
     Fault,
@@ -37,7 +36,7 @@ from laboratory.records import ACKED, RECEIVED, SENT, last_of
 
 HERE = Path(__file__).parent
 TICK_S = 0.1
-#: Time without which each stream must flow again after the last fault. The timeouts of the drivers are 3 s, a stopped
+#: Time within which each stream must flow again after the last fault. The timeouts of the drivers are 3 s, a stopped
 #: TCP connection is tried again after at most as long as it was stopped (5 s), and a client connects again within 1 s.
 RECOVERY_S = 12
 #: Time in which the published messages must arrive, and in which drivers free what closed clients have left.
@@ -485,11 +484,22 @@ class Trial:
         self._later(fault, lambda: self._network.plug(fault.target, is_in=True))
 
     def _move(self, fault: Fault) -> None:
-        names = [name for name in (*CLIENTS, *VISITORS, *RECORDERS, *DRIVERS) if machine_of(name) == RIGHT]
+        self._kill_machine(fault)
+        self._network.move(fault.target)
+
+    def _vanish(self, fault: Fault) -> None:
+        """Kill all processes of a machine while its cable is out, so that its peers detect it late."""
+        self._network.plug(fault.target, is_in=False)
+        self._kill_machine(fault)
+        self._later(fault, lambda: self._network.plug(fault.target, is_in=True), DRIVER_TIMEOUT_S - 0.1)
+
+    def _kill_machine(self, fault: Fault) -> None:
+        """Kill all processes of a machine and start them again after the driver timeout."""
+        every = (*CLIENTS, *VISITORS, *RECORDERS, *DRIVERS)
+        names = [name for name in every if machine_of(name) == fault.target]
         for name in names:
             self._system.kill(name)
-        self._network.move(RIGHT)
-        self._later(fault, lambda: self._start_driver("driver-right"), DRIVER_TIMEOUT_S)
+        self._later(fault, lambda: self._start_driver(f"driver-{fault.target}"), DRIVER_TIMEOUT_S)
 
         def start_clients() -> None:
             for name in names:
