@@ -128,7 +128,7 @@ def log_buffers_of(pid: int) -> list[str]:
 
 
 def status_of(pid: int) -> dict[str, int]:
-    """Return resident and virtual memory in kilobytes, and the number of threads."""
-    wanted = ("VmRSS", "VmSize", "Threads")
+    """Return resident, private and virtual memory in kilobytes, and the number of threads."""
+    wanted = ("VmRSS", "RssAnon", "VmSize", "Threads")
     lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines())
     return {line[0][:-1]: int(line[1]) for line in lines if line and line[0][:-1] in wanted}

@@ -35,7 +35,8 @@ class Soak(Trial):
         """Take a sample if it is due."""
         now_s = time.monotonic()
         if not all(self._system.is_running(name) for name in WATCHED):
-            self._due_s = self._start_s = now_s
+            if not self.samples:
+                self._start_s, self._due_s = now_s, now_s + INTERVAL_S
         elif now_s >= self._due_s:
             self._due_s += INTERVAL_S
             self.samples.append({"time_s": round(now_s - self._start_s, 1), **self._sample()})
@@ -44,7 +45,8 @@ class Soak(Trial):
         sample: dict[str, float] = {}
         for name in WATCHED:
             pid = self._system.pid(name)
-            sample[f"{name} rss_kb"] = status_of(pid)["VmRSS"]
+            # Not what is mapped from files: pages of logs and of cnc.dat become resident when they are first used.
+            sample[f"{name} private_kb"] = status_of(pid)["RssAnon"]
             sample[f"{name} descriptors"] = len(descriptors_of(pid))
         return sample
 
@@ -63,7 +65,7 @@ class Soak(Trial):
         sent = {(each.source, each.number): each.time_s for each in read_log(sent_log) if each.kind == SENT}
         latencies: list[list[float]] = [[] for _ in self.samples]
         for each in read_log(received_log):
-            index = int((each.time_s - self._start_s) // INTERVAL_S)
+            index = int((each.time_s - self._start_s) // INTERVAL_S) - 1
             if each.kind == RECEIVED and 0 <= index < len(latencies) and (each.source, each.number) in sent:
                 latencies[index].append(each.time_s - sent[each.source, each.number])
         for sample, found in zip(self.samples, latencies, strict=True):
@@ -93,8 +95,10 @@ def plot(samples: list[dict[str, float]], path: Path) -> None:
     times = [sample["time_s"] for sample in samples]
     figure, axes = pyplot.subplots(figsize=(9, 5))
     for name in samples[0]:
-        if name.endswith("rss_kb"):
-            axes.plot(times, [sample[name] / 1024 for sample in samples], label=name.removesuffix(" rss_kb"))
-    axes.set(xlabel="s", ylabel="resident memory, MiB")
+        if name.endswith("private_kb"):
+            axes.plot(
+                times, [sample[name] / 1024 for sample in samples], label=name.removesuffix(" private_kb")
+            )
+    axes.set(xlabel="s", ylabel="private memory, MiB")
     axes.legend(fontsize=7)
     figure.savefig(path)
