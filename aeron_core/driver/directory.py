@@ -101,7 +101,8 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             cnc = CncFile.open(path / CNC_FILE, read_only=True)
             break
         except CncNotReadyError:
-            # There is no file, or a driver has not completed it in time and counts as dead: no driver is active.
+            # There is no file, or it was not completed, or not readable for this user, within the timeout: its driver
+            # counts as dead.
             if not (path / CNC_FILE).exists() or time.monotonic() >= deadline:
                 return
             # Another driver may be starting in this directory.
@@ -111,7 +112,8 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             # `delete_dead_directory` opens the file again and refuses.
             return
     ring = ManyToOneRingBuffer(cnc.to_driver)
-    # The heartbeat is in epoch time: a step of the system clock forward makes a live driver look dead for an instant.
+    # The heartbeat is in epoch time: after a step of the system clock forward, a live driver looks dead until it stores
+    # the next one. As in the reference, this check does not wait for that.
     age_ms = _age_ms(ring)
     if prints_age:
         _print(f"INFO: Aeron driver heartbeat is {age_ms} ms old")
@@ -176,7 +178,7 @@ def _save_errors(path: Path) -> None:
         for record in read_errors(cnc.error_log):
             records.append(record)  # noqa: PERF402
     except ProtocolError:
-        # Damage must not prevent the start: with this directory, every later start would fail, too.
+        # Damage must not prevent the start: the file would stay, and prevent every later start in this directory, too.
         _print(
             f"WARNING: error log of {path} is damaged, number of entries before the damage: {len(records)}"
         )

@@ -162,8 +162,8 @@ class EventLog:
         with self._starting:
             # Checked again under the lock: two threads may log the first event at the same time.
             if self._thread is None and self._output is not None:
-                # A daemon: standard output may be a pipe that is never read, and must not keep the
-                # process alive.
+                # A daemon thread, which does not keep the process alive: its output may be a pipe that is never read,
+                # at which it blocks.
                 self._thread = threading.Thread(
                     target=self._output.write_all,
                     args=(self._lines.get,),

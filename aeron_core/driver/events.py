@@ -87,8 +87,8 @@ EVENTS: Final[Mapping[int, str]] = MappingProxyType(
     }
 )
 
-#: Events of the reference that this driver never logs: counters show those of strategies and gossip, and FRAME_OUT
-#: includes retransmissions.
+#: Events of the reference that this driver never logs: counters show those of strategies and gossip, FRAME_OUT includes
+#: retransmissions, and this driver has no dynamic dissectors.
 NEVER_LOGGED: Final = frozenset(
     {
         "NAME_RESOLUTION_NEIGHBOR_ADDED",

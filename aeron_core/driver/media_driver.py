@@ -277,8 +277,8 @@ class MediaDriver:
         one idle period of each agent, for the event log, and for plugins. A `memoryview` of shared memory
         that a program kept stays valid. Only the first call has an effect; a further one returns at once.
         """
-        # A signal handler may call this while its own thread is in here: it must not wait for that thread, and a
-        # flag that is tested and set in two steps could be tested by both first.
+        # A signal handler may call this while the thread that it interrupts is in this method, so it must not wait for
+        # the other call. A flag that is tested and set in two steps could be tested by both calls before it is set.
         if not self._closing.acquire(blocking=False):
             return
         # All threads end before the assembly frees the sockets and the memory that they use.

@@ -82,7 +82,7 @@ cpdef enum:
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds the memory that forged session ids use
-    MAX_COOL_DOWNS = 2048        # of them in COOL_DOWN, which rejoin=false never ends: the others may be of new sessions
+    MAX_COOL_DOWNS = 2048        # of them in COOL_DOWN, which has no end with rejoin=false: leaves half to new sessions
     REFUSALS = 8                 # maximum number of refusals reported to the conductor per second and endpoint
     REFUSAL_INTERVAL_NS = 1_000_000_000
     STALE_SESSIONS_INTERVAL_NS = 10_000_000  # minimum between two scans of all; our choice: costs 0.1 % of a core

@@ -203,8 +203,8 @@ class Conductor:
 
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
-        # Clients compare this heartbeat with their own clock. If it is older than their driver timeout, the driver
-        # counts as dead, and they stop.
+        # Clients measure the age of this heartbeat. If it exceeds their driver timeout, they treat the driver as dead,
+        # and close themselves.
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
         # Clients come first, so that the streams of a client that has timed out begin to drain in the same call.
         self._clients.on_timer()

@@ -109,8 +109,9 @@ class Cause(IntEnum):
     PEER = 4
 
 
-#: Texts of one kind of error of peers that are kept: the reference's texts contain what peers chose, such as their mtu.
-#: Invented: enough to recognise what a real network has, and 1 % of the log with texts of usual length.
+#: Maximum number of texts that are logged for one kind of error of peers. As in the reference, texts contain values
+#: that peers chose, such as their mtu, so peers could cause any number of texts. Invented: enough for the different
+#: errors of a real network, and 1 % of the log with texts of usual length.
 MAX_TEXTS_OF_KIND: Final = 64
 
 

@@ -137,7 +137,8 @@ class LogStorage:
             )
         threshold = self._settings.low_file_store_warning_threshold_length
         if free <= threshold:
-            # The free space differs with each log that peers or clients cause: limit its texts like those of peers.
+            # The text contains the free space, which differs with each log that peers or clients cause: limit the texts
+            # of this warning like those of peers.
             self._errors.record_variable(
                 Cause.PEER,
                 ErrorCode.UNUSED,
@@ -184,7 +185,7 @@ class LogStorage:
             path.unlink(missing_ok=True)
         except OSError as error:
             self._counters.free_fails.get_and_add(1)
-            # The folder, not the file: each path would be another text, and peers cause images.
+            # Name the folder, not the file: each path would be a new entry of the log, and peers cause images.
             self._errors.record_exception(
                 error, f"cannot delete a log in {path.parent}, the driver will retry; check its permissions"
             )
@@ -223,7 +224,7 @@ def _claim_prefix() -> tuple[str, BinaryIO]:
                 error.errno or errno.EACCES,
                 f"cannot create {path}: {error.strerror or error}; free descriptors or memory, or set storage=file",
             ) from error
-        # A driver that sweeps may delete the file before it is locked: take another one.
+        # A driver that sweeps may have locked or deleted the file before this lock: try another name.
         if _try_lock(lock) and path.exists():
             return prefix, lock
         lock.close()
@@ -237,10 +238,11 @@ def sweep_shared_memory(root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
     """
     swept: list[Path] = []
     for path in root.glob(f"{SHARED_MEMORY_PREFIX}*"):
-        # Exact, because any user can create names in /dev/shm: a shorter one would select the logs of live drivers.
+        # Compare the whole name, because any user can create files in /dev/shm: `aeron-core-lock`, for example, would
+        # select the logs of all drivers.
         if _LOCK_NAME.fullmatch(path.name) is None:
             continue
-        # A file of another user, or another driver sweeps at the same time.
+        # OSError: the file belongs to another user, or another driver has just deleted it.
         with suppress(OSError), open(path, "rb", opener=_open_own) as lock:
             if _try_lock(lock):
                 swept += _sweep_logs(path)
@@ -261,7 +263,8 @@ def _sweep_logs(lock: Path) -> list[Path]:
 
 
 def _open_own(path: str, flags: int) -> int:
-    # Another user may have created a link or a pipe of this name. Only this user may lock its files.
+    # Another user may have created a link or a pipe of this name. The mode keeps other users from opening the file of
+    # this driver, and so from locking it.
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 

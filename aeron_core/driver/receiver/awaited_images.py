@@ -29,8 +29,8 @@ from aeron_core.driver._native.networks import network_of
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
 
-#: Time after the last refusal for which places are scarce. Invented: two default intervals of the conductor's timer,
-#: which checks images without data, and a margin of a second.
+#: Time after the last refusal for which places count as scarce. Invented: two default intervals of the conductor's
+#: timer, which checks images without data, and a margin of a second.
 CONTENTION_NS = 3_000_000_000
 #: Time that an image without data lives, and lingers, while places are scarce. Invented: five repetitions of its status
 #: message, so that a sender behind a network that loses half of its datagrams is accepted in 31 of 32 cases.

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
 
 
-#: Silence of the address of a connection after which a SETUP from another one replaces it. Invented: ten intervals of
-#: heartbeats, and far below the timeout of the sender's publication.
+#: Time without a datagram from a connection's address after which a SETUP from another address replaces that address.
+#: Invented: ten intervals of heartbeats, and far below the timeout of the sender's publication.
 REBIND_NS: Final = 1_000_000_000
 
 

@@ -314,7 +314,8 @@ class NetworkPublication(SendingPublication):
         stays tracked. `destination_registration_id` is -1 unless a client added the destination.
         """
         self._flow_control.on_error(error, now_ns)
-        # Each rejection is reported once, because the receiver is then forgotten, and others are not reported.
+        # Errors of receivers that are not tracked are not reported. A receiver is forgotten after its error was
+        # reported, so each rejection is reported once.
         if not self._receivers.is_tracked(error.receiver_id):
             return 0
         # Not reported now: the receiver stays tracked, so that its next ERR frame can be reported.
@@ -366,7 +367,7 @@ class NetworkPublication(SendingPublication):
         bottom = sender_position - (self.log.term_length >> 1) - self._longest_padding
         if position < bottom or position >= sender_position:
             return 0
-        # Retransmit only what was sent before: flow control has not allowed more.
+        # Retransmit only what was sent before: what follows is new data, which `_send_data` sends within the limit.
         remaining = min(length, sender_position - position)
         sent = 0
         while remaining > 0:

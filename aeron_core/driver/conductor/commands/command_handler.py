@@ -88,8 +88,8 @@ class CommandHandler:
         return ReadAction.CONTINUE
 
     def _queue(self, command: commands.DriverCommand) -> None:
-        # Refused, because a command that stays in the ring blocks all commands behind it, such as those of other
-        # clients and the request to end the driver.
+        # At the limit, refuse the command: left in the ring, it would block all commands behind it, such as those of
+        # other clients and the request to shut the driver down.
         if self._waiting_count >= MAX_WAITING:
             error = CommandRefusedError(
                 f"{MAX_WAITING} commands wait for names that are being resolved, the maximum: try again later, or "

@@ -86,8 +86,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         if self.producer_position > sender_position:
             if self._skip_dead_claim(self._blocked_position()):
                 return
-            # Receivers are connected: flow control lets the rest through. Without any, nothing could be
-            # delivered, so the stream does not wait.
+            # While receivers are connected, flow control lets the rest through. Without receivers the stream waits only
+            # on a medium whose peer may connect again, see `_awaits_peer`: elsewhere nothing can be delivered.
             if self.publication.has_receivers.get_acquire():
                 return
             if self._awaits_peer(now_ns):
@@ -107,7 +107,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             return False
         if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:
             return True
-        # The reference has no such medium: over UDP, data without a receiver is dropped at once.
+        # Log the loss. The reference has no such medium and no such entry: over UDP, data without a receiver is dropped
+        # at once.
         lost = self.producer_position - self.publication.sender_position.get_acquire()
         text = (
             f"stream {self.stream_id} of {self.channel} was closed with data that no peer has confirmed within "
@@ -141,7 +142,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
 
     def stop(self, then: Callable[[], None]) -> None:
         """Remove the publication from the sender, release its log and counters, then call `then`."""
-        # Spies got unavailable images at the transition to LINGER; this releases what is left.
+        # A safeguard: the transition to LINGER has unlinked all spies, with unavailable images.
         self.unlink_all(notify=False)
 
         def released() -> None:

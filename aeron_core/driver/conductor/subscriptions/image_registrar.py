@@ -50,7 +50,8 @@ class ImageRegistrar:
         self.context = context
         self.subscriptions = subscriptions
         self.lifecycles: list[ImageLifecycle] = []
-        # By dispatcher, session and stream: a session whose subscription was replaced meanwhile is in it only once.
+        # Queued SETUPs by dispatcher, session id and stream id. If a subscription was replaced before the image was
+        # created, the receiver passes on another SETUP of the session: the newer one replaces the older.
         self._setups: dict[tuple[object, int, int], ReceivedSetup] = {}
 
     def on_create_image(self, command: Command) -> None:
@@ -82,7 +83,7 @@ class ImageRegistrar:
         endpoint = next(
             (e for e in self.subscriptions.endpoints.values() if e.dispatcher is received.dispatcher), None
         )
-        # The endpoint was closed while the event was in the ring.
+        # The endpoint was closed while the event was in the ring, or the SETUP in the queue.
         if endpoint is None:
             return
         setup = received.setup
