@@ -149,7 +149,7 @@ class ClientConductor:
             if self._driver_invoker is not None:
                 self._driver_invoker()
             work = self.do_work()
-            # Also after work: a driver that never stops sending must not extend the timeout.
+            # Check the deadline after work, too: a driver that never stops sending must not extend the timeout.
             if deadline_ns is not None and self.clock.nano_time() >= deadline_ns:
                 return condition()
             if work > 0:
@@ -203,7 +203,7 @@ class ClientConductor:
             if received == LAPPED:
                 raise ClientError(
                     "messages of the media driver were lost: the client's conductor did not run often enough: "
-                    "connect again, and call do_work more often or raise clients_buffer_length of the driver"
+                    "connect again, and run the conductor more often or raise clients_buffer_length of the driver"
                 )
             # A handler may have closed the client.
             if received == 0 or self.is_closed:

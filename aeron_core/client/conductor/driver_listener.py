@@ -53,8 +53,8 @@ class DriverListener:
         self._callbacks = callbacks
         self._counters = counters
         self._clock = clock
-        # By correlation and subscription id: images that cannot be mapped yet. Their positions hold their senders back,
-        # so that they lose nothing, but the streams would never flow again.
+        # By correlation and subscription id: images that cannot be mapped yet. Their positions hold the senders back,
+        # so no data is lost, but without another attempt to map them the streams would stop for good.
         self._unmapped: dict[tuple[int, int], responses.OnAvailableImage] = {}
         self._retry_ns = 0
         self._handlers = {

@@ -173,7 +173,7 @@ class PublicationBase(PublicationState):
         if self.is_closed:
             return wire.RESULT_CLOSED
         if length > self._log.max_message_length:
-            # Otherwise the result would be PEER_FULL for every retry.
+            # Without this check, the result for a message that is too long would be PEER_FULL at every retry.
             return refuse_length(length, self._log.max_message_length, _TOO_LONG)
         return self._addressable(peer).refusal(peer, length, self._position())
 
