@@ -40,7 +40,7 @@ cdef bytes _packed(int family, str host):
     try:
         return socket.inet_pton(family, host)
     except ValueError:
-        # Surrogates, which stand for the bytes of a client that are not UTF-8.
+        # The host contains a NUL, or surrogates, which stand for bytes of a client's command that are not UTF-8.
         raise OSError(errno.EINVAL, f"{host!r}: must be a numeric address") from None
 
 

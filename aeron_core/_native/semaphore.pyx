@@ -80,7 +80,8 @@ cdef class NamedSemaphore:
                     "use another name",
                 ) from error
             except posix_ipc.Error as error:
-                # Its errors are not OSErrors. Another process has created the name after it was unlinked here.
+                # Another process has created the name after it was unlinked here. The errors of posix_ipc are not
+                # OSErrors, which callers expect.
                 raise FileExistsError(
                     EEXIST, f"cannot create semaphore {name}: {error}; use another name in each process"
                 ) from error
