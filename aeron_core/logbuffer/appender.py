@@ -195,8 +195,8 @@ class ConcurrentAppender(Appender):
                 appended += result
                 retry = True
             elif result < 0:
-                # The log was just rotated, by this thread or another: continue in the next term. Without progress,
-                # retry only once: the thread that rotates may be descheduled before it has finished.
+                # ADMIN_ACTION: this thread has rotated the log, or another one does: continue in the next term. Without
+                # progress, retry only once: the thread that rotates may be descheduled before it has finished.
                 if result != wire.RESULT_ADMIN_ACTION or not retry:
                     break
                 retry = False
