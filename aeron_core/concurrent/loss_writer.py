@@ -50,7 +50,7 @@ class LossReport:
         offset = self._next_offset
         if entry.capacity > self._buffer.capacity - offset:
             return _FULL
-        # Without the count, which a reader may be loading, and which ends the report until the entry is complete.
+        # Copy all but the count: a reader may be loading it, and takes a count of 0 for the end of the report.
         begin = wire.LOSS_OBSERVATION_COUNT_OFFSET + 8
         self._buffer.copy_from(offset + begin, entry, begin, entry.capacity - begin)
         # Release: a reader that loads the count with acquire also sees the entry.

@@ -52,7 +52,7 @@ class RingHead:
         if is_position(stored) and 0 <= tail - stored <= self._capacity and tail <= _MAX_FIRST_POSITION:
             self._position = stored
             return stored
-        # There is no copy yet, so that the commands before the tail cannot be found.
+        # This consumer has no copy of the head yet, so the start of the commands before the tail is unknown.
         self.store(tail if is_position(tail) and tail <= _MAX_FIRST_POSITION else 0)
         raise ProtocolError(
             "impossible head of the command ring: must be a multiple of 8 at most the capacity before the tail; "

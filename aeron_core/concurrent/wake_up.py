@@ -17,7 +17,7 @@ from aeron_core._native.semaphore import NamedSemaphore, lock_semaphore
 
 _PREFIX: Final = "aeron-core-"
 _ALL: Final = f"{_PREFIX}*"
-#: Age of a semaphore that is not swept: its driver may not have locked it yet. Invented.
+#: Minimum age of a semaphore that is swept: the driver of a newer one may not have locked it yet. Invented.
 _MIN_AGE_S: Final = 10.0
 #: Where the C library keeps a semaphore, by its name without the slash. Source: sem_open of glibc.
 _SEMAPHORE_FILE: Final = "/dev/shm/sem.{}"
