@@ -64,7 +64,7 @@ class FrameHeader(Frame):
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
         self.version = buffer.get_u8(offset + wire.FRAME_VERSION_OFFSET)
         self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
-        # Unsigned here; the reference declares a signed int16, so that EXT is -1 there and 0xFFFF here.
+        # Unsigned here; the reference declares a signed int16, so EXT is -1 there and 0xFFFF here.
         self.frame_type = buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
         return wire.FRAME_ACCEPTED
 
