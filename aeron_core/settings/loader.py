@@ -51,7 +51,7 @@ class LoadedSettings(Generic[S]):
         str, ...
     ]  # about values that were clamped, not parsed, or have no effect, and unknown names
     #: Those of `warnings` that a driver prints when it starts. As in the reference, values that are clamped or have no
-    #: effect, and unknown variables, are accepted without a warning.
+    #: effect, and unknown variables of the environment, are accepted without a warning; unknown names elsewhere are not.
     printed: tuple[str, ...] = ()
 
 

@@ -21,7 +21,7 @@ _UNSIGNED: Final = re.compile(r"\s*([+-]?)(0x[0-9a-f]+|0[0-7]*|[1-9][0-9]*)", re
 _NUMBER_AND_UNIT: Final = re.compile(r"\s*\+?([0-9]+)([a-z]?)(.*)", re.IGNORECASE | re.DOTALL)
 
 _UINT64_MAX: Final = 2**64 - 1
-#: Numbers with this many digits or more are above the int64 range.
+#: Numbers with this many digits or more, leading zeros included, are taken as above the int64 range.
 _MOST_DIGITS: Final = 20
 
 
