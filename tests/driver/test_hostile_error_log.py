@@ -49,7 +49,8 @@ def test_one_error_of_forged_sessions_is_one_entry_with_the_last_source(pair):
     (record,) = pair.receiver.errors()
     assert record.text == (
         f"(22) Invalid argument: cannot create images of stream 1001 of {CHANNEL}: mtuLength=65504 > "
-        f"initialWindowLength=32768: lower mtu of the sender, or raise rcv-wnd"
+        f"initialWindowLength=32768: lower mtu of the sender, or raise rcv-wnd; the window is at most half of "
+        f"the sender's term-length=65536"
     )
     assert (record.observation_count, record.last_peer) == (100, "10.0.1.99:40000")
 

@@ -157,7 +157,8 @@ def _check_window(request: ImageRequest, congestion_control: CongestionControl) 
     window = initial_window_length_of(congestion_control)
     if request.setup.mtu > window:
         raise AeronError(
-            f"mtuLength={request.setup.mtu} > initialWindowLength={window}: lower mtu of the sender, or raise rcv-wnd"
+            f"mtuLength={request.setup.mtu} > initialWindowLength={window}: lower mtu of the sender, or raise rcv-wnd; "
+            f"the window is at most half of the sender's term-length={request.setup.term_length}"
         )
 
 
