@@ -132,7 +132,7 @@ class StreamInterest:
     def _forget_silent(self) -> int:
         found: int = -1
         for slot in range(self._states.capacity):
-            # The state is in the lower bits, so that the order of states of one kind is that of their times.
+            # The state is in the lower bits, so values of one state are in the order of their times.
             if (
                 self._states.is_used(slot)
                 and (self._states.value_at(slot) & operations.SESSION_STATE_MASK)

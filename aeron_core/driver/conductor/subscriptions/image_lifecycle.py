@@ -184,7 +184,8 @@ class ImageLifecycle(StreamLifecycle):
 
     def _timeout_ns(self, now_ns: int) -> int:
         timeout_ns = self.context.settings.image_liveness_timeout_ns
-        # The SETUP of an image without data may be forged, and images of other SETUPs are refused meanwhile.
+        # While places are scarce, an image without data ends sooner: its SETUP may be forged, and its place is missing
+        # for others.
         if self.image.awaits_data.get_acquire() and self.endpoint.awaited.is_contended(now_ns):
             return min(timeout_ns, FIRST_DATA_TIMEOUT_NS)
         return timeout_ns
