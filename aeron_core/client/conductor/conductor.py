@@ -169,7 +169,10 @@ class ClientConductor:
     def check_may_wait(self) -> None:
         """Raise ClientError within a handler: the response cannot be processed before the handler returns."""
         if self.is_in_handler():
-            raise ClientError("a handler must not wait for the driver: use the _async methods in handlers")
+            raise ClientError(
+                "a handler must not wait for the driver, the client receives nothing before it returns: use the _async "
+                "methods, offer in place of send, and is_connected in place of await_connected"
+            )
 
     def is_in_handler(self) -> bool:
         """Return whether a handler calls this, also the error handler; waits while one runs on another thread."""
