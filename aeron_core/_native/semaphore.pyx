@@ -77,13 +77,15 @@ cdef class NamedSemaphore:
                 raise PermissionError(
                     EPERM,
                     f"cannot create semaphore {name}: another user has created it; delete it as that user, or "
-                    "use another name",
+                    "use another name, for a driver another aeron.dir",
                 ) from error
             except posix_ipc.Error as error:
                 # Another process has created the name after it was unlinked here. The errors of posix_ipc are not
                 # OSErrors, which callers expect.
                 raise FileExistsError(
-                    EEXIST, f"cannot create semaphore {name}: {error}; use another name in each process"
+                    EEXIST,
+                    f"cannot create semaphore {name}: {error}; use another name in each process, for a driver another "
+                    "aeron.dir",
                 ) from error
             self._lock = lock_semaphore(name)
         cdef sem_t *opened = sem_open(name.encode(), 0)
