@@ -230,7 +230,7 @@ class CountersManager(CountersReader):
         self.metadata.put_bytes(at + wire.COUNTER_KEY_OFFSET, key[: wire.COUNTER_KEY_MAX_LENGTH])
         self.set_label(counter_id, label)
         # Release: a reader that loads the state with acquire also sees all fields above. The reference stores the
-        # registration id after the state, so that a search there can miss a new counter.
+        # registration id after the state, so a search there can miss a new counter.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_ALLOCATED)
         self._keys[counter_id] = type_id, registration_id
         self._ids.setdefault((type_id, registration_id), set()).add(counter_id)

@@ -128,7 +128,7 @@ def _space_error_text(path: Path, length: int, error: OSError) -> str:
     total = status.f_blocks * status.f_frsize
     message = (
         f"cannot create {path}: {error.strerror or error}; {length} bytes are needed and {free} of {total} "
-        "are free on its filesystem: choose shorter buffers, another aeron.dir"
+        "are free on its filesystem: choose shorter buffers, a folder on another filesystem"
     )
     if path.is_relative_to("/dev/shm"):
         size = -(-(total - free + length) // _MEBIBYTE)

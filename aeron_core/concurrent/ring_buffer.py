@@ -246,7 +246,7 @@ class ManyToOneRingBuffer:
     def _claim(self, length: int) -> int:
         """Move the tail past a record of `length` bytes and return the record's index, or FULL."""
         required = align_record(length)
-        # The cached head saves loading the consumer's cache line. It may be older than the head, so that the free space
+        # The cached head saves loading the consumer's cache line. It may be older than the head, so the free space
         # appears smaller than it is; the head itself is loaded if that space is too small.
         head = read_position(self.buffer, self._head_cache_offset)
         while True:
