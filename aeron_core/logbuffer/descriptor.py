@@ -104,7 +104,7 @@ class LogBuffer:
                 tail_offset, raw_tail, positions.pack_raw_tail(next_term_id, 0)
             ):
                 break
-        # Fails if another thread has rotated the log already, so that the count grows by one only.
+        # Fails if another thread has rotated the log already, so the count grows by one only.
         return self.buffer.compare_and_set_i32(
             self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, current_term_count, next_term_count
         )
