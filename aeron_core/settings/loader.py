@@ -50,8 +50,8 @@ class LoadedSettings(Generic[S]):
     warnings: tuple[
         str, ...
     ]  # about values that were clamped, not parsed, or have no effect, and unknown names
-    #: Those of `warnings` that a driver prints when it starts. As in the reference, values that are clamped or have no
-    #: effect, and unknown variables of the environment, are accepted without a warning; unknown names elsewhere are not.
+    #: Those of `warnings` that a driver prints when it starts. As in the reference, it prints none for values that are
+    #: clamped or have no effect, nor for unknown variables of the environment, but for unknown names elsewhere.
     printed: tuple[str, ...] = ()
 
 
