@@ -213,14 +213,14 @@ class Assembly:
         self.context.events.start()
         # Use up id 0: in the protocol 0 means "no id", so no client may get it.
         self.context.next_correlation_id()
-        # The heartbeat comes before the version: a client that opens the file takes an old heartbeat for
-        # that of a dead driver.
+        # Store the heartbeat before the version: a process that opens the file while the heartbeat is 0 treats the
+        # driver as not running.
         self.context.to_driver.consumer_heartbeat_ms = self._clock.epoch_ms()
         self.cnc.publish()
 
     def close(self) -> None:
         """Delete the logs, close the sockets and free what the agents shared; call after all agents stopped."""
-        # First set the heartbeat to -1: clients detect the end while the rest is still being closed.
+        # First set the heartbeat to -1: clients detect that the driver stops while the rest is still being closed.
         self.conductor.on_close()
         self.context.logs.delete_all()
         self._resolution.close()

@@ -34,7 +34,7 @@ class PolledEndpoints:
 
     def append(self, endpoint: object) -> int:
         """Add a borrowed endpoint; return the number of endpoints."""
-        # Kept in `_all` too, which is polled while there are few endpoints.
+        # Add the endpoint to `_all` in any case: this list is polled while there are few endpoints.
         descriptor = self._descriptor_of(endpoint)
         if descriptor == wire.NO_DESCRIPTOR or not self._watched.add(descriptor, endpoint):
             self._unwatched.append(endpoint)
