@@ -237,8 +237,7 @@ class StreamLifecycle(ABC):
         elif tether.has_lasted(self.untethered_timeouts.window_limit_timeout_ns, now_ns):
             self.notify_unavailable_to(subscription)
             self._move(subscription, tether, TetherState.LINGER, now_ns)
-            # The agent releases the position, but the counter stays allocated: until the linger timeout the client may
-            # still write to it, and a rejoin uses it again.
+            # The counter stays allocated: the client may write to it until it releases the image, and a rejoin uses it.
             self._leaving.add(position)
             self._detach(position)
 
