@@ -170,8 +170,8 @@ class ClientConductor:
         """Raise ClientError within a handler: the response cannot be processed before the handler returns."""
         if self.is_in_handler():
             raise ClientError(
-                "a handler must not wait for the driver, the client receives nothing before it returns: use the _async "
-                "methods, offer in place of send, and is_connected in place of await_connected"
+                "a handler must not wait for the driver, because the client receives nothing before the handler "
+                "returns: use the _async methods, offer in place of send, and is_connected in place of await_connected"
             )
 
     def is_in_handler(self) -> bool:
