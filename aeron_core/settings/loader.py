@@ -50,8 +50,9 @@ class LoadedSettings(Generic[S]):
     warnings: tuple[
         str, ...
     ]  # about values that were clamped, not parsed, or have no effect, and unknown names
-    #: Those of `warnings` that a driver prints when it starts. As in the reference, it prints none for values that are
-    #: clamped or have no effect, nor for unknown variables of the environment, but for unknown names elsewhere.
+    #: Those of `warnings` that a driver prints when it starts. As in the reference, they are not about values that are
+    #: clamped or have no effect, nor about unknown variables of the environment; unknown names in files and -D are
+    #: included.
     printed: tuple[str, ...] = ()
 
 
