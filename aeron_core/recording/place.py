@@ -51,7 +51,7 @@ def recording_place(
         )
     archive = Archive.create(spool)
     remote = Archive.create(to, archive.uuid)
-    # A second Archive object, because one is for one thread, and the uploader has its own.
+    # A second Archive object, because an Archive is for one thread, and the uploader runs on its own.
     uploader = Uploader(Archive.open(spool), remote, params.on_error, verify=verify)
     # Its own clock too: an EpochClock belongs to one thread.
     thread = UploadThread(uploader, Retention(remote, retention, params.on_error), EpochClock())

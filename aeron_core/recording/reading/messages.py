@@ -61,7 +61,7 @@ def whole_frames(
         padded = at + scanned
         if scanned < len(data) and scanner.fault != faults.CUT_SHORT:
             border = recording.border_before(begin, recording.start_position)
-            # If `begin` is such a border itself, a frame begins there, and it is damaged.
+            # If `begin` is a known end of a message, a frame begins there, and this frame is damaged.
             if at + scanned == begin and border < begin:
                 raise ConfigurationError(
                     f"recording {recording.recording_id} position {begin}: no frame begins there; begin at the end of "
@@ -73,7 +73,8 @@ def whole_frames(
         yield at, data[:scanned]
         rest = data[scanned:]
         # The rest of a frame that was cut short is in the next piece, or after `end`. A recording ends with a whole
-        # frame, and a frame is not longer than the mtu: otherwise its length is wrong, and would hide what follows.
+        # frame, and only data frames can be cut short, which are not longer than the mtu: a frame for which either does
+        # not hold has a wrong length, which would hide the frames after it.
         if rest and (len(rest) >= recording.descriptor.mtu_length or at + len(data) >= recording.position):
             raise CorruptRecordingError(
                 f"recording {recording.recording_id} position {at + scanned}: {scanner.fault_text()}; {DAMAGED}"

@@ -112,7 +112,7 @@ class _Verification:
             self._add_fault(base + length, base, f"ends there: must extend to position {end}")
             self._on_progress(end - begin)
             return
-        # Before the entries are read: a recording that grows meanwhile needs no more than this.
+        # Determine this before the entries are read: what is recorded meanwhile may have no entry in them.
         required = self._recording.required_cover(base)
         for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
             self._verify_piece(base, piece_begin, piece_end, crc32)
@@ -191,7 +191,8 @@ class _Verification:
         Raises CorruptRecordingError if a local file cannot be mapped, or the file was truncated meanwhile.
         """
         path = self._store.local_path(self._path(base))
-        # A recorder truncates what follows the end of a recording: an access to mapped memory would then be a SIGBUS.
+        # Read data beyond the end of the recording instead of mapping it: a recorder that continues the recording
+        # truncates the file there, and an access to memory mapped beyond the end of a file is a SIGBUS.
         if path is None or end > self._result.end:
             data = self._store.read(self._path(base), begin - base, end - begin)
             if len(data) != end - begin:

@@ -22,7 +22,8 @@ from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.index import ENTRY, entries_of
 from aeron_core.recording.storage.recording import Recording
 
-#: Interval of checks. An invented number: between two checks, what is recorded in five seconds may exceed a limit.
+#: Interval of checks. An invented number: until the next check, an archive can exceed a limit by what is
+#: recorded in five seconds.
 _CHECK_INTERVAL_NS: Final = 5_000_000_000
 
 

@@ -19,8 +19,8 @@ from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_
 
 #: Length of the file that reserves disk space for descriptors. An invented number: a few blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
-#: Attempts of a starting recorder to take its lock, and seconds between them. Invented numbers: `has_recorder` holds it
-#: for microseconds, and a second recorder is still refused at once for its user.
+#: Attempts of a starting recorder to take its lock, and seconds between them. Invented numbers: `has_recorder` holds
+#: the lock for microseconds, and a user does not notice that a second recorder is refused 0.2 s later.
 _ATTEMPTS: Final = 20
 _ATTEMPT_INTERVAL_S: Final = 0.01
 

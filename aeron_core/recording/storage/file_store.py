@@ -18,7 +18,10 @@ from aeron_core.errors import RecordingError, RecordingNotFoundError
 
 _NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_NO_DESCRIPTOR: Final = {
+    errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
+    errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
+}
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -210,7 +213,8 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
     if error.errno in _NOT_ALLOWED:
         return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")
     if error.errno not in _DISK_FULL:
-        return RecordingError(f"{failure}; remove the cause, or choose another folder")
+        remedy = _NO_DESCRIPTOR.get(error.errno or 0, "remove the cause, or choose another folder")
+        return RecordingError(f"{failure}; {remedy}")
     place = next(parent for parent in path.parents if parent.exists())
     status = os.statvfs(place)
     free = status.f_bavail * status.f_frsize
@@ -274,8 +278,6 @@ def missing(path: Path | str) -> RecordingNotFoundError:
 def _read_failure(path: Path, error: OSError) -> RecordingError:
     if error.errno in _NOT_ALLOWED:
         remedy = f"let user {os.geteuid()} read it"
-    elif error.errno in _NO_DESCRIPTOR:
-        remedy = "raise the limit of open files of this process, ulimit -n"
     else:
-        remedy = "remove the cause, or restore a copy of it"
+        remedy = _NO_DESCRIPTOR.get(error.errno or 0, "remove the cause, or restore a copy of it")
     return RecordingError(f"cannot read {path}: {error.strerror or error}; {remedy}")

@@ -23,8 +23,9 @@ from aeron_core.recording.storage.file_store import FileStore
 
 ENTRY: Final = np.dtype([("end_position", "<i8"), ("time_ns", "<i8"), ("crc32", "<u4"), ("flags", "<u4")])
 
-#: Length of data without an entry from which one is due, and minimum time between two entries. Invented numbers: the
-#: index stays small, 24 bytes per MiB, or about a thousand entries per second unless each write is flushed.
+#: An entry is due if at least this many bytes have none, or if this much time has passed since the last entry and the
+#: data ends with a whole message. Invented numbers: the index stays small, 24 bytes per MiB, or about a thousand
+#: entries per second unless each write is flushed.
 MAX_COVERED_LENGTH: Final = 1024 * 1024
 MIN_INTERVAL_NS: Final = 1_000_000
 

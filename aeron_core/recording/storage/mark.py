@@ -75,7 +75,8 @@ class RecordingMark:
             unfinished.replace(path)
         except OSError as error:
             raise StorageError(
-                error.errno, f"cannot replace {path}: {error.strerror}; let user {os.geteuid()} write there"
+                error.errno,
+                f"cannot replace {path}: {error.strerror}; delete it, or let user {os.geteuid()} replace it",
             ) from error
         return cls(buffer, path)
 

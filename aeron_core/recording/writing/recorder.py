@@ -259,7 +259,7 @@ class Recorder:
         except ClosedError:
             raise
         except AeronError as error:
-            # Only tools read it: the recording matters more.
+            # Only tools read the counter: record without it.
             self._on_error(error)
 
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:

@@ -221,7 +221,8 @@ class _Tail:
         """Add an index entry for uncovered data before `position`, if there is any."""
         if position > self.covered:
             if position > self.base + self._capacity:
-                # The recorder died after the header of padding, and the file got its body only now.
+                # The recorder died after it had written the header of padding, and `recover` has just extended the
+                # file by the body: map the longer file.
                 self.data = open_mapped_file(self.segment, read_only=True)
             crc32 = self._sum(self.covered, position)
             writer.add_entry(position, now_ns, crc32, is_border=is_border)

@@ -16,7 +16,7 @@ from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import FileStore
 
 #: Time until the driver has sent all existing images to a new recorder. An invented number: some duty cycles of driver
-#: and client; if it is too short, frames are read after they left the window, when the sender may overwrite them.
+#: and client; if it is too short, frames may be overwritten before the new recorder reads them.
 _SETTLE_NS: Final = 200_000_000
 #: Time between retries after an error. An invented number: the predecessors block their streams until then.
 _RETRY_NS: Final = 1_000_000_000

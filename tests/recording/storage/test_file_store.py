@@ -82,6 +82,8 @@ def folder():
             r"No space left on device; \d+ bytes are free .* free disk space, or purge recordings",
         ),
         (errno.EIO, r"Input/output error; remove the cause, or choose another folder"),
+        (errno.EMFILE, r"Too many open files; raise the limit of open files of this process, ulimit -n"),
+        (errno.ENFILE, r"Too many open files in system; raise the limit of open files of the system, fs"),
     ],
 )
 def test_a_write_failure_names_a_remedy(tmp_path, number, advice):
