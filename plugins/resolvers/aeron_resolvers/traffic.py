@@ -140,5 +140,7 @@ class GossipSender:
             # Any packet can name an address without a route: such addresses must not replace those of neighbours.
             destination = "a neighbour" if is_proven else "a driver that others name"
             self._context.report(
-                f"cannot send names to {destination}: {os.strerror(code)}", peer=str(address)
+                f"cannot send names to {destination}: {os.strerror(code)}: check the routes and the firewall of this "
+                "machine",
+                peer=str(address),
             )
