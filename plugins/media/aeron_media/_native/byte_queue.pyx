@@ -46,7 +46,7 @@ cdef class MemoryBudget:
             free(<void *><intptr_t>self._spares[i])
 
     cdef void *allocate(self, int64_t length) noexcept nogil:
-        # Return NULL if the budget or the memory of the process is exhausted.
+        # Return NULL if the budget or the memory of the process is exhausted, or `length` is not positive.
         cdef void *memory
         if length <= 0:
             return NULL

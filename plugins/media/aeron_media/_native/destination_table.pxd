@@ -7,7 +7,8 @@ from aeron_core._native.datagrams cimport SendBatch
 cpdef enum:
     MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and it bounds what unknown hosts can add
 
-# Orders of the conductor to an endpoint with several destinations, and a report to it, with their arguments.
+# Orders of the conductor to an endpoint with several destinations, and a report to the conductor, with their
+# arguments.
 cpdef enum:
     ORDER_ADD = 1             # address, registration id
     ORDER_REMOVE              # address

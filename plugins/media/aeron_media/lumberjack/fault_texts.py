@@ -9,7 +9,7 @@ from aeron_media.lumberjack._native import end_reasons, faults
 _TEXTS: Final = {
     faults.NO_FAULT: "no fault",
     faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2'): the peer must use Lumberjack, and "
-    "TLS if this end does",
+    "TLS only if this end does",
     faults.WRONG_TYPE: "frame type {value:#04x}: this side never receives it: a writer must send W, J, D or C frames, "
     "a reader A frames",
     faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value: check the writer",
@@ -28,7 +28,8 @@ _TEXTS: Final = {
     "compression of the writer",
     faults.CUT_FRAME: "C frame that ends within another frame, after {value} bytes of it: must hold whole frames: "
     "check the writer",
-    faults.BUDGET_SPENT: "no memory left: all connections use {value} bytes of {limit}; max-memory= sets it",
+    faults.BUDGET_SPENT: "no memory left in the budget or in the process: all connections use {value} bytes of "
+    "{limit}; max-memory= sets it",
     faults.WINDOW_TOO_LARGE: "window of {value} events: at most {limit}; max-window= sets it",
     faults.EVENT_OUTSIDE_WINDOW: "event {value}: outside of its window of {limit} events: check the writer, "
     "which must send as many events as it announces",

@@ -169,8 +169,8 @@ class Output:
         return True
 
     def _send_queue(self) -> bool:
-        # The connection is about to be closed. The queue may contain the head of a message whose body is lost: the peer
-        # would take later bytes for that body.
+        # If the connection is about to be closed, the queue may contain the head of a message whose body is lost: the
+        # peer would take later bytes for that body.
         if self.is_broken:
             return False
         while self._queue.size > 0:

@@ -76,7 +76,7 @@ class PairParams:
     faults: FaultSlot = field(default_factory=partial(FaultSlot, _fault_text))
     losses: FaultSlot = field(default_factory=partial(FaultSlot, _fault_text))
     protocol: int = wire.PROTOCOL_PAIR1
-    #: Messages have a type before their length, as on Unix sockets.
+    #: Whether messages have a type before their length, as on Unix sockets.
     has_type: bool = False
     is_polyamorous: bool = False
     ttl: int = wire.DEFAULT_TTL

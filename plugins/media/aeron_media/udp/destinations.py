@@ -140,7 +140,7 @@ class Destinations:
     def _forget_silent(self, now_ns: int) -> int:
         index = self._table.find_silent(now_ns - self._timeout_ns, 0)
         while index != destination_table.MAX_DESTINATIONS:
-            # The table has moved its last row to this index: continue the search there.
+            # The removal moves the last row of the table to this index: continue the search there.
             self._table.remove(index)
             index = self._table.find_silent(now_ns - self._timeout_ns, index)
         if self._table.count > 0:

@@ -182,7 +182,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     def _stamp(self, offset: int, end: int) -> int:
         """Write the receive timestamps into each frame that begins a message and has space for them; return 0."""
         now_ns = self._clock.epoch_ns()
-        # The kernel may have no time for datagrams that arrived before the socket option was set.
+        # The kernel may have no timestamp for datagrams that arrived before the socket option was set.
         media_ns = self._media_time_ns if self._media_time_ns > 0 else now_ns
         while offset + wire.DATA_HEADER_LENGTH <= end:
             length = self._received.buffer.get_i32(offset)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core.protocol.frames.status_message import StatusMessage
 
-#: How long a receiver may be silent before another one can take its place.
+#: How long a receiver may be silent before another one can replace it.
 #: Source: AERON_SEND_CHANNEL_ENDPOINT_DESTINATION_TIMEOUT_NS, which the reference does not use for this.
 RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
 

@@ -32,12 +32,12 @@ from aeron_media.connections.relay.relayed_connection import (
 from aeron_media.connections.relay.watches import Watches, hangs
 from aeron_media.connections.relay.wire_listener import WireListener
 
-#: Maximum number of connections that are in their handshake, wait to be handed over, or are closing; others wait in
-#: the kernel's backlog. Invented: the default of max-connections=.
+#: Maximum number of accepted connections that are in their handshake, wait to be handed over, or wait for their peer to
+#: close; others wait in the kernel's backlog. Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
-#: Handshakes of one source at a time, with connections that wait for their peer; further connections are closed.
-#: Invented: a quarter, so that one host that never completes its handshakes cannot keep others out. Honest handshakes
-#: take milliseconds.
+#: Handshakes of one source at a time, with connections that wait for their peer. Further connections of the source are
+#: closed while half of MAX_HANDSHAKES is taken. Invented: a quarter, so that one host that never completes its
+#: handshakes cannot keep others out. Honest handshakes take milliseconds.
 MAX_HANDSHAKES_PER_SOURCE: Final = 64
 #: Time in one turn of the thread for connections with a backlog; those with new bytes come first. Invented: a few turns
 #: of connections.
@@ -141,7 +141,7 @@ class RelayThread:
         """Serve connections that need a turn without an event, for about BACKLOG_LIMIT_S, but at least one."""
         end = time.monotonic() + BACKLOG_LIMIT_S
         for connection in unfinished:
-            # An event of this turn may have dropped or finished it.
+            # An event of this turn may have dropped the connection, or finished its work.
             if connection in self._unfinished:
                 connection.work(now)
                 self._settle(connection)
@@ -310,8 +310,8 @@ class RelayThread:
             self._control.announce(connection)
 
     def _on_waiting_for_peer(self, connection: RelayedConnection) -> None:
-        # Counted for its source from its handshake on, or again: until the deadline it takes one of MAX_HANDSHAKES, and
-        # its peer may never answer.
+        # Count the connection for its source again, unless it is still counted since its handshake: it takes one of
+        # MAX_HANDSHAKES until its deadline if the peer does not answer.
         if connection not in self._in_handshake and self._listener is not None:
             self._sources.add(connection.peer)
         self._in_handshake.discard(connection)

@@ -86,16 +86,16 @@ class RelayedConnection:
         self._faults = params.faults
         self.phase = Phase.HANDSHAKE
         self.wire_hangs = False
-        #: There is more to do without an event: a backlog, or unread bytes of a wire that has hung up.
+        #: Whether there is more to do without an event: a backlog, or unread bytes of a wire that has hung up.
         self.needs_turn = False
         self._turn_end = 0.0
         self._to_wire = memoryview(b"")
         self._has_received = False
-        # Bytes have arrived since the last check of an incomplete message.
+        # Whether bytes have arrived since the last check of an incomplete message.
         self._has_progress = False
         self._peer_has_ended = False
         self._has_sent_end = False
-        # The session has failed: received bytes are dropped.
+        # Whether the session has failed, after which received bytes are dropped.
         self._has_failed = False
 
     # What the relay thread waits for

@@ -22,7 +22,7 @@ class SessionStack(Session):
         self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
         self._is_lower_ready = False
         self._has_lower_failed = False
-        # The last read ended because of its limit.
+        # Whether the last read ended because of _MOVES_PER_READ.
         self._may_move = False
 
     @property

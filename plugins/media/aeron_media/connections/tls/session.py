@@ -16,8 +16,8 @@ MAX_UNREAD_LENGTH: Final = 1 << 18
 _TEXTS: Final = {
     "WRONG_VERSION_NUMBER": "the peer does not speak TLS: use TLS at both ends, or at none",
     "HTTP_REQUEST": "the peer speaks HTTP without TLS: use TLS at both ends, or at none",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer sent no certificate, but client-auth=required: give the peer a "
-    "certificate, or set client-auth=optional",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer sent no certificate, but client-auth=required, the default with "
+    "ca=: give the peer a certificate, or set client-auth=optional",
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate: set cert= and key=",
     "TLSV1_ALERT_UNKNOWN_CA": "the peer does not trust the issuer of the certificate in cert=: add the issuer to the "
     "authorities of the peer",

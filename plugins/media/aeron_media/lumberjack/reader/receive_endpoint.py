@@ -219,9 +219,9 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _evict(self, now_ns: int) -> bool:
         """Evict an idle connection, chosen as in the module docstring; return whether one was evicted."""
-        # A search examines all connections: after one in vain, further new connections must not start another at once.
-        # With `_next` above 0, `poll` continues a turn that an exception interrupted: it would skip a connection if the
-        # release of an earlier one moved it forward.
+        # A search examines all connections: after a search that found none, new connections must not start another one
+        # at once. If `_next` is not 0, `poll` continues a turn that an exception interrupted: it would skip a
+        # connection if the release of an earlier one moved all later ones forward.
         if now_ns < self._next_search_ns or self._next != 0:
             return False
         best = -1

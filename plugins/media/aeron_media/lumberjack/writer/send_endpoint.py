@@ -71,8 +71,8 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        # A driver that ends closes its endpoints without removing their streams. With TLS, the connections are closed
-        # first: its threads deliver their last bytes.
+        # A driver that ends closes its endpoints without removing their streams. Close the connections before the TLS
+        # networks, whose threads still deliver the last bytes.
         for _, state in self._states:
             if not state.is_closed:
                 cython.cast(WriterStream, state).close()

@@ -39,8 +39,8 @@ class WindowBuilder:
         self.end = 0
         self.holds_memory = False
         self.next_ns = 0
-        # Of a single event that lacks memory: its end, the attempts before it is skipped, and the failures of the
-        # budget after the last one.
+        # State of `_is_hopeless`: the end position of the last event that lacked memory in a window of its own, the
+        # attempts left before this event is skipped, and `failures` of the budget at the last attempt.
         self._alone_end = -1
         self._attempts_left = bounds.ALONE_ATTEMPTS
         self._failures = self._budget.failures
@@ -102,7 +102,9 @@ class WindowBuilder:
 
     def _is_hopeless(self, end: int) -> bool:
         if self._failures != self._budget.failures or self._budget.used != 0 or end != self._alone_end:
-            # Another thread may have held memory during this attempt, and have released it since.
+            # This is the first attempt for this event, or waiting can help: the process had no memory, or another
+            # connection holds some. A connection that has released its memory since the attempt is not detected; only
+            # several attempts in succession exclude that.
             self._attempts_left = bounds.ALONE_ATTEMPTS
         self._failures = self._budget.failures
         self._alone_end = end

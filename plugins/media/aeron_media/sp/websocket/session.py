@@ -59,7 +59,7 @@ class WsSession(Session):
         self._fed = b""
         self._wire_has_ended = False
         self._is_over = False
-        # The last read ended because of EVENTS_PER_STEP.
+        # Whether the last read ended because of EVENTS_PER_STEP.
         self._has_events = False
         # A text, not an exception: its traceback would keep the frames of all callers, and their sockets, alive.
         self._fault = ""
