@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 METRICS_PATH: Final = "/metrics"
-#: Maximum length of a request with its headers. Invented: that of a line of headers in common servers.
+#: Maximum length of a request with its headers. Invented: the limit of common servers for one header.
 MAX_REQUEST_LENGTH: Final = 8192
 
 _END_OF_HEADERS: Final = b"\r\n\r\n"
@@ -36,7 +36,7 @@ class MetricsConnection:
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         sock.setblocking(False)
         self.socket = sock
-        #: When it is closed, in seconds of the monotonic clock.
+        #: Time at which the server closes this connection, in seconds of the monotonic clock.
         self.deadline = deadline
         #: The request that waits for `answer`, as the environment of an application.
         self.request: WSGIEnvironment | None = None

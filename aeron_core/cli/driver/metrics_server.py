@@ -64,7 +64,7 @@ class MetricsServer:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._selector.register(self._listener, selectors.EVENT_READ)
-        # By descriptor, in the order in which they were accepted.
+        # Connections by descriptor, the oldest first.
         self._connections: dict[int, MetricsConnection] = {}
         self._accepts_from = 0.0
         self._answers_from = 0.0

@@ -21,7 +21,7 @@ from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.uri.values import format_duration_ns
 
 _DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
-#: Shortest and longest term of a log: a segment has at least one.
+#: Limits of --segment-length: the shortest term, because a segment has at least one, and the longest segment.
 _MIN_SEGMENT_LENGTH: Final = 64 * 1024
 _MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
 

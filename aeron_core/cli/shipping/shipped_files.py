@@ -23,7 +23,7 @@ class ShippedFiles:
         self._start_s = time.monotonic()
         self._shown_s = self._start_s
         self._lines = 0
-        # Totals of the shippers that were closed: each driver in turn gets a new one.
+        # Totals of the shippers that were closed: each driver that starts gets a new shipper.
         self._lines_before = 0
         self._bytes_before = 0
         self.file_count = 0
