@@ -14,7 +14,7 @@ from typing import Final
 
 from aeron_core.shipping.line_splitter import TAIL_LENGTH, Line, LineSplitter
 
-#: Bytes to search backwards for the last line end; in a longer line reading begins at the end of the file.
+#: Bytes to search backwards for the last line end. If a longer file has none there, reading begins at its end.
 _LAST_LINE_SEARCH: Final = 64 * 1024
 
 

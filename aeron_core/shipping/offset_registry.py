@@ -20,7 +20,7 @@ from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 _NAME: Final = "registry.json"
 _LOCK: Final = "lock"
 _VERSION: Final = 1
-#: What deleting the registry does.
+#: Remedy for a registry that cannot be used, with its effect.
 _DELETE: Final = (
     "delete it: the next start then ships all files from their beginning, "
     "or skips their present content with --from-end"
