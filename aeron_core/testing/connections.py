@@ -33,7 +33,7 @@ class ConnectionPeer:
         self.address = address
         self.is_closed = False
         self.was_aborted = False
-        #: Whether this end has accepted the connection, or has begun it at a listener.
+        #: Whether this end has accepted the connection, or has connected to a listener.
         self.was_accepted = False
         #: Errno with which the next operation fails, 0 for none.
         self.failure = 0

@@ -50,7 +50,7 @@ class SimulatedLinks:
     def __init__(self, seed: int, default: SimulatedLink) -> None:
         self._seed = seed
         self._rules: dict[tuple[str | None, str | None], SimulatedLink] = {(None, None): default}
-        #: Rules by source and destination of a datagram, until one changes: most datagrams have the same few.
+        #: Cache of rules by source and destination of a datagram, which `set` clears: few pairs of addresses occur.
         self._found: dict[tuple[str, str], SimulatedLink] = {}
         self._randoms: dict[tuple[str, str], random.Random] = {}
 

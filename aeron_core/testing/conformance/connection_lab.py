@@ -94,7 +94,7 @@ class WirePeer:
 class ConnectionMedium(ABC):
     """The properties of a medium, which a subclass of the suite sets."""
 
-    #: A subscription to this channel listens at `address` and takes several peers; one with `limit` takes one.
+    #: A subscription to this channel listens at `address` and takes several peers; with `limit` appended, it takes one.
     listening: str
     limit = "|max-connections=1"
     #: A publication to this channel connects to `address`.
