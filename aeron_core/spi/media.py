@@ -203,7 +203,7 @@ class MediaTransport(ABC):
     draws_from_log = False
 
     #: Maximum number of stream ids of all subscriptions of one endpoint, 0 for no limit. A medium without stream ids
-    #: delivers everything to each of them.
+    #: delivers all messages to each of these streams.
     max_streams = 0
 
     #: Whether socket buffers hold whole frames: `mtu` and `rcv-wnd` must then not exceed them.
