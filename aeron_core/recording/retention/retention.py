@@ -158,8 +158,8 @@ class Retention:
             elif is_last and state in _GROWING:
                 holder = "their recorder"
             elif is_last and recording.descriptor.appender is not None:
-                # The last segment is deleted with its recording, and with that the id of its last batch, which a retry
-                # would then append again.
+                # The last segment is deleted with its recording, which has the id of the last batch: without this id, a
+                # retry would append the batch again.
                 holder = "their appender"
             length = max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
             end_ns = self._end_ns(recording, base, now_ns)

@@ -8,8 +8,8 @@ from typing import Final
 
 from aeron_core.errors import ConfigurationError
 
-#: Default time between flushes of `interval`. An invented number: a compromise between the latency of readers, half of
-#: it on average, the data lost in a power failure, and the flush rate of any disk.
+#: Default time between flushes of `interval`. An invented number: a compromise between the latency of readers, on
+#: average half of this time, the data lost in a power failure, and the flush rate of any disk.
 DEFAULT_INTERVAL_NS: Final = 25_000_000
 
 
