@@ -138,7 +138,8 @@ class Input:
             # If a call fills the buffer, more bytes probably wait: read more with the next call.
             self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
             if received < length:
-                # The buffer was not filled, so the socket is probably empty: wait until epoll reports it readable.
+                # The buffer was not filled, so the socket is probably empty: if it is watched, wait until epoll reports
+                # it readable.
                 self.is_readable = not self.is_watched
                 break
         if self.queue.size == 0:

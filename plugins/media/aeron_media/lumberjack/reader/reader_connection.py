@@ -167,7 +167,8 @@ class ReaderConnection(EventSink):
             if not self._parse(now_ns):
                 break
             if received < space:
-                # The socket is probably empty: wait until it is reported readable, when more data has accumulated.
+                # The socket is probably empty. If it is watched, wait until it is reported readable: by then more data
+                # has accumulated.
                 self._read_length = bounds.READ_LENGTH
                 self.is_readable = not self.is_watched
                 break
