@@ -140,7 +140,8 @@ def _write(path: Path, private_parts: int, batches: Iterable[pa.RecordBatch]) ->
             for batch_of_rows in batches:
                 messages = _messages(batch_of_rows)
                 if messages.num_rows == 0:
-                    # A file without rows would be named by no commit message, and so deleted by none.
+                    # Create no file for tasks without rows: their commit messages have no path, so the commit would
+                    # not delete the file.
                     continue
                 if sink is None:
                     fd = create_private_file(path.parent, path.name, private_parts)
