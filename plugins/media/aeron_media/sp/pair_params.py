@@ -44,7 +44,7 @@ _TEXTS: Final = {
     phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped; send to connected peers "
     "only",
     phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it: "
-    "dropped; increase peer-queue=, or send more slowly",
+    "dropped; increase peer-queue=, or max-memory= if all of it is used, or send more slowly",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit} bytes; max-message= sets it",
     phases.UNSENT: "disconnected: {value} bytes that were queued for it are lost: send these messages again",
     phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=: increase linger=, "

@@ -329,7 +329,7 @@ class WriterConnection:
                 return self._on_connection_lost(0, 0, 0, now_ns)
             if sent == 0:
                 return 0
-            # A slow connection is not a silent reader: the timeout starts when the last byte is sent.
+            # A slow connection is not a silent reader: the timeout starts again whenever the socket accepts bytes.
             self._last_activity_ns = now_ns
             self._counters.bytes_sent.get_and_add(sent)
             self.bytes_sent += sent
