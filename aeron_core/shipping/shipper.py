@@ -33,7 +33,7 @@ __all__ = ["Shipper", "ShipperParams", "confirmed_position"]
 
 _NS_PER_MS: Final = 1_000_000
 #: Remedy for a closed publication.
-_REOPEN: Final = "ship through a new publication, of the next driver if this one has shut down"
+_REOPEN: Final = "start the driver if it has shut down, then ship again, through a new publication"
 
 
 def _ignore(_: OSError) -> None:
