@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import AeronError, RecordingError
-from aeron_core.recording.retention.states import RecordingState, state_of
+from aeron_core.recording.retention.states import RECORDER_TIMEOUT_NS, RecordingState, state_of
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.catalogue import (
     has_recorder,
@@ -64,7 +64,8 @@ def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
         state = state_of(recording, now_ns)
         if state is RecordingState.LIVE or (state is RecordingState.ABANDONED and has_recorder(store)):
             raise RecordingError(
-                f"recording {recording_id} in {store.uri}: is being recorded; stop its recorder"
+                f"recording {recording_id} in {store.uri}: is being recorded; stop its recorder, or, if that has died, "
+                f"wait {RECORDER_TIMEOUT_NS // 1_000_000_000} s"
             )
         length = sum(
             max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
