@@ -33,11 +33,11 @@ def tracked() -> list[PurePosixPath]:
 
 
 def packaged() -> set[PurePosixPath]:
-    """Return the tracked sources of the packages, with their paths in a wheel."""
+    """Return what the packages declare and contain in Python, with the paths in a wheel; without native sources."""
     return {
         path if path.parts[0] == "aeron_core" else path.relative_to(*path.parts[:2])
         for path in tracked()
-        if path.suffix in SOURCES
+        if path.suffix in SOURCES - {".pyx"}
         and (path.parts[0] == "aeron_core" or (path.parts[0] == "plugins" and len(path.parts) > 3))
     }
 

@@ -61,5 +61,7 @@ def _remedy(error_code: int) -> str:
     if error_code == errno.EMSGSIZE:
         return "reduce mtu= of the channel"
     if error_code in (errno.EMFILE, errno.ENFILE):
-        return "raise the limit of open files, of the process with ulimit -n, or of the system with fs.file-max"
+        return (
+            "raise the limit of open files, of the process with ulimit -n, or of the system with fs.file-max"
+        )
     return "check that the peer runs and can be reached"
