@@ -9,7 +9,8 @@ from aeron_core.logbuffer.frame_writer cimport FrameWriter, check_message, check
 
 
 cdef class Appender:
-    # -1985229329 signals a possible exception: -1 cannot, because small negative numbers are results.
+    # -1985229329 (0x89ABCDEF, no result) signals a possible exception. Not -1, which is a result: a caller without the
+    # GIL acquires it whenever the signal is returned, to check for an exception.
     cdef int64_t offer(
         self, AtomicBuffer source, int64_t source_offset, int32_t length, int64_t reserved_value
     ) except? -1985229329 nogil

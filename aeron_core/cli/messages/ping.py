@@ -116,8 +116,8 @@ def ping(  # noqa: PLR0913 - the options of the command
             )
         if size > publication.max_payload_length:
             raise ConfigurationError(
-                f"--size={size}: must be in bytes, from {_TIMESTAMP_LENGTH} to {publication.max_payload_length}: "
-                "what one frame of mtu= can hold"
+                f"--size={size}: must be from {_TIMESTAMP_LENGTH} to {publication.max_payload_length} bytes, the "
+                "payload of one frame: lower it, or raise mtu= of --ping-channel"
             )
         await_other_side(publication, timeout)
         await_other_side(subscription, timeout)

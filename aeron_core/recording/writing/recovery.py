@@ -267,7 +267,8 @@ def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
         if covered != position:
             raise CorruptRecordingError(
                 f"recording {recording_id} position {covered}: {index.name}: is missing or damaged: it must cover the "
-                f"data up to {position}; {_REMEDY}"
+                f"data up to {position}; `aeron-core recordings verify --accept` replaces it by an index of the data "
+                "as it is, up to the first invalid frame"
             )
         writer = SegmentWriter(segment, index, index_entries=kept)
         try:

@@ -75,7 +75,8 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
         ) from error
     except (PySparkException, Py4JError, OSError) as error:
         raise ConfigurationError(
-            f"{failure}: {error}; stderr shows the cause, such as a port in use (spark.ui.port) or an invalid master"
+            f"{failure}: {error}; correct the master, the settings or SPARK_HOME; if Java was started, stderr shows "
+            "the cause, such as a port in use (spark.ui.port)"
         ) from error
 
 

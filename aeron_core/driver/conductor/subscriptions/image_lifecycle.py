@@ -212,8 +212,8 @@ class ImageLifecycle(StreamLifecycle):
             self.context.receiver.send(
                 operations.REMOVE_COOL_DOWN, self.endpoint.dispatcher, None, (self.session_id, self.stream_id)
             )
-        # Clients stop reading, but the log stays for the liveness timeout: a client may be in the middle of a
-        # poll.
+        # Clients release the image when they receive this. While it has readers, its log and counters stay until
+        # the timeout of `_has_lingered`: a client may map the log only now, or may still store its position.
         self.notify_unavailable()
 
     def _on_removed(self) -> None:

@@ -1,1 +1,1 @@
-"""Compiled parts that only media use: byte queues, relays, destination tables, interfaces, locks."""
+"""Compiled parts that only media use, such as byte queues, relays, destination tables and locks."""

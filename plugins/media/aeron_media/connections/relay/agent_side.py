@@ -77,9 +77,9 @@ class AgentSide:
             return b""
 
     def shut_down(self, how: int) -> None:
-        """Shut this end down as `socket.shutdown` does, if it is still open; after SHUT_WR the agent reads an end."""
+        """Shut down this socket as `socket.shutdown` does, if it is still open; after SHUT_WR the agent reads EOF."""
         assert self.socket is not None
-        # Fails if the agent has closed its end.
+        # Raises if this socket was closed here.
         with contextlib.suppress(OSError):
             self.socket.shutdown(how)
 
