@@ -5,6 +5,7 @@ Built-in plugins are importable from a checkout that is built in place but not i
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -144,6 +145,14 @@ def compile_module(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path],
         return module
 
     return compile_it
+
+
+@pytest.fixture
+def python_interrupts() -> Iterator[None]:
+    """Handle SIGINT as Python does, here and in child processes: a shell ignores it in background processes."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -121,6 +121,7 @@ def test_examples_with_endless_loops_are_found():
 
 
 @pytest.mark.system
+@pytest.mark.usefixtures("python_interrupts")
 @pytest.mark.parametrize("example", LISTENERS)
 def test_an_interrupt_ends_an_endless_example_quietly(driver, example):
     host = f"127.11.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"

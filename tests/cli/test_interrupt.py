@@ -16,14 +16,6 @@ def test_a_signal_sets_the_flag_and_ends_the_wait(number):
         assert interrupt
 
 
-@pytest.fixture
-def python_interrupts():
-    """Python's default handler of SIGINT, which a shell disables for background processes."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("python_interrupts")
 def test_a_second_interrupt_is_not_caught():
     with Interrupt():
