@@ -17,7 +17,7 @@ from aeron_core import (
     NotConnectedError,
     connect,
 )
-from aeron_core.errors import StorageError
+from aeron_core.errors import ProtocolError, StorageError
 from aeron_core.protocol import commands, responses
 
 IPC = "aeron:ipc"
@@ -210,6 +210,25 @@ def test_an_image_that_could_not_be_mapped_becomes_available_once_it_can(
     assert len(errors) == 1
     assert subscription.images == tuple(available)
     assert len(available) == 1
+
+
+def test_a_damaged_log_of_an_image_that_could_not_be_mapped_is_an_error_and_not_tried_again(
+    make_client, double, clock, hidden_log
+):
+    errors = []
+    client = make_client(error_handler=errors.append)
+    subscription = client.add_subscription(IPC, 5)
+    client.do_work()
+
+    _, path, hidden = hidden_log
+    path.write_bytes(bytes(hidden.stat().st_size))
+    for _ in range(2):
+        clock.advance(SECOND)
+        client.do_work()
+
+    assert [type(error) for error in errors] == [StorageError, ProtocolError]
+    assert subscription.images == ()
+    assert not client.is_closed
 
 
 def test_an_image_that_could_not_be_mapped_is_forgotten_when_it_ends(make_client, double, clock, hidden_log):

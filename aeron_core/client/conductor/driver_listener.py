@@ -158,6 +158,8 @@ class DriverListener:
                 work += 1
             except StorageError:  # reported already
                 self._unmapped[key] = response
+            except (AeronError, OSError, IndexError) as error:
+                self._callbacks.error(error)
         return work
 
     def _on_available_image(self, response: responses.OnAvailableImage) -> None:
