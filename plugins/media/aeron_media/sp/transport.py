@@ -85,6 +85,10 @@ def _form_prefix(keys: PairParameters) -> str:
     return f"SP-{keys.mode.value}-{scheme}"
 
 
+def _peer_of(keys: PairParameters) -> tuple[object, ...]:
+    return keys.mode, keys.transport, keys.path or "", keys.endpoint, keys.tls_identity
+
+
 def _pair_channel(channel: Channel) -> PairChannel:
     if not isinstance(channel, PairChannel):
         raise TypeError(
@@ -203,8 +207,8 @@ class PairTransport(MediaTransport):
         if keys.mode is not Mode.DIAL or keys.transport.is_local:
             return None
         for form, shared in list(self._sockets.items()):
-            is_same = shared.keys.endpoint == keys.endpoint and shared.keys.tls_identity == keys.tls_identity
-            if is_same and form.startswith(_form_prefix(keys)):
+            # Not the forms: a path is free text, so that the form of `/a` begins like that of `/a-b`.
+            if _peer_of(shared.keys) == _peer_of(keys):
                 return form
         return None
 

@@ -89,6 +89,17 @@ def test_an_unknown_path_is_reported_in_the_error_log(driver, client, certificat
     ends.until(lambda: any("the peer answered 404 to /y, not 101" in text for text in ends.errors()))
 
 
+def test_a_path_that_begins_another_one_has_its_own_connection(driver, client):
+    ends = Ends(driver, client, "transport=ws|path=/a-b", "transport=ws|path=/a-b")
+    longer = ends.publish(ends.dialing)
+    ends.until(lambda: longer.is_connected)
+
+    shorter = ends.publish(ends.dialing.removesuffix("-b"))
+
+    assert shorter.channel_status_id != longer.channel_status_id
+    ends.until(lambda: any("the peer answered 404 to /a, not 101" in text for text in ends.errors()))
+
+
 def test_a_second_peer_reads_that_it_was_refused(driver, client, certificates):
     ends = Ends(driver, client, "transport=ws|path=/x", "transport=ws|path=/x")
     first = ends.publish(ends.dialing)
