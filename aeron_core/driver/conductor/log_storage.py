@@ -204,10 +204,16 @@ class _SharedMemoryNames:
         self.prefix, self._lock = _claim_prefix()
 
     def release(self, *, has_objects: bool) -> None:
-        """End the lock, once; its file stays if objects are left, so that the next driver deletes both."""
-        if not has_objects:
-            Path(self._lock.name).unlink(missing_ok=True)
-        self._lock.close()
+        """End the lock, once; its file stays if objects are left, so that the next driver deletes both.
+
+        The file also stays if it cannot be deleted, without an error.
+        """
+        try:
+            if not has_objects:
+                with suppress(OSError):
+                    Path(self._lock.name).unlink(missing_ok=True)
+        finally:
+            self._lock.close()
 
 
 def _claim_prefix() -> tuple[str, BinaryIO]:
@@ -224,9 +230,18 @@ def _claim_prefix() -> tuple[str, BinaryIO]:
                 error.errno or errno.EACCES,
                 f"cannot create {path}: {error.strerror or error}; free descriptors or memory, or set storage=file",
             ) from error
-        # A driver that sweeps may have locked or deleted the file before this lock: try another name.
-        if _try_lock(lock) and path.exists():
-            return prefix, lock
+        try:
+            # A driver that sweeps may have locked or deleted the file before this lock: try another name.
+            if _try_lock(lock) and path.exists():
+                return prefix, lock
+        except OSError as error:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            lock.close()
+            raise StorageError(
+                error.errno or errno.ENOLCK,
+                f"cannot lock {path}: {error.strerror or error}; set storage=file",
+            ) from error
         lock.close()
 
 
@@ -242,7 +257,7 @@ def sweep_shared_memory(root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
         # select the logs of all drivers.
         if _LOCK_NAME.fullmatch(path.name) is None:
             continue
-        # OSError: the file belongs to another user, or another driver has just deleted it.
+        # OSError: the file belongs to another user or cannot be locked, or another driver has just deleted it.
         with suppress(OSError), open(path, "rb", opener=_open_own) as lock:
             if _try_lock(lock):
                 swept += _sweep_logs(path)
@@ -269,9 +284,13 @@ def _open_own(path: str, flags: int) -> int:
 
 
 def _try_lock(file: BinaryIO) -> bool:
+    """Return whether the file is locked now, False if another process has locked it.
+
+    Raises OSError if the kernel, a sandbox or the file system allows no locks.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
     return True
 

@@ -14,7 +14,7 @@ import pytest
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver import media_driver
 from aeron_core.driver.conductor.log_storage import sweep_shared_memory
-from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.errors import ErrorCode, RegistrationError, StorageError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing import Feed, Simulation, Sink
 from aeron_core.testing.pair import S
@@ -340,6 +340,46 @@ def test_a_driver_locks_its_names_until_it_is_closed(tmp_path):
         assert objects() == [log]
 
     assert list(SHARED_MEMORY.glob(f"aeron-core-{os.getpid()}-*")) == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM])
+def test_a_driver_that_cannot_lock_its_names_does_not_start_and_leaves_no_file(
+    start_driver, monkeypatch, code
+):
+    attempts = []
+
+    def fail(file, operation):
+        # The sweep tries the locks of other drivers on this machine, too.
+        if f"aeron-core-{os.getpid()}-" in file.name:
+            attempts.append(file.name)
+        assert len(attempts) < 3
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+
+    with pytest.raises(StorageError, match=r"cannot lock /dev/shm/.*; set storage=file") as caught:
+        start_driver(storage="posix")
+
+    assert caught.value.errno == code
+    assert list(SHARED_MEMORY.glob(f"aeron-core-{os.getpid()}-*")) == []
+
+
+def test_a_lock_file_that_cannot_be_deleted_does_not_stop_the_close_and_is_swept_later(driver, monkeypatch):
+    unlink = Path.unlink
+
+    def fail(path, missing_ok=False):
+        if path.name.endswith("-lock"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", fail)
+        driver.close()
+    (left,) = SHARED_MEMORY.glob(f"aeron-core-{os.getpid()}-*")
+
+    sweep_shared_memory()
+
+    assert not left.exists()
 
 
 @pytest.mark.system
