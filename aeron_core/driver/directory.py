@@ -116,14 +116,17 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
     # the next one. As in the reference, this check does not wait for that.
     age_ms = _age_ms(ring)
     if prints_age:
-        _print(f"INFO: Aeron driver heartbeat is {age_ms} ms old")
-    if age_ms < -_FUTURE_MS and not _beats_within(ring, timeout_ms):
-        return
+        _print(f"INFO: Aeron driver heartbeat is {max(age_ms, 0)} ms old")
+    if age_ms < -_FUTURE_MS:
+        if not _beats_within(ring, timeout_ms):
+            return
+        # The driver may have closed instead: the heartbeat is -1 then, which counts as too old.
+        age_ms = _age_ms(ring)
     if age_ms <= timeout_ms:
         # As in the reference, only the age decides: the driver may run in another pid namespace (container).
         raise ActiveDriverError(
-            f"active media driver detected in {path}: pid {cnc.pid}, last heartbeat {age_ms} ms ago; "
-            f"{_advice(cnc.pid, timeout_ms - age_ms)}"
+            f"active media driver detected in {path}: pid {cnc.pid}, last heartbeat {max(age_ms, 0)} ms ago; "
+            f"{_advice(cnc.pid, timeout_ms - max(age_ms, 0))}"
         )
 
 

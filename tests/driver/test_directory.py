@@ -154,6 +154,37 @@ def test_the_directory_of_a_live_driver_is_refused_although_the_clock_was_set_ba
     beat.join()
 
 
+@pytest.fixture
+def beat_in_the_wait(directory, gone_pid, monkeypatch):
+    """Leaves a driver with a heartbeat of the future, and returns a function that sets what the wait finds."""
+    leave_behind(directory, age_ms=-86_400_000, pid=gone_pid)
+    ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
+
+    def beat(heartbeat_ms):
+        monkeypatch.setattr(time, "sleep", lambda _: setattr(ring, "consumer_heartbeat_ms", heartbeat_ms))
+
+    return beat
+
+
+def test_the_directory_of_a_driver_that_closes_in_the_wait_after_the_clock_was_set_back_is_free(
+    directory, start, beat_in_the_wait
+):
+    beat_in_the_wait(-1)
+
+    start(driver_timeout_ms=60_000)
+
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
+
+
+def test_the_age_of_a_heartbeat_of_the_future_is_stated_as_0(start, beat_in_the_wait, capsys):
+    beat_in_the_wait(int(time.time() * 1000) + 86_400_001)
+
+    with pytest.raises(ActiveDriverError, match=r"last heartbeat 0 ms ago; .* is free in 60\.0 s"):
+        start(driver_timeout_ms=60_000, dir_warn_if_exists=True)
+
+    assert "INFO: Aeron driver heartbeat is 0 ms old\n" in capsys.readouterr().err
+
+
 def test_the_liveness_timeout_of_a_silent_driver_is_a_setting(directory, start):
     leave_behind(directory, age_ms=5500)
 
