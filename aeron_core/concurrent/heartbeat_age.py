@@ -24,9 +24,10 @@ class HeartbeatAge:
         """Return the age of the heartbeat in ms; `epoch_ms` and `now_ns` are the present wall and monotonic time.
 
         A heartbeat that changed since the last check is as old as the system clock shows, but at least 0 and not older
-        than the last check.
+        than the last check. A change to a negative number is none: the process has closed, and the last heartbeat ages.
         """
-        if heartbeat_ms != self._heartbeat_ms:
+        has_closed = heartbeat_ms < 0 and self._heartbeat_ms is not None
+        if heartbeat_ms != self._heartbeat_ms and not has_closed:
             age_ns = max(epoch_ms - heartbeat_ms, 0) * _NS_PER_MS
             if self._heartbeat_ms is not None:
                 age_ns = min(age_ns, now_ns - self._checked_ns)

@@ -39,3 +39,12 @@ def test_a_step_of_the_clock_changes_no_age(age, step_ms):
 
 def test_a_heartbeat_that_changed_before_the_clock_was_stepped_is_not_older_than_the_last_check(age):
     assert age.check(1_005, 1_008 + HOUR_MS, 56 * MS) == 6
+
+
+def test_a_process_that_closes_leaves_the_age_of_its_last_heartbeat(age):
+    assert age.check(-1, 1_008, 56 * MS) == 8
+    assert age.check(-1, 1_009, 57 * MS) == 9
+
+
+def test_the_first_heartbeat_of_a_closed_process_is_as_old_as_the_epoch():
+    assert HeartbeatAge().check(-1, HOUR_MS, 0) == HOUR_MS + 1

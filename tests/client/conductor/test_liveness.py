@@ -151,6 +151,28 @@ def test_pending_registrations_fail_with_the_error_that_closed_the_client(client
         registration.result()
 
 
+def test_a_driver_that_ends_at_a_deadline_is_not_stated_to_run(client, double, clock):
+    double.is_silent = True
+    registration = client.add_publication_async(IPC, 5)
+    for step_ns in [*[SECOND] * 9, SECOND - 1 * MS]:
+        clock.advance(step_ns)
+        double.beat()
+        client.do_work()
+    clock.advance(2 * MS)
+    client.do_work()
+
+    # The last heartbeat was 1 ms before the deadline, and the next keepalive is not due.
+    double.ring.consumer_heartbeat_ms = -1
+    clock.advance(1 * MS)
+    client.do_work()
+    assert not registration.is_done
+
+    clock.advance(500 * MS)
+    client.do_work()
+    with pytest.raises(DriverTimeoutError, match="has ended"):
+        registration.result()
+
+
 def test_close_handlers_run_once_and_after_the_error_handler(make_client, double, clock):
     events = []
     client = make_client(
