@@ -36,7 +36,9 @@ class Builder:
     "error", [ConnectionRefusedError(111, "Connection refused"), PySparkRuntimeError("Java gateway exited")]
 )
 def test_the_end_of_the_java_machine_is_reported(error):
-    with pytest.raises(ConfigurationError, match=r"with master foo: .*; if Java was started, stderr shows the cause"):
+    with pytest.raises(
+        ConfigurationError, match=r"with master foo: .*; if Java was started, stderr shows the cause"
+    ):
         _start(Builder(error), "foo")
 
 
