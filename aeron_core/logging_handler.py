@@ -113,18 +113,18 @@ class PublishingHandler(logging.Handler):
         record that cannot be formatted is passed to `handleError`.
         """
         try:
-            self._queue.put(self._event_of(record))
-            if self._thread is None and not self._queue.is_closed:
-                # Started lazily, so that a server that forks after configuration has a thread in each process.
-                self._thread = threading.Thread(target=self._run, name="aeron-logging", daemon=True)
-                self._thread.start()
+            event = self._event_of(record)
+            try:
+                self._ensure_thread()
+            finally:
+                # After the thread: `flush` and `close`, which take no lock, find a thread for each queued record.
+                self._queue.put(event)
         except Exception:
             self.handleError(record)
 
     def flush(self) -> None:
         """Wait at most `close_timeout` seconds until all records are published and their position is confirmed."""
         deadline_s = time.monotonic() + self._close_timeout
-        self._await_emit()
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline_s:
             if self._publisher.is_drained:
                 return
@@ -135,7 +135,6 @@ class PublishingHandler(logging.Handler):
 
         Waits for the end of the thread, at most 1 s longer. Closing twice has no effect.
         """
-        self._await_emit()
         self._queue.close()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -149,10 +148,12 @@ class PublishingHandler(logging.Handler):
         self._thread = None
         self._queue, self._publisher = self._begin()
 
-    def _await_emit(self) -> None:
-        """Wait for another thread in `emit`, which may have queued the first record without starting the thread yet."""
-        self.acquire()
-        self.release()
+    def _ensure_thread(self) -> None:
+        # Started lazily, so that a server that forks after configuration has a thread in each process.
+        if self._thread is None and not self._queue.is_closed:
+            thread = threading.Thread(target=self._run, name="aeron-logging", daemon=True)
+            thread.start()
+            self._thread = thread  # after its start: `close` in another thread joins it
 
     def _begin(self) -> tuple[RecordQueue, RecordPublisher]:
         queue = RecordQueue(self._capacity, self._when_full, self._block_timeout)

@@ -213,3 +213,35 @@ def test_a_flush_during_the_first_record_waits_until_that_is_published(listener,
 
     assert drained == [(True, True)]
     assert len(listener.await_messages(1)) == 1
+
+
+def test_flush_and_close_do_not_wait_for_a_thread_that_waits_for_space(tmp_path, logger):
+    handler = PublishingHandler(
+        "aeron:ipc", aeron_dir=tmp_path, capacity=1, when_full="block", block_timeout=10, close_timeout=0
+    )
+    logger.addHandler(handler)
+    put, begun, ended = handler._queue.put, threading.Semaphore(0), []
+
+    def watched_put(message):
+        begun.release()
+        put(message)
+        ended.append(message)
+
+    def log():
+        for number in range(3):  # one for the publisher, one for the queue, and one that waits
+            logger.warning("%d", number)
+
+    handler._queue.put = watched_put
+    program = threading.Thread(target=log)
+    program.start()
+    for _ in range(3):
+        assert begun.acquire(timeout=DEADLINE_S)
+
+    handler.flush()
+    assert len(ended) == 2
+    begun_s = time.monotonic()
+    handler.close()
+    program.join()
+
+    assert time.monotonic() - begun_s < 5
+    assert handler.dropped == 1
