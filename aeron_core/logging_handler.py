@@ -43,7 +43,7 @@ class PublishingHandler(logging.Handler):
     """Publishes each record as a JSON event, or with `raw` as the text of its formatter.
 
     Without a driver or a subscriber, records stay in the queue; `dropped` counts the records that are lost, and an
-    event reports them as soon as it can be published.
+    event reports those from before `close` as soon as it can be published.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments of `dictConfig`

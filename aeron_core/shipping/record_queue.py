@@ -42,11 +42,14 @@ class RecordQueue:
         Any thread may call it. After a `put` has timed out, none waits before a message is taken.
         """
         with self._condition:
-            if self._is_closed or not self._ensure_space():
+            if not self._is_closed and self._ensure_space():
+                self._messages.append(message)
+                self._condition.notify_all()
+            elif self._is_closed:
+                # Not reported: threads that log on would cause report after report, and the publisher would not end.
+                self.dropped += 1
+            else:
                 self._count_dropped()
-                return
-            self._messages.append(message)
-            self._condition.notify_all()
 
     def get(self) -> bytes | None:
         """Remove and return the oldest message, None if the queue is empty."""
@@ -65,7 +68,7 @@ class RecordQueue:
             self._count_dropped()
 
     def take_unreported(self) -> int:
-        """Return how many messages were dropped since the last call."""
+        """Return how many messages were dropped since the last call, without those that the closed queue refused."""
         with self._condition:
             count, self._unreported = self._unreported, 0
             return count

@@ -191,6 +191,19 @@ def test_a_publisher_that_has_to_report_drops_is_not_drained(publishing):
     assert not publishing.publisher.is_drained
 
 
+def test_messages_that_a_closed_queue_refuses_are_counted_but_not_reported(publishing):
+    publishing.put(b"1")
+    publishing.queue.close()
+    publishing.put(b"2")
+    publishing.publisher.do_work(0)
+    publishing.stream.confirm()
+    publishing.put(b"3")
+
+    assert publishing.publisher.is_drained
+    assert publishing.stream.messages == [b"1"]
+    assert publishing.queue.dropped == 2
+
+
 def test_a_link_that_closes_while_another_thread_waits_for_it_is_drained(publishing):
     class ClosingStream(publishing.new_connection):
         @property
