@@ -7,6 +7,7 @@ log of the image still holds the frames between its end and the position of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Final
 
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -19,6 +20,8 @@ from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.mark import RecordingMark
 from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.recovery import Resumption, recover
+
+_NS_PER_MS: Final = 1_000_000
 
 Report = Callable[[AeronError], object]
 
@@ -92,11 +95,13 @@ def _recover(store: LocalStore, recording: Recording, now_ns: int, report: Repor
 
 
 def _end(store: LocalStore, recording: Recording, resumption: Resumption, now_ns: int) -> None:
+    heartbeat_ns = recording.heartbeat_ms * _NS_PER_MS
     update_descriptor(
         store,
         recording.recording_id,
         stop_position=max(resumption.border_position, recording.start_position),
-        stop_time_ns=recording.heartbeat_ms * 1_000_000 or now_ns,
+        # A damaged mark may hold any number, and a descriptor with a time that is negative or too large is unreadable.
+        stop_time_ns=heartbeat_ns if 0 < heartbeat_ns <= now_ns else now_ns,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.errors import (
     ArchiveInUseError,
     ClientError,
@@ -16,6 +17,8 @@ from aeron_core.errors import (
 )
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.storage.mark import RecordingMark
+from aeron_core.recording.writing.continuation import stop_interrupted_recordings
 from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 from aeron_core.testing import DriverPair, SimulatedLink
@@ -563,6 +566,23 @@ def test_recordings_of_a_dead_driver_are_stopped_when_the_next_recorder_starts(p
     recording = pair.archive.recording(left.recording_id)
     assert recording.is_live is is_live
     assert recording.position == (64 if is_live else 128)
+
+
+@pytest.mark.parametrize(
+    ("heartbeat_ms", "stop_time_ms"), [(1, 1), (2**62, 5000), (-(2**62), 5000), (0, 5000), (5001, 5000)]
+)
+def test_a_heartbeat_that_cannot_be_true_is_not_the_time_of_a_stop(tmp_path, heartbeat_ms, stop_time_ms):
+    left = RecordingUnderTest.begin(tmp_path)
+    left.append(b"a")
+    left.writer.abandon()
+    RecordingMark(open_mapped_file(left.folder / "mark"), left.folder / "mark").beat(heartbeat_ms)
+    errors = []
+
+    stop_interrupted_recordings(Archive.open(tmp_path), 5000 * MS, is_same_driver=False, report=errors.append)
+
+    descriptor = Archive.open(tmp_path).recording(left.recording_id).descriptor
+    assert descriptor.stop_time_ns == stop_time_ms * MS
+    assert errors == []
 
 
 def test_a_stream_with_a_gap_continues_as_another_recording(pair):
