@@ -33,6 +33,7 @@ def recording_place(
     Without `spool` this is the archive `to`, a local folder. With `spool`, a local folder, a thread uploads finished
     segments and stopped recordings to `to`, the rest when the context exits. What could not be uploaded stays in the
     spool for the next recorder, and so do damaged segments with `verify`; `params.on_error` is called for both.
+    The thread calls `params.clock` too, or its own copy of an EpochClock.
     `retention` limits `to` in either case. Raises ConfigurationError for a remote archive without a spool, a spool that
     is not local or belongs to another archive, an unsupported URI, and a folder with other files; RecordingError if an
     archive is damaged or the disk fails, OSError if a remote store fails.
@@ -53,8 +54,9 @@ def recording_place(
     remote = Archive.create(to, archive.uuid)
     # A second Archive object, because an Archive is for one thread, and the uploader runs on its own.
     uploader = Uploader(Archive.open(spool), remote, params.on_error, verify=verify)
-    # Its own clock too: an EpochClock belongs to one thread.
-    thread = UploadThread(uploader, Retention(remote, retention, params.on_error), EpochClock())
+    # An EpochClock belongs to one thread.
+    clock = params.clock.copy() if isinstance(params.clock, EpochClock) else params.clock
+    thread = UploadThread(uploader, Retention(remote, retention, params.on_error), clock)
     thread.start()
     try:
         yield RecordingPlace(archive, replace(params, on_segment_finished=thread.wake))

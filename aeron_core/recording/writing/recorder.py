@@ -60,6 +60,10 @@ class EpochClock:
         self._last_ns = wall_ns()
         self._last_steady_ns = steady_ns()
 
+    def copy(self) -> EpochClock:
+        """Return a clock with the same sources for another thread."""
+        return EpochClock(self._wall_ns, self._steady_ns)
+
     def __call__(self) -> int:
         """Return the time in nanoseconds since the epoch."""
         steady_ns = self._steady_ns()
@@ -79,7 +83,7 @@ class RecorderParams:
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
-    clock: Clock = field(default_factory=EpochClock)
+    clock: Clock = field(default_factory=EpochClock)  # also for the uploads of a spool, in their thread
     on_segment_finished: Callable[[int], object] | None = None  # called with its base position
     on_recording: Callable[[ImageRecorder], object] | None = (
         None  # called for each recording that begins or continues
