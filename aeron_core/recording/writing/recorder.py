@@ -196,6 +196,10 @@ class Recorder:
                 self.archive, self._clock(), is_same_driver=is_same_driver, report=self._on_error
             )
             self._succession = Succession(self._store, self._aeron, self._clock())
+            try:
+                self._succession.begin()
+            except AeronError as error:
+                self._report_succession(error)
 
     @contextmanager
     def _reported_errors(self) -> Iterator[None]:
@@ -208,9 +212,12 @@ class Recorder:
         try:
             succession.do_work(now_ns)
         except AeronError as error:
-            if stable_text(error) != self._succession_fault:
-                self._succession_fault = stable_text(error)
-                self._on_error(error)
+            self._report_succession(error)
+
+    def _report_succession(self, error: AeronError) -> None:
+        if stable_text(error) != self._succession_fault:
+            self._succession_fault = stable_text(error)
+            self._on_error(error)
 
     def _follow_images(self, now_ns: int) -> None:
         """Begin to record new images, retry those that failed, and stop the recordings of removed ones."""

@@ -34,18 +34,22 @@ class Succession:
     """The client of the recorder and those of its predecessors; used by the holder of the recorder lock."""
 
     def __init__(self, store: FileStore, aeron: Aeron, now_ns: int) -> None:
-        """Store the id of this client in the archive; raises RecordingError if the disk fails."""
+        """Read the ids of predecessors from the archive; raises RecordingError if the disk fails."""
         self._store = store
         self._aeron = aeron
         self._driver = aeron.driver_identity
         self._due_ns = now_ns + _SETTLE_NS
         known = _read(store)
         self._before = list(known.client_ids) if known is not None and known.driver == self._driver else []
+        self._is_due = True
+
+    def begin(self) -> None:
+        """Store the id of this client in the archive; raises RecordingError if the disk fails: `do_work` tries again."""
+        self._write([*self._before, self._aeron.client_id])
         self._is_due = bool(self._before)
-        self._write([*self._before, aeron.client_id])
 
     def do_work(self, now_ns: int) -> None:
-        """Close the clients of predecessors in the driver, once, when the settle time is over.
+        """Close the clients of predecessors in the driver and remove their ids, once the settle time is over.
 
         Raises AeronError if the client is closed, the driver does not take the command, or the disk fails; the rest is
         due again a second later.

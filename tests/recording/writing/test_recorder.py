@@ -504,6 +504,29 @@ def test_a_successor_retries_until_the_driver_takes_the_command_that_closes_its_
     assert [str(error) for error in pair.errors] == ["the driver's command ring is full"]
 
 
+def test_a_successor_that_starts_on_a_full_disk_closes_its_predecessor_and_stores_its_id_later(
+    pair, monkeypatch
+):
+    file = pair.archive.store.folder / "recorder.json"
+    before = file.read_bytes()
+    pair.kill_recorder()
+
+    def fail(fd):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        pair.start_recorder()
+        pair.run_for(3 * S)
+        assert file.read_bytes() == before
+    assert len(pair.receiver.find_counters("client-heartbeat")) == 1
+    pair.run_for(3 * S)
+
+    assert json.loads(file.read_text())["client_ids"] == [pair.subscriber.client_id]
+    assert [type(error) for error in pair.errors] == [RecordingError]
+    assert "recorder.json: No space left on device" in str(pair.errors[0])
+
+
 def test_a_successor_leaves_the_client_that_it_could_not_close_to_the_next_recorder(pair, monkeypatch):
     predecessor = pair.subscriber.client_id
     pair.kill_recorder()
