@@ -1,6 +1,7 @@
 """Commands as processes."""
 
 import json
+import os
 import signal
 import subprocess
 
@@ -141,6 +142,17 @@ def test_without_a_driver_a_command_ends_within_seconds(start, tmp_path):
 
     assert outcome.code == 1
     assert "no media driver" in outcome.err
+
+
+def test_a_missing_driver_is_reported_before_a_fifo_has_a_writer(start, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    outcome = start("pub", "aeron:ipc", 7, "--input", fifo, "-d", tmp_path / "none").ended(timeout=20)
+
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+    assert "start one with `aeron-core driver`" in outcome.err
 
 
 def test_ping_measures_round_trips_to_pong(running_driver, start):

@@ -71,11 +71,14 @@ def pub(  # noqa: PLR0913 - the options of the command
     for name, value in (("--count", count), ("--rate", rate), ("--size", size), ("--timeout", timeout)):
         positive(name, value)
     with ExitStack() as stack:
-        messages = _lines(input, stack) if size is None else _random_messages(size)
+        if size is None and input is None:
+            standard_input()  # raises before the wait for a driver
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         _check_size(size, publication.max_message_length)
+        # Not earlier: the open of a FIFO waits for its writer, and a missing driver would not be reported until then.
+        messages = _lines(input, stack) if size is None else _random_messages(size)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
         with RateDisplay("sent", count) as display:
