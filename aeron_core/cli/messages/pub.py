@@ -71,13 +71,11 @@ def pub(  # noqa: PLR0913 - the options of the command
     for name, value in (("--count", count), ("--rate", rate), ("--size", size), ("--timeout", timeout)):
         positive(name, value)
     with ExitStack() as stack:
-        if size is None and input is None:
-            standard_input()  # raises before the wait for a driver
+        _check_input(size, input)
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         with checked_channels(publications=[channel]):
             publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
         _check_size(size, publication.max_message_length)
-        # Not earlier: the open of a FIFO waits for its writer, and a missing driver would not be reported until then.
         messages = _lines(input, stack) if size is None else _random_messages(size)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
@@ -89,6 +87,15 @@ def pub(  # noqa: PLR0913 - the options of the command
         print_json({**display.summary(), **extra})
     else:
         print_stderr(display.sentence("sent"))
+
+
+def _check_input(size: int | None, path: Path | None) -> None:
+    """Raise OSError if the lines are to be read from a standard input that is closed.
+
+    A file is opened later: the open of a FIFO waits for its writer, and a missing driver is to be reported before.
+    """
+    if size is None and path is None:
+        standard_input()
 
 
 def _check_size(size: int | None, maximum: int) -> None:

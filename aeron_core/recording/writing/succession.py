@@ -44,7 +44,7 @@ class Succession:
         self._is_due = True
 
     def begin(self) -> None:
-        """Store the id of this client in the archive; raise RecordingError if the disk fails: `do_work` tries again."""
+        """Store the id of this client in the archive; raises RecordingError if the disk fails: `do_work` retries."""
         self._write([*self._before, self._aeron.client_id])
         self._is_due = bool(self._before)
 
