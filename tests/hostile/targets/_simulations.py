@@ -36,7 +36,7 @@ def folder_in_memory() -> Iterator[Path]:
 
 
 S = TypeVar("S", bound=Simulation)
-_all: list[Shared[Simulation]] = []
+_at_close: list[Callable[[], None]] = []
 
 
 def check_errors(driver: SimulatedDriver) -> None:
@@ -55,7 +55,7 @@ class Shared(Generic[S]):
         self._simulation: S | None = None
         self._used = 0
         self._counter_ids: dict[str, list[int]] = {}
-        _all.append(self)  # type: ignore[arg-type]
+        at_close(self.close)
 
     @contextmanager
     def use(self) -> Iterator[S]:
@@ -93,7 +93,12 @@ class Shared(Generic[S]):
         self._resources.close()
 
 
+def at_close(close: Callable[[], None]) -> None:
+    """Call `close` in each `close_all`."""
+    _at_close.append(close)
+
+
 def close_all() -> None:
-    """Close the simulations of all targets."""
-    for each in _all:
-        each.close()
+    """Close what the targets keep between inputs; they make it again when they need it."""
+    for close in _at_close:
+        close()

@@ -25,7 +25,7 @@ from aeron_core.recording.storage.recording import Recording
 from aeron_core.recording.writing.recovery import recover
 from aeron_core.testing.recordings import NOW_NS, RecordingUnderTest
 from targets._script import Script, block
-from targets._simulations import folder_in_memory
+from targets._simulations import at_close, folder_in_memory
 from targets._texts import check_text
 
 DESCRIPTOR, SEGMENT, INDEX, MARK, ARCHIVE, LEASE = range(6)
@@ -44,12 +44,13 @@ class Sound:
     read: list[bytes]
 
 
+_resources = ExitStack()
+
+
 @cache
 def folder() -> Path:
-    """Return a folder that exists until the end of the process."""
-    resources = ExitStack()
-    atexit.register(resources.close)
-    return resources.enter_context(folder_in_memory())
+    """Return a folder that exists until `close_all`, or the end of the process."""
+    return _resources.enter_context(folder_in_memory())
 
 
 @cache
@@ -65,6 +66,16 @@ def sound() -> Sound:
     contents[SEGMENT] = contents[SEGMENT].rstrip(b"\0").ljust(written.position, b"\0")[: written.position]
     contents[LEASE] = b'{"version":1,"name":"one","positions":{"0":32},"updated_ns":%d}\n' % NOW_NS
     return Sound(contents, list(PAYLOADS))
+
+
+def _close() -> None:
+    _resources.close()
+    folder.cache_clear()
+    sound.cache_clear()
+
+
+at_close(_close)
+atexit.register(_close)
 
 
 def seeds() -> list[bytes]:
