@@ -33,7 +33,7 @@ WRONG_SUBSCRIPTIONS = [
     "aeron:lumberjack?endpoint=localhost:5044|tls=true",
     "aeron:sp?endpoint=localhost:5555|mode=dial|rcv-wnd=64k",
 ]
-_LONGEST_MESSAGE = "must be from 1 to 32768 bytes, an eighth of term-length=, at most 16m: lower it"
+_LONGEST_MESSAGE = "must be from 1 to 32768 (in bytes), an eighth of term-length=, at most 16m: lower it"
 
 
 @pytest.mark.parametrize("channel", [*WRONG, "aeron:udp?endpoint=localhost:20121|cc=foo"])

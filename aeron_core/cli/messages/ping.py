@@ -116,7 +116,7 @@ def ping(  # noqa: PLR0913 - the options of the command
             )
         if size > publication.max_payload_length:
             raise ConfigurationError(
-                f"--size={size}: must be from {_TIMESTAMP_LENGTH} to {publication.max_payload_length} bytes, the "
+                f"--size={size}: must be from {_TIMESTAMP_LENGTH} to {publication.max_payload_length} (in bytes), the "
                 "payload of one frame: lower it, or raise mtu= of --ping-channel"
             )
         await_other_side(publication, timeout)

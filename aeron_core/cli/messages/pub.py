@@ -102,7 +102,7 @@ def _check_size(size: int | None, maximum: int) -> None:
     """Raise ConfigurationError if messages of `size` bytes are longer than the channel's maximum."""
     if size is not None and size > maximum:
         raise ConfigurationError(
-            f"--size={size}: must be from 1 to {maximum} bytes, an eighth of term-length=, at most 16m: lower it"
+            f"--size={size}: must be from 1 to {maximum} (in bytes), an eighth of term-length=, at most 16m: lower it"
         )
 
 
