@@ -40,6 +40,9 @@ def test_a_name_that_another_process_has_removed_may_be_unlinked():
 
     made.unlink()
 
+    with pytest.raises(OSError, match="/aeron-core-test-unlinked"):
+        NamedSemaphore("/aeron-core-test-unlinked")
+
 
 @pytest.mark.parametrize(
     ("raised", "error"),

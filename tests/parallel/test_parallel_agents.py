@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from aeron_core._native import wire
 from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.commands import CommandRing
@@ -150,3 +151,5 @@ def test_a_reader_of_the_loss_report_sees_whole_entries_with_growing_totals(agen
     threads.start("reader", agents.audit, buffer, state, 5, MESSAGES)
     threads.start("writer", agents.lose, losses, state, MESSAGES)
     threads.join()
+
+    assert buffer.get_i64(wire.LOSS_OBSERVATION_COUNT_OFFSET) == MESSAGES

@@ -205,7 +205,7 @@ class ClientOperations:
         with self._conductor.lock:
             if registration_id in self._resources.publications:
                 # First the command, which may raise: the resource then stays open, and can be closed again. If it was
-                # closed here only, the driver would keep it as long as the client lives. The same holds below.
+                # closed here only, the driver would keep it until the client ends. The same holds below.
                 self._remove_publication(registration_id, revoke=revoke)
                 self._resources.remove_publication(registration_id, self._now_ns())
 

@@ -218,7 +218,7 @@ class _SharedMemoryNames:
 
 def _claim_prefix() -> tuple[str, BinaryIO]:
     while True:
-        # The process id is for users, who may look for the owner.
+        # The process id shows users which process owns the file.
         prefix = f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{os.urandom(4).hex()}-"
         path = SHARED_MEMORY_ROOT / f"{prefix}{_LOCK}"
         try:

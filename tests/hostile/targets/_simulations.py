@@ -79,7 +79,7 @@ class Shared(Generic[S]):
     def counted(self, prefix: str) -> int:
         """Return the largest value of the counters of the first driver whose labels start with `prefix`.
 
-        They must exist as long as the driver.
+        They must exist until the driver closes.
         """
         assert self._simulation is not None
         driver = self._simulation.drivers[0]

@@ -71,7 +71,7 @@ def seeds() -> list[bytes]:
 
 def check(data: bytes) -> bool:
     with SHARED.use() as simulation:
-        # Counters of an input may exist as long as the driver: only some inputs find space for more.
+        # Counters of an input may exist until the driver closes: only some inputs find space for more.
         known: set[int] = set()
         accepted = 0
         for type_id, message in Script(data).blocks(MAX_COMMANDS):

@@ -49,7 +49,7 @@ def check(data: bytes) -> bool:
         reading.run(5 * MS)
         is_refused = has_ended(writer)
         writer.close(aborts=bool(mode & 1))
-        # As long as events wait for their subscribers.
+        # While events wait for their subscribers.
         until(
             reading,
             lambda: (

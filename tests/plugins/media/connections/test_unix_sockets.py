@@ -72,7 +72,12 @@ def test_a_path_without_a_listener_is_replaced(path):
     dead = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     dead.bind(path)
     dead.close()
-    listen(path).close()
+
+    listener = listen(path)
+
+    assert os.path.lexists(path)
+    listener.close()
+    assert not os.path.lexists(path)
 
 
 def test_a_path_with_a_listener_is_left_alone(path):
