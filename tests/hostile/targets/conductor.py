@@ -11,9 +11,9 @@ from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.protocol import commands
 from aeron_core.protocol.commands import COMMANDS, ClientClose
 from aeron_core.testing.pair import MS, DriverUnderTest, S
+from targets._messages import messages
 from targets._script import Script, block
 from targets._simulations import Shared
-from targets._vectors import messages
 
 MAX_COMMANDS = 12
 CLIENT = 500

@@ -16,7 +16,7 @@ from aeron_core.protocol.frames import (
     validate,
     validate_data_packet,
 )
-from targets._vectors import datagrams
+from targets._messages import datagrams
 
 CODECS = [DataHeader, ErrorFrame, FrameHeader, Nak, ResponseSetup, Rttm, Setup, StatusMessage]
 REFUSALS = {

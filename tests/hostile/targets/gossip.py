@@ -13,9 +13,9 @@ from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame
+from targets._messages import datagrams
 from targets._script import Script, block
 from targets._texts import check_text
-from targets._vectors import datagrams
 
 PORT = 8050
 MAX_PACKETS = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.protocol.frames.resolution import ResolutionFrame
+from targets._messages import datagrams
 from targets._texts import check_text
-from targets._vectors import datagrams
 
 RESOLUTION = 7
 

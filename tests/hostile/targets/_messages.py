@@ -1,10 +1,16 @@
-"""Bytes of real drivers, from tests/vectors: the seeds of targets that decode them."""
+"""Messages and datagrams of real drivers, from tests/vectors, and the check of a message."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ProtocolError
+from targets._texts import check_text
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 
@@ -39,3 +45,18 @@ def messages(kind: str) -> list[tuple[int, bytes]]:
         for record in step[kind]
     }
     return sorted(found)
+
+
+def check_message(data: bytes, types: Mapping[int, type], decode: Callable[..., Any]) -> bool:
+    """Decode a type, two bytes, and a message; assert that it is encoded to the same. Return False if it is refused."""
+    type_id, content = int.from_bytes(data[:2], "little"), data[2:]
+    try:
+        message = decode(type_id, AtomicBuffer(content), 0, len(content))
+    except ProtocolError as error:
+        check_text(error)
+        return False
+    assert type(message) is types[type_id]
+    repr(message)
+    again = message.encode()
+    assert decode(type_id, AtomicBuffer(again), 0, len(again)) == message
+    return True
