@@ -3,6 +3,7 @@
 Built-in plugins are importable from a checkout that is built in place but not installed.
 """
 
+import gc
 import importlib.util
 import os
 import signal
@@ -42,6 +43,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write docs/reference/compatibility.md from the results of tests/interop",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[object]:
+    """Collect without the garbage collector, and let it never look at what was collected: ten thousand tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

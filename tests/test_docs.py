@@ -188,9 +188,9 @@ def keys_read(tree):
             isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
             and call.func.attr.startswith("get")
-            and ast.unparse(call.func.value).rpartition(".")[2] == "uri"
             and call.args
             and isinstance(call.args[0], ast.Constant)
+            and ast.unparse(call.func.value).rpartition(".")[2] == "uri"
         ):
             yield call.args[0].value
 

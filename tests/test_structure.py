@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,11 @@ def files(package: Path, *suffixes: str) -> list[Path]:
     return sorted(path for suffix in suffixes for path in package.rglob(f"*{suffix}"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def shown(path: Path, line: int) -> str:
     return f"{path.relative_to(ROOT)}:{line}"
 
@@ -58,7 +64,7 @@ def test_no_two_classes_share_a_name():
     found: defaultdict[str, list[str]] = defaultdict(list)
     for package in PACKAGES:
         for path in files(package, ".py"):
-            for node in classes_of(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in classes_of(parsed(path)):
                 found[node.name].append(shown(path, node.lineno))
         for path in files(package, ".pyx"):
             text = path.read_text(encoding="utf-8")
@@ -146,8 +152,7 @@ def test_no_modules_of_a_package_import_each_other_in_a_cycle():
             for path in files(package, ".py")
         }
         graph = {
-            name: set(imports_of(top_level(ast.parse(path.read_text(encoding="utf-8")).body), modules))
-            - {name}
+            name: set(imports_of(top_level(parsed(path).body), modules)) - {name}
             for name, path in modules.items()
         }
 
@@ -175,7 +180,7 @@ def importers(modules: dict[str, Path]) -> dict[str, set[str]]:
             continue
         targets: set[str] = set()
         if path.suffix == ".py":
-            targets.update(imports_of(ast.walk(ast.parse(path.read_text(encoding="utf-8"))), modules))
+            targets.update(imports_of(ast.walk(parsed(path)), modules))
         for native in {path, path.with_suffix(".pxd")}:
             if native.suffix != ".py" and native.exists():
                 targets.update(c_imports_of(native.read_text(encoding="utf-8"), modules))
@@ -226,11 +231,10 @@ def test_a_short_module_has_more_than_one_neighbour_that_imports_it():
 
 def imports_in_functions(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of the first line of each import statement within a function, once."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     numbers = {
         node.lineno
-        for function in ast.walk(ast.parse(text))
+        for function in ast.walk(parsed(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
@@ -293,7 +297,7 @@ def test_no_function_is_longer_than_sixty_lines():
     lengths: dict[str, int] = {}
     for package in PACKAGES:
         for path in files(package, ".py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     assert node.end_lineno is not None
                     lengths[f"{shown(path, node.lineno)} {node.name}"] = node.end_lineno - node.lineno + 1

@@ -14,7 +14,7 @@ from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import SimulatedPeer, data_frame, encode_frame, frames_of
-from aeron_core.testing.pair import MS, S
+from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 TERM = 64 * 1024
@@ -178,6 +178,7 @@ def test_a_stream_without_rejoin_accepts_new_sessions_after_many_have_stopped(st
     pair = start_pair(
         awaited_images_limit=600, awaited_images_source_limit=600, image_liveness_timeout_ns=1 * S
     )
+    pair.busy_step_ns, pair.idle_step_ns = 100 * US, 20 * MS
     subscription = pair.add_subscription(CHANNEL + "|rejoin=false", 1001)
     forgers = Forgers(pair)
     for _ in range(7):

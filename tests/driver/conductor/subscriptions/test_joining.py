@@ -227,7 +227,7 @@ def restless_threads():
     ids=["ipc", "spies"],
 )
 def test_subscribers_join_and_leave_while_a_publisher_runs_at_full_speed(memory_path, mode, reads, publishes):
-    busy = Busy(memory_path, mode, count=20_000, reads=reads, publishes=publishes)
+    busy = Busy(memory_path, mode, count=6_000, reads=reads, publishes=publishes)
 
     visits = []
     while not busy.is_over:
