@@ -85,11 +85,18 @@ def check_clash(
             # The first subscription wins: its images exist, and clients rely on how they behave.
             if requested != existing:
                 raise CommandRefusedError(
-                    f"option conflicts with existing subscription: {key}={'true' if requested else 'false'} "
+                    f"option conflicts with existing subscription: {key}={option_text(requested)} "
                     f"existingChannel={other.channel} channel={command.channel}: must be the same for all "
                     f"subscriptions of a stream, use the existing value or another stream id",
                     ErrorCode.GENERIC_ERROR,
                 )
+
+
+def option_text(value: object) -> str:
+    """Return the value of an option as a channel URI states it, such as `true` or `64`; None is `not specified`."""
+    if value is None:
+        return "not specified"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscription, limit: int) -> None:
