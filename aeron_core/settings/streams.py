@@ -1,14 +1,13 @@
 """Settings: defaults of streams."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.timeouts import MS, US
 from aeron_core.settings.variables import Choice, Duration, Integer, Switch
 from aeron_core.uri.defaults import Inferable
+from aeron_core.uri.parameters import MAX_RESEND_LIMIT
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
-
-MAX_RESEND_LIMIT: Final = 256
 
 
 class StreamSettings(SettingsFields):

@@ -31,6 +31,7 @@ from aeron_core.uri.socket_buffers import SocketBuffer, check_mtu_fits_socket, c
 from aeron_core.uri.start_position import StartPosition
 from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
+#: Highest `max-resend` and AERON_MAX_RESEND; the array in `driver/sender/retransmit_handler.pxd` must be as long.
 MAX_RESEND_LIMIT: Final = 256
 NULL_CORRELATION_ID: Final = -1
 PROTOTYPE_CORRELATION_ID: Final = -2

@@ -21,7 +21,7 @@ cdef class Resender(SendStream):
 
 @cython.final
 cdef class RetransmitHandler:
-    cdef Retransmit _actions[256]   # AERON_MAX_RESEND allows no more
+    cdef Retransmit _actions[256]   # length: MAX_RESEND_LIMIT of `uri.parameters`; the constructor checks it
     cdef int32_t _capacity          # usable actions: 1 if there is only one receiver
     cdef int32_t _active_count      # actions that are delayed or lingering
     cdef bint _is_group             # several receivers: several gaps at a time

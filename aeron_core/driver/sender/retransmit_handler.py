@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import cython
+
 from aeron_core.driver._native import operations
 from aeron_core.spi.endpoints import SendStream
 
@@ -30,7 +32,10 @@ class Resender(SendStream):
 
 
 class RetransmitHandler:
-    """The retransmissions of one publication; used by the sender only."""
+    """The retransmissions of one publication; used by the sender only.
+
+    Raises ValueError if `max_resend` exceeds the array of actions, whose length is fixed when it is compiled.
+    """
 
     # An array of C structs, which Python types cannot describe.
     _actions: Any
@@ -38,6 +43,10 @@ class RetransmitHandler:
     def __init__(
         self, *, is_group: bool, max_resend: int, delay_ns: int, linger_ns: int, initial_window_length: int
     ) -> None:
+        # Checked here, because an index beyond the array would overwrite other memory.
+        longest = cython.sizeof(self._actions) // cython.sizeof(self._actions[0])
+        if not 1 <= max_resend <= longest:
+            raise ValueError(f"max_resend={max_resend}: must be from 1 to {longest}, the length of the pool")
         self._is_group = is_group
         self._capacity = max_resend if is_group else 1
         self._delay_ns = delay_ns
