@@ -1,6 +1,6 @@
-"""Keys of an `aeron:udp` URI that concern the channel, not the stream.
+"""Keys of an `aeron:udp` URI that concern the channel, not the stream: for tools, and for media that reuse UDP.
 
-Not here: checks with error codes for clients (aeron_core.uri.endpoint_parameters, `channel`).
+Not here: what the driver reads, with error codes for clients (aeron_core.uri.endpoint_parameters, `channel`).
 """
 
 from __future__ import annotations
