@@ -44,7 +44,10 @@ FLOW_CONTROL_RECEIVERS: Final = 17  # number of receivers that flow control take
 MDC_DESTINATIONS: Final = 18  # number of destinations of a channel with several
 SENDER_NAKS_RECEIVED: Final = 19  # number of NAKs received for one publication
 RECEIVER_NAKS_SENT: Final = 20  # number of NAKs sent for one image
-#: Counters of a medium for one channel endpoint. Not of Aeron: above the ids of Aeron, its archive and its cluster.
+# Not of Aeron: above the ids of its driver, archive and cluster, of which only 2001 is higher (`csv_table` of
+# `aeron_resolvers`). 1021 and 1022 are in `_native.peers`, 1023 is in `aeron_resolvers.driver`. The next free
+# id is 1024.
+#: Counters of a medium for one channel endpoint.
 MEDIA: Final = 1020
 PEER: Final = peers.COUNTER_TYPE_PEER
 REFUSALS: Final = peers.COUNTER_TYPE_REFUSALS

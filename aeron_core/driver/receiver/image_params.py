@@ -39,7 +39,7 @@ class ImageParams:
     awaited: AwaitedImages
     hwm_position: AtomicCounter
     rebuild_position: AtomicCounter
-    naks_sent: AtomicCounter
+    image_naks_sent: AtomicCounter  # `naks_sent` is the system counter
     losses: StreamLosses
     system_counters: SystemCounters
     congestion_control: CongestionControl

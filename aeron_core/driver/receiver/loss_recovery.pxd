@@ -21,7 +21,7 @@ cdef class LossRecovery:
     cdef Clock _clock
     cdef ImageConnections _connections
     cdef SystemCounters _counters
-    cdef AtomicCounter _naks_sent
+    cdef AtomicCounter _image_naks_sent     # `naks_sent` of `_counters` is that of all images
     cdef bint _is_reliable                  # False: gaps are filled with padding, not requested
     cdef int64_t _counted_end               # position up to which lost bytes were recorded
     cdef Nak _nak                           # frame to send

@@ -29,7 +29,7 @@ class LossRecovery:
         self._clock = params.clock
         self._connections = connections
         self._counters = params.system_counters
-        self._naks_sent = params.naks_sent
+        self._image_naks_sent = params.image_naks_sent
         self._is_reliable = params.is_reliable
         self._counted_end = params.position
         self._nak = Nak()
@@ -67,7 +67,7 @@ class LossRecovery:
         sent = self._connections.send_nak(self._nak, now_ns)
         if sent > 0:
             self._counters.naks_sent.get_and_add(sent)
-            self._naks_sent.get_and_add(sent)
+            self._image_naks_sent.get_and_add(sent)
         return 1
 
     def _record(self, start: int, end: int) -> int:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NEIGHBORS_TYPE_ID: Final = 15
 CACHE_ENTRIES_TYPE_ID: Final = 16
 BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
-REFUSED_TYPE_ID: Final = 1023  # not a counter of the reference
+REFUSED_TYPE_ID: Final = 1023  # not of the reference; the other such ids are in `counter_types`
 
 _MS: Final = 1_000_000
 _DUTY_CYCLE_NS: Final = 10 * _MS  # the interval of the reference

@@ -99,7 +99,7 @@ def new_image(
             awaited=request.endpoint.awaited,
             hwm_position=storage[counter_types.RECEIVER_HWM],
             rebuild_position=storage[counter_types.RECEIVER_POSITION],
-            naks_sent=storage[counter_types.RECEIVER_NAKS_SENT],
+            image_naks_sent=storage[counter_types.RECEIVER_NAKS_SENT],
             # Prepared here, because the receiver cannot build text without the GIL.
             losses=context.loss_report.prepare(
                 session_id=setup.session_id,
