@@ -101,7 +101,11 @@ CHANNEL_KEYS = {
         "image)",
     ),
     "gtag": ("S, udp", "none; a number", "group tag in status messages, for `fc=tagged`"),
-    "nak-delay": ("S, udp", "none; a duration", "delay of a NAK after a gap is detected"),
+    "nak-delay": (
+        "S, udp",
+        "the driver's; a duration",
+        "delay of a NAK after a gap is detected; ignored in a group, whose receivers wait for random times",
+    ),
     "so-sndbuf": ("P S, udp", "the driver's; a size", "SO_SNDBUF of the sockets"),
     "so-rcvbuf": ("P S, udp", "the driver's; a size", "SO_RCVBUF of the sockets"),
     "ttl": ("P S D, udp", "the driver's; 0 to 255", "multicast TTL"),

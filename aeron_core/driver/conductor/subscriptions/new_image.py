@@ -184,5 +184,6 @@ def _nak_delay(settings: DriverFields, request: ImageRequest) -> NakDelay:
     first_ns = params.nak_delay_ns
     if first_ns is None:
         first_ns = settings.nak_unicast_delay_ns
-    # A single receiver cannot multiply NAKs, so it requests without a random delay, and repeats at a fixed interval.
+    # A single receiver cannot multiply NAKs, so it requests without a random delay, and repeats at a fixed interval,
+    # until `LossDetector` backs off.
     return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)
