@@ -52,7 +52,8 @@ COUNTERS = {
     "lumberjack-events": "J and D frames, each a message",
     "lumberjack-bytes": "bytes received over all connections",
     "lumberjack-bytes-inflated": "bytes inflated from C frames",
-    "lumberjack-acks": "acknowledgements of windows, or of parts of a window",
+    "lumberjack-acks": "acknowledgements of windows, or of parts of a window, counted before they are written to the "
+    "socket",
     "lumberjack-keep-alives": "keepalives (acknowledgements of 0) sent to writers that wait for subscribers",
     "lumberjack-rejects-malformed": "connections closed because of malformed data",
     "lumberjack-rejects-limit": "connections closed because a limit was exceeded",

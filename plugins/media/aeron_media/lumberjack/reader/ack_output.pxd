@@ -20,4 +20,4 @@ cdef class AckOutput:
     cdef bint has_space(self) noexcept nogil
     cdef int32_t put(self, uint8_t version, uint32_t sequence, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int64_t)
-    cdef int64_t send(self, ByteConnection connection, int64_t now_ns) except -1 nogil
+    cdef int64_t write(self, ByteConnection connection, int64_t now_ns) except -1 nogil

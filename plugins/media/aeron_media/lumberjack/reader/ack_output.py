@@ -1,6 +1,7 @@
-"""Acknowledgements that wait for the socket of a reader's connection.
+"""Acknowledgements that wait for the socket of a reader's connection, as encoded frames.
 
-Not here: which acknowledgements are sent (`reader_connection`).
+Not here: those that wait for subscribers (`ack_queue`), which of them are due (`reader_connection`), and their encoding
+(`codec.acks`).
 """
 
 from __future__ import annotations
@@ -45,8 +46,11 @@ class AckOutput:
         self._end += encode_ack(self._buffer, self._end, version, sequence)
         return 0
 
-    def send(self, connection: ByteConnection, now_ns: int) -> int:
-        """Send as much as the socket accepts; return the number of bytes, 0 if none, or CONNECTION_FAILED."""
+    def write(self, connection: ByteConnection, now_ns: int) -> int:
+        """Write the A frames to the socket, as far as it accepts them.
+
+        Returns the number of bytes, 0 if none, or CONNECTION_FAILED.
+        """
         if self._end == self._start:
             return 0
         sent = connection.send(self._buffer, self._start, self._end - self._start)

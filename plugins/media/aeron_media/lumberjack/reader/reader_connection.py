@@ -268,7 +268,7 @@ class ReaderConnection(EventSink):
             self._counters.keep_alives.increment_release()
             self.keep_alives += 1
             self._last_ack_ns = now_ns
-        if self._output.send(self.connection, now_ns) == connections.CONNECTION_FAILED:
+        if self._output.write(self.connection, now_ns) == connections.CONNECTION_FAILED:
             return self.abandon(0, now_ns)
         if self.phase == phases.PHASE_ENDING and self._acks.size == 0 and self._output.is_empty():
             self.feed.end(now_ns)

@@ -12,7 +12,7 @@ cdef class ReaderCounters:
     cdef readonly AtomicCounter events          # J and D frames
     cdef readonly AtomicCounter bytes_received  # bytes received from sockets
     cdef readonly AtomicCounter bytes_inflated  # bytes inflated from C frames
-    cdef readonly AtomicCounter acks            # acknowledgements of windows
+    cdef readonly AtomicCounter acks            # acknowledgements of windows, put into the output
     cdef readonly AtomicCounter keep_alives     # acknowledgements with sequence number 0
     cdef readonly AtomicCounter malformed       # connections closed for violating the protocol
     cdef readonly AtomicCounter over_limit      # connections closed for exceeding a limit
