@@ -81,14 +81,15 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Three at a time: many tests wait for processes. Files in the order of tests/conftest.py.
-PYTEST := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Files in the order of tests/conftest.py. Half of the time of the whole suite, tests wait for processes.
+PROCESSORS := $(shell nproc)
+PYTEST := $(PYTHON) -m pytest --dist loadfile --no-loadscope-reorder
 
 test: check
-	$(PYTEST)
+	$(PYTEST) -n $$((2 * $(PROCESSORS)))
 
 test-fast: $(VENV)/.built $(VENV)/.developing
-	$(PYTEST) -m 'not system and not interop and not netns and not spark'
+	$(PYTEST) -n $(PROCESSORS) -m 'not system and not interop and not netns and not spark'
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix
