@@ -95,6 +95,8 @@ class Trial:
         self.plan = plan
         self.violations: list[str] = []
         self.figures: dict[str, object] = {}
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"aeron-faults-{plan.seed}-", dir=keep))
         self._network = Network(plan.seed)
         self._system = System(self.folder, self.report)
