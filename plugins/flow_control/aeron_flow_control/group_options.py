@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.frozen import frozen
-from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
+from aeron_core.uri.values import DURATION_UNITS, INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
 from aeron_flow_control.options import parse_option, refused, refused_as, split_options, unrecognised
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _check_length(part: str, value: str, channel: str) -> None:
             f"number field too long (found {len(value)}, max {_MAX_VALUE_LENGTH})",
             value,
             channel,
-            f"at most {_MAX_VALUE_LENGTH} characters",
+            f"at most {_MAX_VALUE_LENGTH} characters long",
         )
 
 
@@ -109,5 +109,10 @@ def _timeout_ns(part: str, value: str, channel: str) -> int:
     except ConfigurationError:
         timeout_ns = 0
     if timeout_ns <= 0:
-        raise refused("invalid timeout", part, channel, "a duration of at least 1ns, such as t:5s")
+        raise refused(
+            "invalid timeout",
+            part,
+            channel,
+            f"a duration of at least 1ns, as a whole number with a unit {DURATION_UNITS}, such as t:5s",
+        )
     return timeout_ns

@@ -37,7 +37,7 @@ def parse_option(part: str, *, allowed: Sequence[str], channel: str) -> tuple[st
             "invalid flow control retransmit receiver window multiple",
             part,
             channel,
-            f"a number from 1 to {INT32_MAX}",
+            f"a whole number from 1 to {INT32_MAX}",
         )
     return key, int(value)
 
@@ -55,8 +55,12 @@ def refused(what: str, field: str, channel: str, allowed: str) -> ChannelUriErro
 def refused_as(text: str, field: str, channel: str, allowed: str) -> ChannelUriError:
     """Return the error for an option, for the caller to raise; it starts with `text`."""
     found = _IN_URI.search(channel)
-    options = field if found is None else found[1]
+    if found is None:
+        # The options of the driver's default flow control: the URI does not choose one.
+        options, remedy = field, "; correct the setting multicast_flow_control or unicast_flow_control"
+    else:
+        options, remedy = found[1], ""
     return ChannelUriError(
-        f"{text}, field: {field}, options: {options}: fc option {field!r} in {channel}: must be {allowed}",
+        f"{text}, field: {field}, options: {options}: must be {allowed}{remedy}: channel={channel}",
         ErrorCode.GENERIC_ERROR,
     )

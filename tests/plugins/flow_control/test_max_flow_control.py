@@ -44,8 +44,17 @@ def test_a_nak_can_request_a_number_of_windows(strategy, multiple):
 )
 def test_wrong_options_are_refused(options):
     with pytest.raises(
-        ChannelUriError, match=r"fc option .* in aeron:udp\?endpoint=a:1\|fc=max: must be"
+        ChannelUriError, match=r"field: .*: must be .*: channel=aeron:udp\?endpoint=a:1\|fc=max$"
     ) as caught:
         made(MaxFlowControl, options)
 
     assert caught.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_wrong_options_of_the_default_are_refused_with_the_settings_that_have_them():
+    params = replace(PARAMS, channel="aeron:udp?endpoint=a:1", options="rrwm:0")
+
+    with pytest.raises(
+        ChannelUriError, match=r"field: rrwm:0, .*: must be .*; correct the setting multicast_flow"
+    ):
+        MaxFlowControl(params)

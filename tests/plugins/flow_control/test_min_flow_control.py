@@ -279,5 +279,5 @@ def test_options_can_be_combined(options, multiple):
     ],
 )
 def test_wrong_options_are_refused_with_the_allowed_values(options):
-    with pytest.raises(ChannelUriError, match=r"fc option .* in aeron:udp.*: must be "):
+    with pytest.raises(ChannelUriError, match=r"field: .*: must be .*: channel=aeron:udp.*\|fc=min$"):
         MinFlowControl(replace(PARAMS, options=options))
