@@ -57,7 +57,8 @@ class CubicCongestionControl(CongestionControl):
     def __init__(self, params: CongestionControlParams) -> None:
         if params.options:
             raise ChannelUriError(
-                f"cc=cubic,{params.options} in {params.channel!r}: cubic takes no options: must be cc=cubic"
+                f"congestion control cubic,{params.options} of {params.channel!r}: cubic takes no options: remove "
+                "them from cc= of the channel or, if it has no cc=, from the setting congestion_control"
             )
         self._mtu = params.sender_mtu
         self._measures_rtt = params.measures_rtt
