@@ -70,7 +70,7 @@ def _flow_control(
     # reference; a plugin's strategy is used on any channel that names it.
     name, _, options = (params.flow_control or default).partition(",")
     if not channel.is_group and name in _GROUP_FLOW_CONTROLS:
-        name, options = default, ""
+        name, _, options = default.partition(",")
     _check_flow_control(context, name, request.command.channel)
     return context.registry.flow_control(
         name,

@@ -184,6 +184,12 @@ def test_an_invalid_flow_control_is_named_with_its_field_and_options(lone, fc, t
     assert record.text.startswith("(22) Invalid argument")
 
 
+def test_a_flow_control_of_groups_is_ignored_for_one_receiver_whatever_the_default_has(start_driver):
+    lone = start_driver(unicast_flow_control="unicast,rrwm:4")
+
+    assert lone.result(lone.client.add_publication_async(f"{UDP}|fc=max", 1))
+
+
 @pytest.mark.parametrize(
     ("query", "text"),
     [
