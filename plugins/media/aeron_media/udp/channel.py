@@ -12,6 +12,7 @@ import socket
 from dataclasses import dataclass
 
 from aeron_core._native.address import SocketAddress
+from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.media import Channel, Resolve
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParameters
@@ -110,13 +111,14 @@ def _check_ports(uri: ChannelUri, params: EndpointParameters, names: _Names, *, 
     is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
     if is_publication:
         if names.endpoint is not None and names.endpoint.port == 0 and not is_multi_destination:
-            raise uri.error(
-                f"endpoint has port=0 for publication: channel={uri}", "must be a port from 1 to 65535"
-            )
+            raise _open_port(uri, "endpoint has port=0 for publication")
     elif names.control is not None and names.control.port == 0:
-        raise uri.error(
-            f"control has port=0 for subscription: channel={uri}", "must be a port from 1 to 65535"
-        )
+        raise _open_port(uri, "control has port=0 for subscription")
+
+
+def _open_port(uri: ChannelUri, text: str) -> ChannelUriError:
+    # As in the reference, the channel directly follows the text.
+    return ChannelUriError(f"{text}: channel={uri}: must be a port from 1 to 65535", ErrorCode.GENERIC_ERROR)
 
 
 def _multicast(

@@ -101,19 +101,20 @@ def _find_by_name(
 ) -> SocketAddress:
     named = [interface for interface in usable if interface.name == spec.name]
     if not named:
-        raise _named_fault(uri, f"unknown interface {spec.name}", usable)
+        raise _named_fault(uri, f"unknown interface {spec.name}", "an address", usable)
     for interface in named:
         if interface.address.family == family:
             return interface.address.with_port(spec.port)
     fitting = [interface for interface in usable if interface.address.family == family]
+    kind = _FAMILY_NAMES.get(family)
     raise _named_fault(
-        uri, f"no {_FAMILY_NAMES.get(family)} addresses found on interface {spec.name}", fitting
+        uri, f"no {kind} addresses found on interface {spec.name}", f"an {kind} address", fitting
     )
 
 
-def _named_fault(uri: ChannelUri, what: str, fitting: list[Interface]) -> ChannelUriError:
+def _named_fault(uri: ChannelUri, what: str, required: str, fitting: list[Interface]) -> ChannelUriError:
     names = ", ".join(sorted({interface.name for interface in fitting}))
-    return uri.error(what, f"must be one of {names}" if names else "no interface of this machine fits")
+    return uri.error(what, f"must be an interface that is up and has {required}: {names or 'there is none'}")
 
 
 def _unmatched(uri: ChannelUri, family: int, usable: list[Interface]) -> ChannelUriError:
@@ -124,8 +125,8 @@ def _unmatched(uri: ChannelUri, family: int, usable: list[Interface]) -> Channel
     )
     return uri.error(
         f"could not find matching interface='{uri.get('interface', '')}'",
-        f"must be an {_FAMILY_NAMES.get(family, 'INET')} address that an interface of this machine has: "
-        f"{found or 'there is none'}",
+        f"must be an {_FAMILY_NAMES.get(family, 'INET')} address of an interface that is up, and is loopback or "
+        f"supports multicast: {found or 'there is none'}",
     )
 
 

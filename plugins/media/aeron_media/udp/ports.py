@@ -21,11 +21,12 @@ class WildcardPorts:
     def __init__(self) -> None:
         self._next: dict[tuple[int, int], int] = {}
 
-    def opener(self, ports: tuple[int, int], open_datagrams: OpenDatagrams) -> OpenDatagrams:
+    def opener(self, ports: tuple[int, int], variable: str, open_datagrams: OpenDatagrams) -> OpenDatagrams:
         """Return a function that opens sockets, and replaces port 0 by a free port of the range `ports`.
 
-        `ports`: first and last port; with `(0, 0)` the operating system chooses the port. The function raises OSError
-        if all ports of the range are in use, and what `open_datagrams` raises.
+        `ports`: first and last port; with `(0, 0)` the operating system chooses the port. `variable`: the setting of
+        this range, for messages. The function raises OSError if all ports of the range are in use, and what
+        `open_datagrams` raises.
         """
         if ports == (0, 0):
             return open_datagrams
@@ -33,11 +34,13 @@ class WildcardPorts:
         def open_within_range(options: DatagramOptions) -> DatagramChannel:
             if options.bind.port != 0:
                 return open_datagrams(options)
-            return self._open(ports, lambda port: open_datagrams(_bound_to(options, port)))
+            return self._open(ports, variable, lambda port: open_datagrams(_bound_to(options, port)))
 
         return open_within_range
 
-    def _open(self, ports: tuple[int, int], open_port: Callable[[int], DatagramChannel]) -> DatagramChannel:
+    def _open(
+        self, ports: tuple[int, int], variable: str, open_port: Callable[[int], DatagramChannel]
+    ) -> DatagramChannel:
         for port in self._in_turn(ports):
             try:
                 channel = open_port(port)
@@ -50,7 +53,7 @@ class WildcardPorts:
         raise OSError(
             errno.EADDRINUSE,
             f"no available ports in range {ports[0]} {ports[1]}: other sockets use all of them: close some, or "
-            "set a wider range with AERON_SENDER_WILDCARD_PORT_RANGE or AERON_RECEIVER_WILDCARD_PORT_RANGE",
+            f"set a wider range with {variable}",
         )
 
     def _in_turn(self, ports: tuple[int, int]) -> Iterator[int]:

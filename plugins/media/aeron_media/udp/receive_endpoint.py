@@ -112,7 +112,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
             raise OSError(
                 errno.EAFNOSUPPORT,
                 f"cannot send status messages to {address} from a socket bound to {local}: "
-                "both must be IPv4, or both IPv6",
+                "both must be IPv4, or both IPv6: let the name resolve to such an address",
             )
         self._new_control.assign(address)
         # Release: a receiver that sees the flag also sees the complete address.

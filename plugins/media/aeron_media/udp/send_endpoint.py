@@ -111,7 +111,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
             raise OSError(
                 errno.EAFNOSUPPORT,
                 f"cannot send to {address} from a socket bound to {self._channel.local_address()}: "
-                "both must be IPv4, or both IPv6",
+                "both must be IPv4, or both IPv6: let the name resolve to such an address",
             )
         return self._is_multi_destination and self._destinations.order_change(registration_id, address)
 
@@ -127,7 +127,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
             raise OSError(
                 errno.EAFNOSUPPORT,
                 f"cannot send to {address} from a socket that sends to {self._remote}: "
-                "both must be IPv4, or both IPv6",
+                "both must be IPv4, or both IPv6: let the name resolve to such an address",
             )
         self._channel.connect(address)
         self._new_remote.assign(address)

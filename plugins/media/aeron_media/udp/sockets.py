@@ -29,7 +29,17 @@ IPV6_MULTICAST_ALL: Final = 29
 SO_TIMESTAMPNS: Final = 35
 
 _SOCKET_LENGTH_REMEDY: Final = "change so-sndbuf= or so-rcvbuf= of the channel, or the default of the driver"
-_MULTICAST_REMEDY: Final = "let interface= select an interface that is up and supports multicast"
+_INTERFACE_REMEDY: Final = "let interface= select an interface that is up and supports multicast"
+#: By level and name of the option.
+_OPTION_REMEDIES: Final = {
+    (socket.SOL_SOCKET, socket.SO_SNDBUF): _SOCKET_LENGTH_REMEDY,
+    (socket.SOL_SOCKET, socket.SO_RCVBUF): _SOCKET_LENGTH_REMEDY,
+    (socket.IPPROTO_IP, socket.IP_MULTICAST_IF): _INTERFACE_REMEDY,
+    (socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP): _INTERFACE_REMEDY,
+    (socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF): _INTERFACE_REMEDY,
+    (socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP): _INTERFACE_REMEDY,
+}
+_SYSTEM_REMEDY: Final = "use a system that has this option, and permit it to the driver"
 _BIND_REMEDIES: Final = {
     errno.EADDRINUSE: "another socket has it: close that socket, or use another port",
     errno.EADDRNOTAVAIL: "must be an address of this machine",
@@ -112,8 +122,7 @@ def _set(sock: socket.socket, level: int, option: int, value: int | bytes, text:
     try:
         sock.setsockopt(level, option, value)
     except OSError as error:
-        is_of_socket = level == socket.SOL_SOCKET
-        remedy = _SOCKET_LENGTH_REMEDY if is_of_socket else _MULTICAST_REMEDY
+        remedy = _OPTION_REMEDIES.get((level, option), _SYSTEM_REMEDY)
         raise OSError(error.errno, f"failed to set {text}: {_text(error)}: {remedy}") from None
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 #: SPI version that the endpoints were compiled against; the registry reads it before it creates the medium.
 AERON_CORE_SPI_VERSION: Final = send_endpoint.AERON_CORE_SPI_VERSION
 
+_SENDER_PORTS: Final = "AERON_SENDER_WILDCARD_PORT_RANGE"
+_RECEIVER_PORTS: Final = "AERON_RECEIVER_WILDCARD_PORT_RANGE"
+
 
 class UdpTransport(MediaTransport):
     """The medium `udp`: resolves its channels and opens their endpoints."""
@@ -84,7 +87,7 @@ class UdpTransport(MediaTransport):
         opener = _opener(params)
         # As in the reference, the port range is used only if the URI has a control address.
         if channel.has_explicit_control:
-            opener = self._ports.opener(params.wildcard_ports, opener)
+            opener = self._ports.opener(params.wildcard_ports, _SENDER_PORTS, opener)
         return UdpSendEndpoint(params, opener(options), channel.remote, destinations=destinations)
 
     def _open_to_group(self, params: SendEndpointParams, channel: UdpChannel) -> SendChannelEndpoint:
@@ -129,7 +132,7 @@ class UdpTransport(MediaTransport):
             wants_gro=params.uses_gro and not has_media_timestamps,
             wants_media_timestamps=has_media_timestamps,
         )
-        opener = self._ports.opener(params.wildcard_ports, _opener(params))
+        opener = self._ports.opener(params.wildcard_ports, _RECEIVER_PORTS, _opener(params))
         control = channel.local_control if channel.has_explicit_control else None
         return UdpReceiveEndpoint(params, opener(options), control)
 

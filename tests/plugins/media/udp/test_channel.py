@@ -153,12 +153,18 @@ def test_a_tag_makes_channels_the_same_whose_port_is_chosen_later():
     ("uri", "is_publication", "code", "message"),
     [
         ("aeron:udp?alias=x", True, ErrorCode.INVALID_CHANNEL, "must specify endpoint, control, tags"),
-        ("aeron:udp?endpoint=localhost:0", True, ErrorCode.GENERIC_ERROR, "port=0 for publication"),
+        (
+            "aeron:udp?endpoint=localhost:0",
+            True,
+            ErrorCode.GENERIC_ERROR,
+            r"^endpoint has port=0 for publication: channel=aeron:udp\?endpoint=localhost:0: must be a port from 1 to "
+            "65535$",
+        ),
         (
             "aeron:udp?endpoint=localhost:1|control=localhost:0",
             False,
             ErrorCode.GENERIC_ERROR,
-            "port=0 for subscription",
+            "^control has port=0 for subscription: channel=aeron:udp.*: must be a port from 1 to 65535$",
         ),
         ("aeron:udp?endpoint=nowhere:1", True, ErrorCode.UNKNOWN_HOST, "unresolved endpoint"),
         ("aeron:udp?endpoint=224.0.1.2:1", True, ErrorCode.GENERIC_ERROR, "data address must be odd"),
@@ -184,7 +190,7 @@ def test_a_tag_makes_channels_the_same_whose_port_is_chosen_later():
             "aeron:udp?endpoint=localhost:1|interface={nope}",
             True,
             ErrorCode.GENERIC_ERROR,
-            "unknown interface nope: must be one of .*lo",
+            "unknown interface nope: must be an interface that is up and has an address: .*lo",
         ),
         ("aeron:udp?endpoint=localhost:1|ats=true", True, ErrorCode.GENERIC_ERROR, "ATS is not enabled"),
     ],

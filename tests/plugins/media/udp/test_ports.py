@@ -33,8 +33,21 @@ def test_without_a_free_port_the_range_is_named(lab):
     for _ in range(3):
         lab.open_receive(ANY_PORT, wildcard_ports=RANGE)
 
-    with pytest.raises(OSError, match="no available ports in range 20200 20202"):
+    with pytest.raises(
+        OSError, match=r"no available ports in range 20200 20202.* AERON_RECEIVER_WILDCARD_PORT_RANGE$"
+    ):
         lab.open_receive(ANY_PORT, wildcard_ports=RANGE)
+
+
+def test_a_sender_without_a_free_port_names_its_own_range(lab):
+    channel = "aeron:udp?control=127.0.0.1:0|control-mode=dynamic"
+    for _ in range(3):
+        lab.open_send(channel, wildcard_ports=RANGE)
+
+    with pytest.raises(
+        OSError, match=r"no available ports in range 20200 20202.* AERON_SENDER_WILDCARD_PORT_RANGE$"
+    ):
+        lab.open_send(channel, wildcard_ports=RANGE)
 
 
 def test_an_error_other_than_a_used_port_is_raised_unchanged(lab):

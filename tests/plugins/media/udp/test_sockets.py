@@ -241,6 +241,13 @@ def test_a_buffer_length_that_is_refused_is_named_with_its_option(opened, monkey
     assert caught.value.errno == errno.ENOPROTOOPT
 
 
+def test_an_option_that_the_system_lacks_is_refused_without_a_remedy_for_the_channel(opened, monkeypatch):
+    monkeypatch.setattr(socket, "SO_REUSEPORT", 0x7FFF)
+
+    with pytest.raises(OSError, match=r"SO_REUSEPORT option to: 1: .*: use a system that has this option"):
+        opened(SocketAddress.of("224.20.30.39", 0))
+
+
 def test_buffer_lengths_are_set(opened):
     probe = opened(sndbuf_length=8192, rcvbuf_length=16384)
 
