@@ -22,6 +22,8 @@ _CLIENT_AUTH: Final = {
     ClientAuth.REQUIRED: ssl.CERT_REQUIRED,
 }
 
+#: Reasons of OpenSSL for a key that does not belong to the certificate; the second: it is even of another algorithm.
+_MISMATCHES: Final = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH")
 
 #: Longest passphrase of a private key in bytes. Source: PEM_BUFSIZE of OpenSSL, which `ssl` refuses to exceed.
 MAX_PASSPHRASE_LENGTH: Final = 1024
@@ -129,24 +131,34 @@ class TlsContexts:
         # Read both first, because errors of `ssl` do not name the file.
         _read("cert", params.cert)
         _read(key, name)
+        is_decrypting = False
+
+        def passphrase() -> bytes:
+            nonlocal is_decrypting
+            is_decrypting = True
+            return self._passphrase()
+
         try:
-            context.load_cert_chain(params.cert, params.key, self._passphrase)
+            context.load_cert_chain(params.cert, params.key, passphrase)
         except ssl.SSLError as error:
-            if error.reason == "KEY_VALUES_MISMATCH":
-                text = (
-                    f"{name}: is not the private key of the certificate in {params.cert}: use a matching pair"
-                )
-            elif _is_closed(name):
-                text = (
-                    f"{name}: wrong passphrase of the private key: correct that of key-passphrase-file= or "
-                    "key-passphrase-env="
-                )
-            else:
-                text = (
-                    f"{name}: must contain a private key in PEM format, and cert={params.cert} a certificate: "
-                    f"{_reason(error)}"
-                )
-            raise TlsFileError(key, text) from error
+            fault = self._fault_of_pair(error, is_decrypting=is_decrypting)
+            raise TlsFileError(key, f"{name}: {fault}") from error
+
+    def _fault_of_pair(self, error: ssl.SSLError, *, is_decrypting: bool) -> str:
+        """Return what is wrong with the certificate or the key; `is_decrypting`: whether the passphrase was used."""
+        params = self._params
+        if error.reason in _MISMATCHES:
+            if params.key is None:
+                return "its private key is not that of its certificate: use a matching pair"
+            return f"is not the private key of the certificate in {params.cert}: use a matching pair"
+        if is_decrypting:
+            return "wrong passphrase of the private key: correct that of key-passphrase-file= or key-passphrase-env="
+        if params.key is None:
+            return (
+                "must contain a certificate and its private key in PEM format, unless key= names the file of the key: "
+                f"{_reason(error)}"
+            )
+        return f"must contain a private key in PEM format, and cert={params.cert} a certificate: {_reason(error)}"
 
     def _passphrase(self) -> bytes:
         # Without this callback OpenSSL would prompt on the terminal.
@@ -216,10 +228,6 @@ def _read(key: str, name: str) -> bytes:
 
 def _unreadable(name: str, error: OSError) -> str:
     return f"{name}: {error.strerror}: must be a file that the driver can read"
-
-
-def _is_closed(name: str) -> bool:
-    return b"ENCRYPTED" in Path(name).read_bytes()
 
 
 def _reason(error: ssl.SSLError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from aeron_media.connections.tls.contexts import MAX_PASSPHRASE_LENGTH, TlsContexts, TlsFileError
@@ -63,3 +64,34 @@ def test_a_passphrase_of_the_greatest_length_is_tried(certificates, tmp_path, mo
 
     with pytest.raises(TlsFileError, match="wrong passphrase"):
         contexts(certificates, tmp_path, b"other", {"key-passphrase-env": "TLS_PASSPHRASE"})
+
+
+def test_a_wrong_certificate_is_not_reported_as_a_wrong_passphrase(certificates, tmp_path, monkeypatch):
+    monkeypatch.setenv("TLS_PASSPHRASE", "open sesame")
+    wrong = tmp_path / "cert.pem"
+    wrong.write_text("not a certificate", encoding="utf-8")
+    named = SimpleNamespace(server=(str(wrong), certificates.server[1]))
+
+    with pytest.raises(
+        TlsFileError, match=f"must contain a private key in PEM format, and cert={wrong} a certificate"
+    ):
+        contexts(named, tmp_path, b"open sesame", {"key-passphrase-env": "TLS_PASSPHRASE"})
+
+
+def test_a_certificate_without_its_key_is_refused_with_the_key_that_names_one(certificates):
+    with pytest.raises(
+        TlsFileError, match=r"^cert=.*: must contain a certificate and its private key in PEM format"
+    ):
+        TlsContexts(parameters(cert=certificates.server[0]), server_side=True)
+
+
+def test_a_key_of_another_certificate_in_the_same_file_is_refused(certificates, tmp_path):
+    both = tmp_path / "both.pem"
+    both.write_bytes(
+        b"".join(Path(name).read_bytes() for name in (certificates.server[0], certificates.client[1]))
+    )
+
+    with pytest.raises(
+        TlsFileError, match=r"^cert=.*both.pem: its private key is not that of its certificate"
+    ):
+        TlsContexts(parameters(cert=str(both)), server_side=True)
