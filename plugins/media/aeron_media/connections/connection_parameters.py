@@ -35,9 +35,7 @@ def _is_unicode(text: str) -> bool:
 def _parse_interval_ns(text: str) -> int:
     interval_ns = parse_duration_ns(text)
     if interval_ns < MIN_INTERVAL_NS:
-        raise ValueError(
-            f"{format_duration_ns(interval_ns)}: must be at least {format_duration_ns(MIN_INTERVAL_NS)}"
-        )
+        raise ValueError(f"must be at least {format_duration_ns(MIN_INTERVAL_NS)}")
     return interval_ns
 
 
@@ -97,7 +95,7 @@ class ConnectionParameters(TlsParameters):
             key = str(first["loc"][0])
             if first["type"] == "missing":
                 raise uri.fault(key, f"must be given, such as {cls.example}") from error
-            raise uri.fault(key, first["msg"].removeprefix("Value error, ")) from error
+            raise uri.fault(key, _allowed(first["msg"], values.get(key, ""))) from error
 
     @classmethod
     def _values_of(cls, uri: ChannelUri) -> Mapping[str, str]:
@@ -134,6 +132,12 @@ class ConnectionParameters(TlsParameters):
                     f"{uri_text(field, theirs)}, as in the channels that already share this address: use that "
                     "value, or another address"
                 )
+
+
+def _allowed(message: str, value: str) -> str:
+    """Return a message of pydantic about `value` without the value, which the text before it contains."""
+    message = message.removeprefix("Value error, ").removeprefix(f"{value!r}: ")
+    return message.replace("Input should be", "must be", 1)
 
 
 def uri_text(field: FieldInfo, value: object) -> str:

@@ -41,8 +41,7 @@ class _PathSocket(socket.socket):
             if not stat.S_ISSOCK(found.st_mode):
                 raise OSError(
                     errno.EEXIST,
-                    f"{os.fsdecode(path)!r} was replaced after the socket was bound to it: use a folder that only the "
-                    "driver can change",
+                    "it was replaced after the socket was bound to it: use a folder that only the driver can change",
                 )
             # From here on `close` removes the file, also after an error.
             self._path = path
@@ -52,9 +51,8 @@ class _PathSocket(socket.socket):
                 if found.st_uid != os.geteuid():
                     raise OSError(
                         errno.EEXIST,
-                        f"{os.fsdecode(path)!r} has the owner {found.st_uid} instead of {os.geteuid()}: it was "
-                        "replaced, or its filesystem does not keep owners: use another folder, or do not set "
-                        "permissions",
+                        f"its owner is {found.st_uid} instead of {os.geteuid()}: it was replaced, or its filesystem "
+                        "does not keep owners: use another folder, or do not set permissions",
                     )
                 os.chmod(f"/proc/self/fd/{descriptor}", permissions)
         finally:
@@ -110,8 +108,10 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     try:
         return _open_listener(address, permissions)
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0, "check the path")
-        text = f"cannot listen at {address}: {error.strerror or error}: {remedy}"
+        text = f"cannot listen at {address}: {error.strerror or error}"
+        # The system does not report EEXIST here: that is the error of `keep_path`, which has its own remedy.
+        if error.errno != errno.EEXIST:
+            text += f": {_REMEDIES.get(error.errno or 0, 'check the path')}"
         raise OSError(error.errno, text) from error
 
 

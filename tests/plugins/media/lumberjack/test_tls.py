@@ -253,7 +253,7 @@ def test_a_driver_uses_a_renewed_certificate(running, certificates, python_conte
             "key-passphrase-env=NO_SUCH in .*no such",
         ),
         ("key={server[1]}", "no cert in .*must be given"),
-        ("cert={server[0]}|verify=full", "verify=full in .*applies to an end that connects"),
+        ("cert={server[0]}|verify=full", "verify=full in .*applies only to an end that connects"),
         ("cert={server[0]}|client-auth=required", "client-auth=required in .*requires ca="),
         ("cert={server[0]}|client-auth=maybe", "client-auth=maybe in .*'none', 'optional' or 'required'"),
     ],

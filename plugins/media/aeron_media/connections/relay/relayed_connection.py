@@ -172,10 +172,9 @@ class RelayedConnection:
     def on_overdue(self, now: float) -> None:
         """End an overdue connection; store a fault if its handshake or a message is incomplete."""
         if self.phase is Phase.RELAYING:
-            length, limit = self._session.held_length, self._params.message_limit_s
             text = (
-                f"incomplete message: no more bytes within {limit:g} s after the first {length} bytes; "
-                "the connection is closed: check the peer and the network"
+                f"incomplete message: no more bytes within {self._params.message_limit_s:g} s, so the connection is "
+                "closed: check the peer and the network"
             )
             self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
             return

@@ -48,7 +48,7 @@ class WireListener:
             # while the listener stays readable: without a pause the thread would spin.
             if error.errno != errno.EINVAL:
                 self._faults.keep(
-                    f"cannot accept connections: {error.strerror}; repeated every {LISTENER_PAUSE_S:g} s: check the "
+                    f"cannot accept connections: {error.strerror}; tried again every {LISTENER_PAUSE_S:g} s: check the "
                     "limit of open files and the memory"
                 )
             self.paused_until = now + LISTENER_PAUSE_S

@@ -83,24 +83,29 @@ class TlsParameters(BaseModel):
         if not self.tls:
             for key, name in _SUBORDINATE.items():
                 if getattr(self, name) is not None:
-                    raise uri.fault(key, f"requires {self.tls_switch}: add it, or remove this key")
+                    raise uri.fault(key, f"requires {self.tls_switch}: set it, or remove this key")
             return
         # A key of the other end is refused: it would suggest a check that does not take place.
         if connects and self.client_auth is not None:
             raise uri.fault(
-                "client-auth", "applies to an end that listens: remove it; an end that connects uses verify="
+                "client-auth",
+                "applies only to an end that listens, but this end connects: remove it, or use verify= instead",
             )
         if not connects and self.verify is not None:
             raise uri.fault(
-                "verify", "applies to an end that connects: remove it; an end that listens uses client-auth="
+                "verify",
+                "applies only to an end that connects, but this end listens: remove it, or use client-auth= instead",
             )
         # A TLS server without a certificate fails every handshake.
         if not connects and self.cert is None:
             raise uri.fault(
-                "cert", "must be given if an end that listens uses TLS: the PEM file of its certificate"
+                "cert", "must be given, because this end listens with TLS: the PEM file of its certificate"
             )
         if self.key is not None and self.cert is None:
-            raise uri.fault("key", "requires cert=, the PEM file of the certificate for this key")
+            raise uri.fault(
+                "key",
+                "requires cert=, the PEM file of the certificate for this key: add it, or remove this key",
+            )
         self._check_passphrase(uri)
         self._check_authorities(uri)
 
@@ -119,7 +124,9 @@ class TlsParameters(BaseModel):
     def _check_authorities(self, uri: ChannelUri) -> None:
         if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
             raise uri.fault(
-                "client-auth", "requires ca=, the authorities that issue the certificates of connecting peers"
+                "client-auth",
+                "requires ca=, the PEM file of the authorities that issue the certificates of connecting peers: "
+                "add it, or remove this key",
             )
         # Authorities without a check of certificates would suggest one.
         if self.ca is not None and self.client_auth is ClientAuth.NONE:

@@ -45,9 +45,8 @@ class TlsSession(Session):
         if self._outgoing.pending > MAX_UNREAD_LENGTH:
             # TLS itself answers requests such as key updates, without back pressure: a peer could fill the memory.
             raise SessionError(
-                "the peer sends TLS requests without reading the replies: "
-                f"{self._outgoing.pending} bytes of replies wait, at most {MAX_UNREAD_LENGTH} may; the connection is "
-                "closed: check the peer",
+                "the peer sends TLS requests without reading the replies: more than "
+                f"{MAX_UNREAD_LENGTH} bytes of replies wait, so the connection is closed: check the peer",
                 FaultKind.PROTOCOL,
             )
         if data:

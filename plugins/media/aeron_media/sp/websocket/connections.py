@@ -43,7 +43,7 @@ class WsConnections(RelayNetwork):
             from aeron_media.sp.websocket.session import WsSession  # noqa: PLC0415 - it needs wsproto
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                f"WebSocket needs {error.name}: install aeron-core[websocket]"
+                f"WebSocket needs {error.name}, which is not installed: pip install 'aeron-core[websocket]'"
             ) from error
         faults = RelayFaults()
 

@@ -23,8 +23,16 @@ def check(keys, *, connects):
         ("cert=c|ca=c|client-auth=none", False, "ca=c in .*: has no effect with client-auth=none"),
         ("key-passphrase-file=p", True, "key-passphrase-file=p in .*: requires cert="),
         ("key-passphrase-env=P", True, "key-passphrase-env=P in .*: requires cert="),
-        ("client-auth=none", True, "client-auth=none in .*: applies to an end that listens"),
-        ("cert=c|verify=full", False, "verify=full in .*: applies to an end that connects"),
+        (
+            "client-auth=none",
+            True,
+            "client-auth=none in .*: applies only to an end that listens, but this end",
+        ),
+        (
+            "cert=c|verify=full",
+            False,
+            "verify=full in .*: applies only to an end that connects, but this end listens",
+        ),
         ("key=k", True, "key=k in .*: requires cert="),
     ],
 )
