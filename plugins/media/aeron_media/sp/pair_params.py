@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 S: Final = 1_000_000_000
 
+#: Maximum number of connections of a monogamous socket: its peer, and 15 that are being greeted, refused, or not fully
+#: consumed. Invented.
+MAX_MONOGAMOUS: Final = 16
+
 #: Why a connection ended or a message was not sent, and which parameter matters.
 _TEXTS: Final = {
     phases.NOT_SP: "the first bytes are not a greeting of SP version 0: the peer must be a PAIR socket with the same "
@@ -26,29 +30,31 @@ _TEXTS: Final = {
     phases.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true accepts several",
     phases.REFUSED_BY_PEER: "the peer closed right after the greeting: it has another peer, or refuses this one; with "
     "poly=true it would accept several",
-    phases.TOO_LONG: "message of {value} bytes: at most {limit} bytes; max-message= sets it",
+    phases.TOO_LONG: "message of length {value}: at most {limit} (in bytes); max-message= sets it",
     phases.NO_MESSAGE: "type {value} before a message: must be {limit}; the connection is closed: the peer must use "
     "the format of SP for Unix sockets",
     phases.BUDGET_SPENT: "no memory for its messages: max-memory= limits what all peers may use: increase it, or "
     "reduce max-message=",
-    phases.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
+    phases.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it, above "
+    f"{MAX_MONOGAMOUS} only with poly=true",
     phases.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
-    phases.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: all {limit} connections were "
-    "taken; max-connections= sets their number",
+    phases.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: the maximum number of "
+    "connections, {limit}, was reached; "
+    f"max-connections= sets it, above {MAX_MONOGAMOUS} only with poly=true",
     phases.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at the "
     "subscriber",
     phases.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "
     f"{phases.EVICTION_NS // S} s",
-    phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value} bytes: "
-    "check the peer, or increase message-timeout=",
-    phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped; send to connected peers "
+    phases.UNFINISHED: "incomplete message: no more bytes within message-timeout=: check the peer, or increase "
+    "message-timeout=",
+    phases.NO_PEER: "message of length {value} for a peer that is not connected: dropped; send to connected peers "
     "only",
-    phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it: "
+    phases.PEER_FULL: "message of length {value} for a peer with a full queue of length {limit}; peer-queue= sets it: "
     "dropped; increase peer-queue=, or max-memory= if all of it is used, or send more slowly",
-    phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit} bytes; max-message= sets it",
-    phases.UNSENT: "disconnected: {value} bytes that were queued for it are lost: send these messages again",
-    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=: increase linger=, "
-    "or check that the peer reads",
+    phases.MESSAGE_TOO_LONG: "message of length {value} to be sent: at most {limit} (in bytes); max-message= sets it",
+    phases.UNSENT: "disconnected: messages queued for it, of length {value}, are lost: send them again",
+    phases.CLOSED_WITH: "messages queued for it, of length {value}, are lost: not sent within linger=: increase "
+    "linger=, or check that the peer reads",
 }
 _NAMES: Final = {wire.PROTOCOL_PAIR0: "PAIR0", wire.PROTOCOL_PAIR1: "PAIR1"}
 

@@ -14,7 +14,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.uri.channel_uri import ChannelUri
-from aeron_core.uri.values import parse_bool
+from aeron_core.uri.values import BOOL_ALLOWED, format_duration_ns, parse_bool
 from aeron_media.connections.connection_parameters import (
     MIB,
     ConnectionParameters,
@@ -28,6 +28,9 @@ from aeron_media.sp._native import wire as sp_wire
 
 S: Final = 1_000_000_000
 MS: Final = 1_000_000
+
+#: Bytes of the path of a Unix socket, or of an abstract name with the zero byte before it. Source: unix(7).
+_MAX_PATH_LENGTH: Final = 107
 
 Address = Annotated[HostPort, BeforeValidator(parse_address)]
 
@@ -93,7 +96,7 @@ def _parse_permissions(value: object) -> int:
     except ValueError:
         permissions = -1
     if not 0 <= permissions <= 0o777:
-        raise ValueError(f"{value!r}: must be octal, from 0 to 777, such as 660")
+        raise ValueError("must be octal, from 0 to 777, such as 660")
     return permissions
 
 
@@ -200,7 +203,8 @@ class PairParameters(ConnectionParameters):
         if self.path is not None and not self.transport.is_local and not self.transport.is_websocket:
             raise uri.fault(
                 "path",
-                f"has no effect with transport={self.transport.value}, only with ipc, abstract, ws and wss: remove it",
+                f"has no effect with transport={self.transport.value}: remove it, or set transport= to ipc, abstract, "
+                "ws or wss",
             )
         if self.permissions is not None and self.transport is not Transport.IPC:
             raise uri.fault(
@@ -213,7 +217,11 @@ class PairParameters(ConnectionParameters):
                 "max-message", f"must be from 0 to {longest} bytes, an eighth of term-length, at most 16m"
             )
         if self.backoff_max < self.backoff_init:
-            raise uri.fault("backoff-max", f"must be at least backoff-init, {self.backoff_init / S:g} s")
+            default = "" if "backoff-max" in uri else f"the default, {format_duration_ns(self.backoff_max)}, "
+            raise uri.fault(
+                "backoff-max",
+                f"{default}must be at least backoff-init={format_duration_ns(self.backoff_init)}",
+            )
 
     def _check_switch(self, uri: ChannelUri) -> None:
         if "tls" not in uri.params:
@@ -221,12 +229,12 @@ class PairParameters(ConnectionParameters):
         try:
             is_encrypted = parse_bool(uri.params["tls"])
         except ConfigurationError as error:
-            raise uri.fault("tls", str(error)) from error
+            raise uri.fault("tls", BOOL_ALLOWED) from error
         if is_encrypted != self.transport.is_encrypted:
             raise uri.fault(
                 "tls",
                 f"must agree with transport={self.transport.value}: true for tls and wss, false for the others: "
-                "correct it, or remove this key",
+                "change one of them, or remove this key",
             )
 
     def _check_path(self, uri: ChannelUri) -> None:
@@ -261,11 +269,15 @@ class PairParameters(ConnectionParameters):
     def local_address(self) -> SocketAddress:
         """Return the address of a Unix socket, with `path` as its path or abstract name.
 
-        Raises ValueError if a path does not have 1 to 107 bytes or contains a zero byte, or an abstract name has more
-        than 106 bytes.
+        Raises ValueError if a path does not have 1 to 107 bytes or contains a zero byte, or an abstract name does not
+        have 1 to 106 bytes.
         """
         path = unquote_to_bytes(self.path or "")
-        if self.transport is Transport.ABSTRACT:
+        is_abstract = self.transport is Transport.ABSTRACT
+        longest = _MAX_PATH_LENGTH - is_abstract
+        if not 1 <= len(path) <= longest:
+            raise ValueError(f"must have from 1 to {longest} bytes, has {len(path)}")
+        if is_abstract:
             return SocketAddress.unix(b"\0" + path)
         if b"\0" in path:
             raise ValueError(

@@ -30,7 +30,7 @@ from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
 from aeron_media.connections.unix_sockets import UnixConnections
 from aeron_media.sp._native.tallies import Tallies
-from aeron_media.sp.pair_params import PairParams
+from aeron_media.sp.pair_params import MAX_MONOGAMOUS, PairParams
 from aeron_media.sp.pair_socket import PairSocket
 from aeron_media.sp.parameters import Mode, PairParameters
 from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
@@ -39,8 +39,6 @@ from aeron_media.sp.socket_lease import SharedSocket, SocketLease
 from aeron_media.sp.websocket.connections import WsConnections
 from aeron_media.sp.websocket.params import WsParams
 
-#: Connections besides the peer of a monogamous socket: being greeted, refused, or not fully consumed.
-_SPARE_SLOTS = 15
 #: Slots of a connecting socket: the peer, and earlier connections whose messages are not consumed yet.
 _DIALING_SLOTS = 4
 
@@ -101,7 +99,7 @@ def _pair_channel(channel: Channel) -> PairChannel:
 def _slot_count(keys: PairParameters) -> int:
     if keys.mode is Mode.DIAL:
         return _DIALING_SLOTS
-    return keys.max_connections if keys.poly else min(keys.max_connections, 1 + _SPARE_SLOTS)
+    return keys.max_connections if keys.poly else min(keys.max_connections, MAX_MONOGAMOUS)
 
 
 def _pair_params(keys: PairParameters) -> PairParams:

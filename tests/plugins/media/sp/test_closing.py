@@ -37,7 +37,7 @@ def test_messages_that_a_peer_did_not_accept_within_linger_are_reported(pairing)
     pair.publication.close()
     pair.run(5 * S)
     assert any(
-        f"{len(expected)} bytes that were queued for it are lost: not sent within linger=" in error
+        f"messages queued for it, of length {len(expected)}, are lost: not sent within linger=" in error
         for error in pair.errors()
     )
 

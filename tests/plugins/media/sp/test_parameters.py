@@ -15,7 +15,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        ("tls=maybe", "tls=maybe in {uri!r}: 'maybe': must be true or false"),
+        ("tls=maybe", "tls=maybe in {uri!r}: must be true or false"),
         ("tls=true", "tls=true in {uri!r}: must agree with transport=tcp"),
         ("transport=wss|tls=false", "tls=false in {uri!r}: must agree with transport=wss"),
         ("transport=what|tls=maybe", "transport=what in {uri!r}: "),
@@ -31,17 +31,24 @@ def test_a_wrong_switch_of_tls_is_refused_with_its_key_and_channel(keys, text):
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        ("transport=ipc|path=" + "x" * 108, "path of 108 bytes: must be from 1 to 107"),
-        ("transport=ipc|path=%C3%A4" + "x" * 106, "path of 108 bytes: must be from 1 to 107"),
-        ("transport=abstract|path=" + "x" * 107, "path of 108 bytes: must be from 1 to 107"),
+        ("transport=ipc|path=" + "x" * 108, ": must have from 1 to 107 bytes, has 108"),
+        ("transport=ipc|path=%C3%A4" + "x" * 106, ": must have from 1 to 107 bytes, has 108"),
+        ("transport=abstract|path=" + "x" * 107, ": must have from 1 to 106 bytes, has 107"),
         ("transport=ipc|path=/run/pair%00/../../etc/passwd", "must not contain a zero byte (%00)"),
         ("transport=ipc|path=%00hidden", "must not contain a zero byte (%00)"),
         ("transport=ipc|path=", "must be given with transport=ipc"),
         ("transport=abstract", "must be given with transport=abstract"),
         ("transport=ipc|path=/run/pair|endpoint=localhost:1", "has no effect with transport=ipc"),
         ("transport=abstract|path=pair|permissions=600", "requires transport=ipc"),
-        ("transport=ipc|path=/run/pair|permissions=4755", "must be octal, from 0 to 777"),
+        ("transport=ipc|path=/run/pair|permissions=4755", "|permissions=4755': must be octal, from 0 to 777"),
         ("transport=ipc|path=/run/pair|permissions=-1", "must be octal, from 0 to 777"),
+        ("transport=what|path=/run/pair", "must be 'tcp', 'ipc', 'abstract', 'tls', 'ws' or 'wss'"),
+        (
+            "endpoint=a:1|path=/run/pair",
+            "has no effect with transport=tcp: remove it, or set transport= to ipc",
+        ),
+        ("endpoint=a:1|backoff-max=1ms", "must be at least backoff-init=100ms"),
+        ("endpoint=a:1|backoff-init=1min", "': the default, 5s, must be at least backoff-init=60s"),
     ],
 )
 @pytest.mark.parametrize("mode", ["listen", "dial"])
