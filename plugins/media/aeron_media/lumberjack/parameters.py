@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, Field
 
 from aeron_core._native import wire
+from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media.connections.connection_parameters import (
@@ -23,11 +24,17 @@ from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 S: Final = 1_000_000_000
 
 
+_MAX_READERS: Final = 64
+
+
 def _parse_endpoints(text: str) -> tuple[HostPort, ...]:
-    return tuple(parse_address(each) for each in text.split(","))
+    parts = text.split(",")
+    if len(parts) > _MAX_READERS:
+        raise ConfigurationError(f"must have at most {_MAX_READERS} addresses, has {len(parts)}")
+    return tuple(parse_address(each) for each in parts)
 
 
-Addresses = Annotated[tuple[HostPort, ...], BeforeValidator(_parse_endpoints), Field(max_length=64)]
+Addresses = Annotated[tuple[HostPort, ...], BeforeValidator(_parse_endpoints)]
 
 #: Parameters of sending endpoints.
 _OF_WRITERS: Final = (

@@ -116,10 +116,10 @@ class LumberjackTransport(MediaTransport):
         try:
             params.frame_limits()
         except ValueError as error:
-            # The message must have the key of the URI: max-event for max_event_length.
-            name, _, rest = str(error).partition("=")
-            key = name.removesuffix("_length").replace("_", "-")
-            raise ChannelUriError(f"{key}={rest}, in {str(uri)!r}") from error
+            # The message must have the key of the URI, max-event for max_event_length, and its value as written there.
+            text, _, allowed = str(error).partition(": ")
+            key = text.partition("=")[0].removesuffix("_length").replace("_", "-")
+            raise uri.fault(key, allowed) from error
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault(
                 "endpoint",

@@ -33,4 +33,5 @@ class EncoderParams:
         ):
             value = getattr(self, name)
             if not lowest <= value <= highest:
-                raise ValueError(f"{name}={value}: must be from {lowest} to {highest}")
+                unit = " bytes" if name.endswith("_length") else ""
+                raise ValueError(f"{name}={value}: must be from {lowest} to {highest}{unit}")

@@ -46,4 +46,5 @@ class FrameLimits:
         ):
             value = getattr(self, name)
             if not lowest <= value <= highest:
-                raise ValueError(f"{name}={value}: must be from {lowest} to {highest}")
+                unit = " bytes" if name.endswith("_length") else ""
+                raise ValueError(f"{name}={value}: must be from {lowest} to {highest}{unit}")

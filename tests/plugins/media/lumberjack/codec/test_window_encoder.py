@@ -206,7 +206,7 @@ def test_a_payload_that_is_no_json_object_is_refused_without_changing_the_window
     for refused in (add(encoder, payload), add_pieces(encoder, [bytes([value]) for value in payload])):
         assert refused == encoder.fault == faults.NO_JSON_OBJECT
         assert fault_text(encoder.fault, encoder.fault_value, encoder.fault_limit) == (
-            f"message of {len(payload)} bytes: must be a JSON object; wrap=true wraps any message in one"
+            f"message of length {len(payload)}: must be a JSON object; wrap=true wraps any message in one"
         )
     add(encoder, b'{"b":2}')
     encoder.finish()

@@ -335,7 +335,11 @@ def test_publications_with_other_parameters_do_not_share_an_endpoint(readers):
 
 @pytest.mark.parametrize(
     ("endpoint", "text"),
-    [("a:5044,,b:5044", "endpoint=a:5044,,b:5044 in .*must be host:port"), ("a:5044,b", "must be host:port")],
+    [
+        ("a:5044,,b:5044", "endpoint=a:5044,,b:5044 in .*must be host:port"),
+        ("a:5044,b", "must be host:port"),
+        (",".join(["a:5044"] * 65), "endpoint=a:5044,.*: must have at most 64 addresses, has 65"),
+    ],
 )
 def test_a_list_of_readers_is_checked(readers, endpoint, text):
     with pytest.raises(RegistrationError, match=text):
