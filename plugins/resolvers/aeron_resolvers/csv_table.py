@@ -17,6 +17,11 @@ from aeron_resolvers.system import find_address
 ROW_TYPE_ID: Final = 2001
 MAX_ROWS: Final = 1024
 
+#: Settings that have the rows. A resolver does not know whether it is a fallback.
+_SETTINGS: Final = (
+    "name_resolver_init_args (AERON_NAME_RESOLVER_INIT_ARGS) or, of a fallback, resolver_fallback_init_args "
+    "(AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS)"
+)
 _COLUMNS: Final = 3
 _USE_NONE: Final = -1
 _USE_INITIAL: Final = 0
@@ -61,7 +66,7 @@ class CsvTableNameResolver:
             self._toggles.append(context.new_counter(ROW_TYPE_ID, row.label, row.key))
         for text in self._wrong_rows:
             context.report(
-                f"csv_table row {text!r} of name_resolver_init_args ignored: must be name,initial host,other host"
+                f"csv_table row {text!r} ignored: must be name,initial host,other host: correct it in {_SETTINGS}"
             )
 
     def do_work(self, now_ns: int) -> int:
@@ -107,13 +112,13 @@ def _parse(text: str) -> tuple[list[Row], list[str]]:
     """
     if not text:
         raise ConfigurationError(
-            "name_resolver=csv_table without name_resolver_init_args (AERON_NAME_RESOLVER_INIT_ARGS): must be rows "
-            "of name,initial host,other host, separated by |"
+            "csv_table without rows: must have rows of name,initial host,other host, separated by |: set them in "
+            f"{_SETTINGS}"
         )
     texts = [row for row in text.split("|") if row]
     if len(texts) > MAX_ROWS:
         raise ConfigurationError(
-            f"name_resolver_init_args of {len(texts)} rows: must be from 1 to {MAX_ROWS} rows for csv_table"
+            f"csv_table with {len(texts)} rows: must have from 1 to {MAX_ROWS} rows: remove some from {_SETTINGS}"
         )
     rows, wrong = [], []
     for row in texts:
