@@ -149,13 +149,14 @@ class _ArrowRows:
                 if not payload.is_valid:
                     continue
                 values = [column[index] for column in kept]
-                where = dict(zip(self._kept, values, strict=True))
+                pairs = zip(self._kept, values, strict=True)
+                where = " at " + ", ".join(f"{name}={value}" for name, value in pairs) if values else ""
                 try:
                     with pa.ipc.open_stream(payload.as_buffer()) as reader:
                         rows = list(reader)
                 except (pa.ArrowInvalid, OSError) as error:
                     raise ConfigurationError(
-                        f"payload at {where}: must be an Arrow IPC stream: {error}; use the decoder that fits the "
+                        f"payload{where}: must be an Arrow IPC stream: {error}; use the decoder that fits the "
                         "payloads, or begin after this position with startingPosition"
                     ) from None
                 for row in rows:
@@ -164,8 +165,11 @@ class _ArrowRows:
                         [*constants, *self._columns(row, where)], names=[*self._kept, *self._wanted.names]
                     )
 
-    def _columns(self, row: pa.RecordBatch, where: Mapping[str, int]) -> list[pa.Array]:
-        """Return the columns of the schema, cast to its types; raises ConfigurationError if that fails."""
+    def _columns(self, row: pa.RecordBatch, where: str) -> list[pa.Array]:
+        """Return the columns of the schema, cast to its types; raises ConfigurationError if that fails.
+
+        `where`: the place of the payload in messages, with a space before it, or empty.
+        """
         import pyarrow as pa  # noqa: PLC0415 - for executors only
 
         try:
@@ -176,7 +180,7 @@ class _ArrowRows:
                 for schema in (row.schema, self._wanted)
             )
             raise ConfigurationError(
-                f"payload at {where}: has the columns {there}: must have columns that can be cast to {wanted}, those "
+                f"payload{where}: has the columns {there}: must have columns that can be cast to {wanted}, those "
                 f"of option schema: {error}"
             ) from None
 
@@ -202,7 +206,7 @@ def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str
     for option, preset in known.items():
         value = given.get(option, preset)
         if value is None:
-            raise ConfigurationError(f"decoder {name}: option {option} must be given, such as {_EXAMPLE}")
+            raise ConfigurationError(f"decoder {name}: option {option}: must be given, such as {_EXAMPLE}")
         taken[option] = value
     return taken
 

@@ -74,7 +74,12 @@ def _faults(model: type[BaseModel], error: ValidationError, values: Mapping[str,
     faults = []
     for fault in error.errors(include_url=False):
         name = str(fault["loc"][0]) if fault["loc"] else ""
-        cause = fault.get("ctx", {}).get("error", fault["msg"])
+        cause = str(fault.get("ctx", {}).get("error", fault["msg"]))
         field = next((n for n in model.model_fields if name in {n, to_camel(n)}), "")
-        faults.append(f"option {to_camel(field)}={values.get(field)}: {cause}" if field else str(cause))
+        if field:
+            value = values.get(field)
+            # Parsers begin with the value, which stands before the cause here.
+            cause = cause.removeprefix(f"{value!r}: ").replace("Input should be", "must be", 1)
+            cause = f"option {to_camel(field)}={value}: {cause}"
+        faults.append(cause)
     return faults

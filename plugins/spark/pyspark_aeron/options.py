@@ -192,18 +192,25 @@ class SourceOptions(Options):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.live and (self.channel is None or self.stream_id is None):
+        missing = [
+            name for name, value in (("channel", self.channel), ("streamId", self.stream_id)) if value is None
+        ]
+        if self.live and missing:
             raise ConfigurationError(
-                f"option live: channel={self.channel} and streamId={self.stream_id}: both must be given with it, such "
+                f"option live: without {' and '.join(missing)}: both channel and streamId must be given with it, such "
                 "as aeron:udp?endpoint=localhost:20121 and 1001"
             )
         if self.channel is not None and self.channel_pattern is not None:
+            other = "" if self.live else ", or channel to read all channels that match the pattern"
             raise ConfigurationError(
                 f"options channel={self.channel} and channelPattern={self.channel_pattern}: only one of them can be "
-                "given; remove channelPattern for exactly this channel"
+                f"given; remove channelPattern to read this channel only{other}"
             )
         if not self.archive:
-            raise ConfigurationError(
-                "option archive: must be given, the folder or URI that `aeron-core record --to` wrote to"
+            wanted = (
+                "the folder into which the live stream is recorded"
+                if self.live
+                else "the folder or URI that `aeron-core record --to` wrote to"
             )
+            raise ConfigurationError(f"option archive: must be given, {wanted}")
         return self

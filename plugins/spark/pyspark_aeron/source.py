@@ -62,7 +62,7 @@ class AeronDataSource(DataSource):
 
         if overwrite:
             raise ConfigurationError(
-                'mode overwrite: must be append, .mode("append"): recordings are never replaced'
+                'mode overwrite: must be append, .mode("append"): what was recorded or published is never replaced'
             )
         return BatchWriter(self._sink_options(schema))
 

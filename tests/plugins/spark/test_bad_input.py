@@ -118,6 +118,6 @@ def test_rows_that_cannot_be_staged_are_written_once_they_can(run, spark, writte
     message = failure(lambda: run("aeron", staging=str(tmp_path / "file")))
     run("aeron")
 
-    assert "Not a directory: free disk space, or set another folder with option staging" in message
+    assert "Not a directory: free disk space, permit this user to write there, or set another" in message
     rows = spark.read.format("aeron").load(str(tmp_path / "out")).selectExpr("CAST(payload AS STRING)")
     assert [row[0] for row in rows.collect()] == ["a", "b"]

@@ -101,7 +101,7 @@ def test_a_payload_that_is_not_an_arrow_stream_is_reported_with_its_position(pay
 
     frame = decode(payloads(b"no arrow"), "arrow-ipc", {"schema": "host string"})
 
-    with pytest.raises(PySparkException, match=r"payload at {'position': 64}: must be an Arrow IPC stream"):
+    with pytest.raises(PySparkException, match="payload at position=64: must be an Arrow IPC stream"):
         frame.collect()
 
 
@@ -121,7 +121,7 @@ def test_arrow_streams_without_a_column_or_with_another_type_are_reported(payloa
 
     with pytest.raises(
         PySparkException,
-        match=r"payload at {'position': 64}: has the columns .*: must have columns that can be cast to host",
+        match=r"payload at position=64: has the columns .*: must have columns that can be cast to host",
     ):
         frame.collect()
 
@@ -136,7 +136,7 @@ def test_an_unknown_decoder_is_refused_with_the_installed_ones():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("arrow-ipc", {}, "decoder arrow-ipc: option schema must be given"),
+        ("arrow-ipc", {}, "decoder arrow-ipc: option schema: must be given"),
         ("arrow-ipc", {"schema": "string"}, "decoder arrow-ipc: schema='string': must name columns"),
         ("json", {"colour": "red"}, "decoder json: unknown option colour: must be schema"),
         ("json", {"Colour": "red"}, "decoder json: unknown option Colour: must be schema"),

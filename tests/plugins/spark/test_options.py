@@ -83,7 +83,7 @@ def test_a_position_is_symbolic_a_time_or_json(text, positions):
         (
             "startingPosition",
             "newest",
-            "option startingPosition=newest: 'newest': must be earliest, latest, a time",
+            "option startingPosition=newest: must be earliest, latest, a time",
         ),
         (
             "startingPosition",
@@ -93,24 +93,24 @@ def test_a_position_is_symbolic_a_time_or_json(text, positions):
         ),
         ("startingPosition", '{"x": 32}', "must be JSON with positions by recording id"),
         ("startingPosition", "{", "must be JSON"),
-        ("recordings", "a,b", "option recordings=a,b: 'a,b': must be recording ids"),
-        ("streamId", "1.5", "option streamId=1.5: Input should be a valid integer"),
+        ("recordings", "a,b", "option recordings=a,b: must be recording ids"),
+        ("streamId", "1.5", "option streamId=1.5: must be a valid integer"),
         ("streamId", "99999999999", "less than or equal to 2147483647"),
-        ("maxBytesPerTrigger", "0", "option maxBytesPerTrigger=0: Input should be greater than 0"),
+        ("maxBytesPerTrigger", "0", "option maxBytesPerTrigger=0: must be greater than 0"),
         (
             "maxBytesPerTrigger",
             "lots",
-            "option maxBytesPerTrigger=lots: 'lots': must be a whole decimal number of bytes",
+            "option maxBytesPerTrigger=lots: must be a whole decimal number of bytes",
         ),
         (
             "maxTriggerDelay",
             "soon",
-            "option maxTriggerDelay=soon: 'soon': must be a whole decimal number with a unit",
+            "option maxTriggerDelay=soon: must be a whole decimal number with a unit",
         ),
-        ("minPartitions", "0", "option minPartitions=0: Input should be greater than 0"),
-        ("failOnDataLoss", "perhaps", "option failOnDataLoss=perhaps: Input should be a valid boolean"),
-        ("assemble", "words", "option assemble=words: Input should be 'messages' or 'fragments'"),
-        ("channelPattern", "(", "option channelPattern=(: '(': must be a regular expression"),
+        ("minPartitions", "0", "option minPartitions=0: must be greater than 0"),
+        ("failOnDataLoss", "perhaps", "option failOnDataLoss=perhaps: must be a valid boolean"),
+        ("assemble", "words", "option assemble=words: must be 'messages' or 'fragments'"),
+        ("channelPattern", "(", "option channelPattern=(: must be a regular expression"),
         ("consumerName", "../x", "option consumerName=../x: String should match pattern"),
         ("maxBytePerTrigger", "1", "unknown option maxbytepertrigger: did you mean maxBytesPerTrigger"),
         ("colour", "red", "unknown option colour: must be one of archive, recordings"),
@@ -124,8 +124,23 @@ def test_a_wrong_option_is_refused_with_its_value_and_the_allowed_ones(name, val
 
 
 def test_a_channel_excludes_a_channel_pattern():
-    with pytest.raises(ConfigurationError, match=r"channel=aeron:ipc and channelPattern=\.\*: only one"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"channel=aeron:ipc and channelPattern=\.\*: only one .*this channel only, or channel to read all",
+    ):
         parse(channel="aeron:ipc", channelPattern=".*")
+
+
+def test_a_live_stream_excludes_a_channel_pattern_because_it_needs_a_channel():
+    with pytest.raises(ConfigurationError, match=r"remove channelPattern to read this channel only$"):
+        parse(live="true", channel="aeron:ipc", streamId="1", channelPattern=".*")
+
+
+def test_a_live_stream_needs_a_folder_to_be_recorded_into():
+    with pytest.raises(
+        ConfigurationError, match="archive: must be given, the folder into which the live stream"
+    ):
+        SourceOptions.parse({"live": "true", "channel": "aeron:ipc", "streamId": "1"})
 
 
 def test_the_archive_must_be_given():

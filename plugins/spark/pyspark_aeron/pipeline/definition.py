@@ -45,6 +45,7 @@ AVAILABLE_NOW = "available-now"
 #: Formats that Spark writes into a folder.
 FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
 
+_PYDANTIC_ALLOWED = "Input should be"  # how pydantic states what is allowed, without the value
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
 _INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
@@ -69,7 +70,8 @@ def _distinct(options: dict[str, str]) -> dict[str, str]:
     twice = [" and ".join(names) for names in by_name.values() if len(names) > 1]
     if twice:
         raise ConfigurationError(
-            f"{', '.join(twice)}: must be given once: options differ in more than upper and lower case"
+            f"{', '.join(twice)}: must be given once, because names of options do not differ in upper and lower case "
+            "only: remove all but one"
         )
     return options
 
@@ -273,7 +275,11 @@ def read_document(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raises ConfigurationError if it is not readable TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: must be a readable file of UTF-8 text: {error.strerror or error}"
+        ) from None
+    except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: must be a readable file of UTF-8 text: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: must be TOML: {error}") from None
@@ -284,7 +290,10 @@ def faults_of(path: Path, error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])
-        cause = fault.get("ctx", {}).get("error", fault["msg"])
+        cause = str(fault.get("ctx", {}).get("error", fault["msg"]))
+        if cause.startswith(_PYDANTIC_ALLOWED):
+            value = f"{fault['input']!r}: " if isinstance(fault["input"], str | int | float) else ""
+            cause = f"{value}must be{cause.removeprefix(_PYDANTIC_ALLOWED)}"
         faults.append(f"{path}: {place}: {cause}" if place else f"{path}: {cause}")
     return faults
 

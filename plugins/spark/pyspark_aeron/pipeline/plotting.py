@@ -24,8 +24,9 @@ def read_log(path: Path) -> list[BatchProgress]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror or error if isinstance(error, OSError) else error
         raise ConfigurationError(
-            f"{path}: must be a progress log, which `aeron-core pipeline run --progress-log` writes: {error}"
+            f"{path}: must be a progress log, which `aeron-core pipeline run --progress-log` writes: {cause}"
         ) from None
     for number, line in enumerate(lines, 1):
         try:

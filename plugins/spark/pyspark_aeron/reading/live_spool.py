@@ -93,8 +93,8 @@ class LiveSpool:
             self._error = error
         except Exception as error:  # without the error the query would wait forever
             self._error = RecordingError(
-                f"live stream: {type(error).__name__}: {error}: the spool has recorded no more; remove the cause, and "
-                "start the query again"
+                f"live stream {self._subscription.channel}: {type(error).__name__}: {error}: the spool has recorded no "
+                "more; remove the cause, and start the query again"
             )
         finally:
             self._recorder.on_close()

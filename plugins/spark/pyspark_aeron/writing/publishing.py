@@ -151,7 +151,8 @@ def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float
     while record is not None and counters.value(record.id) < publication.position:
         if publication.is_closed:
             raise ClosedError(
-                f"{publication!r} was closed while a batch was sent; restart the query to repeat the batch"
+                f"{publication!r} was closed while a batch was sent; restart the query, or run the job again, to "
+                "repeat the batch"
             )
         if time.monotonic() >= deadline_s:
             raise NotConnectedError(

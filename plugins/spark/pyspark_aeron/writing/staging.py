@@ -125,8 +125,8 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
         if not isinstance(error, OSError):
             raise
         raise RecordingError(
-            f"cannot write {path}: {error.strerror or error}: free disk space, or set another folder with option "
-            "staging; then restart the query, or run the job again: no row is lost"
+            f"cannot write {path}: {error.strerror or error}: free disk space, permit this user to write there, or set "
+            "another folder with option staging; then restart the query, or run the job again: no row is lost"
         ) from error
     return Staged(str(path) if rows else "", rows, task, digest)
 
@@ -182,8 +182,10 @@ def _content_of(message: Staged) -> pa.Buffer:
         finally:
             os.close(fd)
     except (OSError, ValueError) as error:  # ValueError: the file is empty
+        cause = error.strerror or error if isinstance(error, OSError) else error
         raise RecordingError(
-            f"cannot read {path}: {error}; restart the query, or run the job again, to repeat the batch"
+            f"cannot read {path}: {cause}; restart the query, or run the job again, to repeat the batch; if tasks run "
+            "on other machines, set option staging to a folder that all of them share"
         ) from error
     if hashlib.sha256(content).hexdigest() != message.sha256:
         raise RecordingError(
@@ -220,7 +222,8 @@ def _messages(batch: pa.RecordBatch) -> pa.RecordBatch:
     messages = batch.column(payload)
     if messages.null_count:
         raise ConfigurationError(
-            f"column {payload} is null in {messages.null_count} rows: must not be null, but may be empty"
+            f"column {payload} is null (number of rows: {messages.null_count}): must not be null, but may be empty: "
+            "drop these rows, or give them a value"
         )
     arrays = [messages.cast(pa.large_binary())]
     columns = ["payload"]

@@ -66,9 +66,9 @@ def test_a_file_defines_sources_steps_and_sinks(write):
             'trigger = "now"',
             "'now': must be a whole number and a unit, such as 500 ms",
         ),
-        ('trigger = "2 seconds"', "trigger = 5", "trigger: Input should be a valid string"),
-        ('from = "per_minute"', "from = 5", "from: Input should be a valid string"),
-        ('name = "packages"', 'name = "packages"\nmaster = 1', "master: Input should be a valid string"),
+        ('trigger = "2 seconds"', "trigger = 5", "trigger: 5: must be a valid string"),
+        ('from = "per_minute"', "from = 5", "from: 5: must be a valid string"),
+        ('name = "packages"', 'name = "packages"\nmaster = 1', "master: 1: must be a valid string"),
         ('archive = "ARCHIVE"', "", "sources.log: archive: must be given for the format aeron"),
         ('decode = "utf8"', 'decoder = "utf8"', "sources.log.decoder: Extra inputs are not permitted"),
         (

@@ -132,7 +132,7 @@ def test_a_batch_committed_twice_is_written_once(copy, payloads, written, out, t
             "columns colour: would be lost; select payload and reserved",
         ),
         ("CAST(id AS STRING) AS payload, 'x' AS reserved", "column reserved string: must be bigint"),
-        ("CAST(NULL AS STRING) AS payload", "column payload is null in 2 rows"),
+        ("CAST(NULL AS STRING) AS payload", "column payload is null (number of rows: 2)"),
     ],
 )
 def test_rows_without_a_message_are_refused(spark, out, query, message):
