@@ -39,8 +39,9 @@ cdef enum:
 cdef bytes _packed(int family, str host):
     try:
         return socket.inet_pton(family, host)
-    except ValueError:
-        # The host contains a NUL, or surrogates, which stand for bytes of a client's command that are not UTF-8.
+    except (OSError, ValueError):
+        # ValueError: the host contains a NUL, or surrogates, which stand for bytes of a client's command that are not
+        # UTF-8. The text of OSError names no host.
         raise OSError(errno.EINVAL, f"{host!r}: must be a numeric address") from None
 
 

@@ -27,7 +27,7 @@ cdef class Clock:
         if not self.is_manual:
             raise TypeError("the system's clock cannot be advanced: use Clock.manual()")
         if delta_ns < 0:
-            raise ValueError(f"delta_ns={delta_ns}: must be at least 0 ns, a clock only moves forward")
+            raise ValueError(f"delta_ns={delta_ns}: must be at least 0 ns, monotonic time never decreases")
         self._now_ns += delta_ns
         return self._now_ns
 

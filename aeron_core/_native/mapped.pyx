@@ -43,7 +43,7 @@ def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False)
     with SIGBUS. Raises ValueError if `length` is below 1, OSError if the system refuses the mapping.
     """
     if length <= 0:
-        raise ValueError(f"length={length}: must be at least 1, an empty file cannot be mapped")
+        raise ValueError(f"length={length}: must be at least 1 byte, an empty file cannot be mapped")
     cdef MappedRegion region = MappedRegion(fd, length, read_only, populate)
     return AtomicBuffer.wrap(<uint8_t *>region._address, length, region, read_only)
 

@@ -152,7 +152,7 @@ cdef class LongMap:
 
     def __getitem__(self, int64_t key):
         if not self.__contains__(key):
-            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys in the map")
+            raise KeyError(f"no value for key {key}: must be one of the keys in the map")
         return self.get(key, 0)
 
     def __contains__(self, int64_t key):
@@ -160,7 +160,7 @@ cdef class LongMap:
 
     def __delitem__(self, int64_t key):
         if not self.remove(key):
-            raise KeyError(f"no value for key {key}: must be one of the {self.size} keys in the map")
+            raise KeyError(f"no value for key {key}: must be one of the keys in the map")
 
     def __len__(self):
         return self.size

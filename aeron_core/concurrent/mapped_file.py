@@ -104,7 +104,7 @@ def free_space(path: Path | str) -> int:
 
 _REMEDIES: Final = {
     errno.EEXIST: "delete it if no process uses it",
-    errno.ENOENT: "check that its folder exists, and that the process that creates the file has started",
+    errno.ENOENT: "check that its folder exists",
     errno.ENOTDIR: "every part of the path before the last must be a directory",
     errno.EACCES: "run as the owner of that path, or change its permissions",
     errno.EPERM: "run as the owner of that path, or change its permissions",
@@ -118,7 +118,10 @@ def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
     text = f"cannot {verb} {path}: {error.strerror or error}"
     if verb == "map":
         return StorageError(error.errno, text)  # the text of `map_fd` contains the remedy
-    return StorageError(error.errno, f"{text}: {_REMEDIES.get(error.errno or 0, 'choose another path')}")
+    remedy = _REMEDIES.get(error.errno or 0, "choose another path")
+    if verb == "open" and error.errno == errno.ENOENT:
+        remedy += ", and that the process that creates the file has started"
+    return StorageError(error.errno, f"{text}: {remedy}")
 
 
 def _space_error_text(path: Path, length: int, error: OSError) -> str:

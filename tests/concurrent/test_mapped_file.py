@@ -100,8 +100,19 @@ def test_the_error_for_a_full_disk_suggests_no_mount(tmp_path):
 
 
 def test_a_missing_file_cannot_be_opened(tmp_path):
-    with pytest.raises(StorageError, match="cannot open") as error:
+    with pytest.raises(
+        StorageError, match=r"cannot open .* that the process that creates the file has"
+    ) as error:
         open_mapped_file(tmp_path / "file")
+
+    assert error.value.errno == errno.ENOENT
+
+
+def test_a_file_cannot_be_created_in_a_missing_folder(tmp_path):
+    with pytest.raises(
+        StorageError, match=r"cannot create .*: [a-zA-Z ]*: check that its folder exists$"
+    ) as error:
+        create_mapped_file(tmp_path / "missing" / "file", 4096, sparse=True)
 
     assert error.value.errno == errno.ENOENT
 

@@ -153,4 +153,4 @@ def _resolve(text: str, uri_key: str) -> SocketAddress:
         address = parse_address(text)
         return SocketAddress.of(address.host, address.port)
     except (OSError, ValueError) as error:
-        raise ChannelUriError(f"{uri_key}={text}: must be a numeric address and a port: {error}") from error
+        raise ChannelUriError(f"{uri_key}={text}: must be a numeric address and a port") from error
