@@ -54,7 +54,12 @@ class Appender:
     def offer_batch(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append several messages and return how many were appended, or a negative result."""
+        """Append up to `count` messages from index `first` on; return how many, or a negative result.
+
+        `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
+        up to entry i + 1. Raises ValueError if it lacks entries for the messages, or if those of the first message
+        decrease or lie outside the data; messages before an invalid one are appended.
+        """
         raise NotImplementedError
 
 

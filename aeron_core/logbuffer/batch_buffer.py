@@ -19,7 +19,7 @@ class BatchBuffer:
     def __init__(self, capacity: int, data_capacity: int) -> None:
         if capacity <= 0 or data_capacity <= 0:
             raise ValueError(
-                f"capacity={capacity} messages, data capacity={data_capacity} bytes: must both be at least 1"
+                f"capacity={capacity} (in messages), data_capacity={data_capacity} (in bytes): each must be at least 1"
             )
         self.data = AtomicBuffer.allocate(data_capacity)
         # Entry 0 is the zero of fresh memory; no method stores anything else there.

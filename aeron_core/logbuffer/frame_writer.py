@@ -245,8 +245,8 @@ def length_of_parts(parts: tuple[AtomicBuffer, ...]) -> int:
 
 def _refuse_range(first: int, count: int, entries: int) -> int:
     raise ValueError(
-        f"messages first={first}, count={count}: must not be negative, and must lie within the data: "
-        f"{entries} boundaries describe {max(entries - 1, 0)} messages"
+        f"messages first={first}, count={count}: must not be negative, and their sum must be at most "
+        f"{max(entries - 1, 0)}, the number of messages that the boundaries describe"
     )
 
 

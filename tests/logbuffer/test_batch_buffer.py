@@ -51,6 +51,6 @@ def test_bytes_that_do_not_fit_raise():
 @pytest.mark.parametrize(("capacity", "data_capacity"), [(0, 1), (1, 0), (-1, 1)])
 def test_a_batch_without_capacity_is_rejected(capacity, data_capacity):
     with pytest.raises(
-        ValueError, match=f"capacity={capacity} messages, data capacity={data_capacity} bytes"
+        ValueError, match=rf"capacity={capacity} \(in messages\), data_capacity={data_capacity} \(in bytes\)"
     ):
         BatchBuffer(capacity, data_capacity)

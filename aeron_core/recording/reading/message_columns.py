@@ -20,8 +20,8 @@ class MessageColumns:
     def __init__(self, capacity: int, payload_capacity: int) -> None:
         if not 0 < capacity <= INT32_MAX or not 0 < payload_capacity <= INT32_MAX:
             raise ValueError(
-                f"capacity={capacity} messages, payload_capacity={payload_capacity} bytes: each must be from 1 to "
-                f"{INT32_MAX}"
+                f"capacity={capacity} (in messages), payload_capacity={payload_capacity} (in bytes): each must be from "
+                f"1 to {INT32_MAX}"
             )
         self.payload = AtomicBuffer.allocate(payload_capacity)
         self.boundaries = AtomicBuffer.allocate(capacity * 4 + 4)
