@@ -192,5 +192,6 @@ def _check_timestamps_do_not_overlap(uri: ChannelUri, stamps: dict[str, int | No
         if first is not None and second is not None and abs(first - second) < TIMESTAMP_LENGTH:
             raise uri.error(
                 f"{one} and {other} overlap",
-                f"offsets {first} and {second} must be at least {TIMESTAMP_LENGTH} bytes from each other",
+                f"{one}={uri.get(one)} and {other}={uri.get(other)} must be at least {TIMESTAMP_LENGTH} bytes from "
+                "each other, and at most one of them reserved",
             )

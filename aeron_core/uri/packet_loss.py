@@ -13,6 +13,7 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
 _SEED_BITS = 64
 _MASK_BITS = 32
+_HEXADECIMAL = 16
 
 
 @frozen()
@@ -34,7 +35,7 @@ class RandomLoss:
         return cls(
             args.rate("rate"),
             args.integer("seed", 0, (1 << _SEED_BITS) - 1),
-            args.integer("recv-msg-mask", 0, (1 << _MASK_BITS) - 1, base=16),
+            args.integer("recv-msg-mask", 0, (1 << _MASK_BITS) - 1, base=_HEXADECIMAL),
         )
 
 
@@ -138,7 +139,8 @@ class _Arguments:
         except ValueError:
             value = minimum - 1
         if not minimum <= value <= maximum:
-            raise self._fault(key, f"must be a number of base {base} from {minimum} to {maximum}")
+            kind, form = ("hexadecimal", "x") if base == _HEXADECIMAL else ("decimal", "d")
+            raise self._fault(key, f"must be a {kind} number from {minimum:{form}} to {maximum:{form}}")
         return value
 
     def rate(self, key: str) -> float:

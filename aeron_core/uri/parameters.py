@@ -220,13 +220,20 @@ def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Pu
 
 
 def _max_resend(uri: ChannelUri, defaults: PublicationDefaults) -> int:
-    count = uri.get_size("max-resend", None)
+    try:
+        # As in the reference, the text of a size; but the number is one of retransmits, not of bytes.
+        count = uri.get_size("max-resend", None)
+    except ChannelUriError:
+        raise uri.error(
+            f"could not parse max-resend={uri.get('max-resend')} in URI",
+            f"must be a number from 1 to {MAX_RESEND_LIMIT}",
+        ) from None
     if count is None:
         return defaults.max_resend
     if not 1 <= count <= MAX_RESEND_LIMIT:
-        raise uri.error(
-            f"invalid max-resend={count}, must be > 0 and <= {MAX_RESEND_LIMIT}",
-            f"must be a number from 1 to {MAX_RESEND_LIMIT}",
+        raise ChannelUriError(
+            f"invalid max-resend={count}, must be > 0 and <= {MAX_RESEND_LIMIT}: channel={uri}",
+            ErrorCode.GENERIC_ERROR,
         )
     return count
 

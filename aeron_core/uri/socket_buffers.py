@@ -20,6 +20,11 @@ class SocketBuffer:
     existing: ChannelUri | None = None  # URI that opened the endpoint, if another one did
     os_default_length: int = 0  # used if no other source has a length; if it is 0 too, nothing is checked
 
+    @property
+    def scope(self) -> str:
+        """The channels that must be changed together, for the end of a remedy: empty if there is only one."""
+        return "" if self.existing is None else " of all channels of the endpoint"
+
     def describe(self, uri: ChannelUri) -> str:
         """Return the text of a message with `uri`, and the URI that opened the endpoint if that is another one."""
         return f"channel={uri}" if self.existing is None else f"existingChannel={self.existing} channel={uri}"
@@ -42,7 +47,7 @@ def check_mtu_fits_socket(uri: ChannelUri, mtu: int, sndbuf: SocketBuffer) -> No
     if length and length < mtu:
         raise ChannelUriError(
             f"MTU greater than SO_SNDBUF for {where}: mtu={mtu} so-sndbuf={length} "
-            f"{sndbuf.describe(uri)}: mtu must be at most so-sndbuf: lower mtu or raise so-sndbuf",
+            f"{sndbuf.describe(uri)}: mtu must be at most so-sndbuf: lower mtu or raise so-sndbuf{sndbuf.scope}",
             ErrorCode.GENERIC_ERROR,
         )
 
@@ -60,6 +65,6 @@ def check_window_fits_socket(uri: ChannelUri, window_length: int, rcvbuf: Socket
         raise ChannelUriError(
             f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={window_length} "
             f"so-rcvbuf={shown} {rcvbuf.describe(uri)}: rcv-wnd must be at most {allowed}: "
-            "lower rcv-wnd or raise so-rcvbuf",
+            f"lower rcv-wnd or raise so-rcvbuf{rcvbuf.scope}",
             ErrorCode.GENERIC_ERROR,
         )

@@ -42,7 +42,7 @@ class StartPosition:
         if (term_id - initial_term_id) & 0x8000_0000:
             raise uri.error(
                 f"Param difference greater than 2^31 - 1: init-term-id={initial_term_id} term-id={term_id}",
-                f"term-id must be at most 2^31 - 1 terms after init-term-id={initial_term_id}",
+                "term-id must be at most 2^31 - 1 terms after init-term-id",
             )
         if not 0 <= term_offset <= term_length:
             comparison = f"> term-length={term_length}" if term_offset > 0 else "< 0"

@@ -62,7 +62,10 @@ def test_endpoint_takes_its_parameters_from_the_uri(param, field, value):
             "media-rcv-ts-offset=8|channel-snd-ts-offset=1",
             "media-rcv-ts-offset and channel-snd-ts-offset overlap",
         ),
-        ("channel-rcv-ts-offset=reserved|channel-snd-ts-offset=reserved", "overlap"),
+        (
+            "channel-rcv-ts-offset=reserved|channel-snd-ts-offset=reserved",
+            "overlap: channel-rcv-ts-offset=reserved and channel-snd-ts-offset=reserved must be at least 8 bytes",
+        ),
     ],
 )
 def test_errors_of_an_endpoint_have_the_code_generic_error(param, allowed):

@@ -31,7 +31,14 @@ def test_a_radix_is_rounded_up_to_a_power_of_two(radix, rounded):
         ({"udp_channel_incoming_interceptors": "gone"}, "must be some of loss, fixed-loss, multi-gap-loss"),
         ({"udp_channel_incoming_interceptors": "fixed-loss"}, "must have term-offset"),
         ({"udp_channel_incoming_interceptors": "loss", "loss_args": "rate=2"}, "rate=2 in loss_args="),
-        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "seed=x"}, "seed=x in loss_args="),
+        (
+            {"udp_channel_incoming_interceptors": "loss", "loss_args": "seed=x"},
+            "seed=x in loss_args='seed=x': must be a decimal number from 0 to 18446744073709551615",
+        ),
+        (
+            {"udp_channel_incoming_interceptors": "loss", "loss_args": "recv-msg-mask=g"},
+            "recv-msg-mask=g in loss_args='recv-msg-mask=g': must be a hexadecimal number from 0 to ffffffff",
+        ),
         (
             {
                 "udp_channel_incoming_interceptors": "multi-gap-loss",
