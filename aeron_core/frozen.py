@@ -78,13 +78,14 @@ class _Methods:
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(
-            f"cannot assign to field {name!r}: a {type(self).__name__} is immutable, use dataclasses.replace for a copy"
+            f"cannot assign to field {name!r}: this {type(self).__name__} is immutable, use dataclasses.replace for a "
+            "changed copy"
         )
 
     def __delattr__(self, name: str) -> NoReturn:
         raise FrozenInstanceError(
-            f"cannot delete field {name!r}: a {type(self).__name__} is immutable, use dataclasses.replace to change "
-            "a copy"
+            f"cannot delete field {name!r}: this {type(self).__name__} is immutable, use dataclasses.replace for a "
+            "changed copy"
         )
 
     def __getstate__(self) -> list[object]:

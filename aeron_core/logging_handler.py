@@ -75,13 +75,13 @@ class PublishingHandler(logging.Handler):
             raise ConfigurationError(f"capacity={capacity}: must be 1 record or more; the default is 10000")
         try:
             self._when_full = WhenFull(when_full)
+        except ValueError:
+            allowed = ", ".join(one.value for one in WhenFull)
+            raise ConfigurationError(f"when_full={when_full!r}: must be one of {allowed}") from None
+        try:
             self._events = RecordEvents(socket.gethostname(), fields or {})
         except (ValueError, TypeError) as error:
-            allowed = ", ".join(one.value for one in WhenFull)
-            raise ConfigurationError(
-                f"when_full={when_full!r}, fields={fields!r}: {error}; when_full must be one of {allowed}, "
-                "fields must be JSON"
-            ) from error
+            raise ConfigurationError(f"fields={fields!r}: must be JSON: {error}") from error
         self._channel = channel
         self._stream_id = stream_id
         self._aeron_dir = aeron_dir

@@ -104,7 +104,7 @@ class Registry:
         except Exception as error:
             raise PluginError(
                 f"plugin {entry_point.name!r} of distribution {name!r} cannot be imported "
-                f"({entry_point.value}): {type(error).__name__}: {error}; repair or uninstall {name!r}"
+                f"({entry_point.value}): {type(error).__name__}: {error}; {installed.remedy}"
             ) from error
         self._register(plugin, installed)
 
@@ -154,7 +154,7 @@ class Registry:
             if name in table:
                 raise PluginError(
                     f"two plugins provide the {TABLES[hook]} {name!r}: {table[name][1]} and {installed}: "
-                    "uninstall one of them"
+                    f"uninstall one of them, or give its {TABLES[hook]} another name"
                 )
             table[name] = (factory, installed)
             installed.provides.setdefault(hook, []).append(name)
@@ -212,9 +212,10 @@ class Registry:
         except AeronError:
             raise  # deliberate: a wrong channel or setting, with the error code for the client
         except Exception as error:
+            # The factory of a medium has no arguments.
+            remedy = f"check its options, or {installed.remedy}" if args else installed.remedy
             raise PluginError(
-                f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}; check its options, "
-                f"or {installed.remedy}"
+                f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}; {remedy}"
             ) from error
         _check_compiled_classes(made, installed)
         return made

@@ -160,8 +160,10 @@ def _add_file(gathered: GatheredSettings[S], path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        # The text of OSError would name the file again.
+        cause = (isinstance(error, OSError) and error.strerror) or error
         raise ConfigurationError(
-            f"settings file {str(path)!r}: must be a readable file of UTF-8 text: {error}"
+            f"settings file {str(path)!r}: must be a readable file of UTF-8 text: {cause}"
         ) from error
     if path.suffix != ".toml":
         gathered.add_properties(parse_properties(text, source), source)

@@ -303,7 +303,10 @@ def test_wrong_toml_is_reported_with_its_file(write, text, message):
 
 
 def test_missing_file_is_reported_with_its_path(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"nothing.properties': must be a readable file of UTF-8"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"nothing.properties': must be a readable file of UTF-8 text: No such file [a-z ]*$",
+    ):
         load_driver_settings(files=[tmp_path / "nothing.properties"], environ={})
 
 

@@ -118,8 +118,8 @@ def test_a_program_without_a_driver_continues(tmp_path, logger):
     ("wrong", "message"),
     [
         ({"capacity": 0}, "capacity=0: must be 1 record or more"),
-        ({"when_full": "wait"}, "drop-newest, drop-oldest, block"),
-        ({"fields": {"a": object()}}, "fields must be JSON"),
+        ({"when_full": "wait"}, "when_full='wait': must be one of drop-newest, drop-oldest, block$"),
+        ({"fields": {"a": object()}}, "^fields=.*: must be JSON: "),
     ],
 )
 def test_wrong_arguments_are_refused(wrong, message):
