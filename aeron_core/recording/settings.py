@@ -69,10 +69,15 @@ class RecordingSettings(SettingsModel):
         return [pair for stream in self.streams for pair in _pairs_of(stream)]
 
     def check(self) -> None:
-        """Raise ConfigurationError if there are streams to record and no archive."""
+        """Raise ConfigurationError if there are streams to record and no archive, or for a wrong segment length."""
         if self.streams and not self.to:
             raise ConfigurationError(
                 "recording.to is not set: must be an archive, such as a folder, if recording.streams is set"
+            )
+        # Otherwise each new image would fail, because the descriptor of its recording would be refused.
+        if self.segment_length & (self.segment_length - 1):
+            raise ConfigurationError(
+                f"recording.segment_length={self.formatted('segment_length')}: must be a power of two from 64k to 1g"
             )
 
     def made_durability(self) -> Durability:

@@ -82,6 +82,11 @@ def test_a_driver_without_streams_records_nothing(tmp_path):
         ({"streams": ["hello 1"]}, RegistrationError, "hello"),
         ({"to": "s3://bucket/x?region=y"}, ConfigurationError, "needs a spool"),
         ({"colour": "red"}, ConfigurationError, "unknown setting 'colour'"),
+        (
+            {"segment_length": "65k"},
+            ConfigurationError,
+            "recording.segment_length=65k: must be a power of two from 64k to 1g",
+        ),
     ],
 )
 def test_invalid_recording_settings_stop_the_start(tmp_path, recording, error, message):
