@@ -62,10 +62,15 @@ def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
     recording = Recording(store, recording_id)
     with lock(store):
         state = state_of(recording, now_ns)
-        if state is RecordingState.LIVE or (state is RecordingState.ABANDONED and has_recorder(store)):
+        if state is RecordingState.LIVE:
             raise RecordingError(
                 f"recording {recording_id} in {store.uri}: is being recorded; stop its recorder, or, if that has died, "
                 f"wait {RECORDER_TIMEOUT_NS // 1_000_000_000} s"
+            )
+        if state is RecordingState.ABANDONED and has_recorder(store):
+            raise RecordingError(
+                f"recording {recording_id} in {store.uri}: is not stopped, and a recorder of the archive, which may "
+                "continue it, is running; stop that recorder"
             )
         length = sum(
             max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)

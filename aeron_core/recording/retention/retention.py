@@ -7,7 +7,6 @@ batches are appended to, and what a valid lease needs.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +26,8 @@ from aeron_core.recording.storage.recording import Recording
 _CHECK_INTERVAL_NS: Final = 5_000_000_000
 
 
+#: Start of the text on a lease in messages.
+_CONSUMER: Final = "consumer "
 _GROWING: Final = (RecordingState.LIVE, RecordingState.ABANDONED)
 
 
@@ -48,9 +49,7 @@ class RetentionPolicy:
             ("lease_timeout_ns", self.lease_timeout_ns),
         ):
             if value is not None and value <= 0:
-                raise ConfigurationError(
-                    f"retention {name}={value}: must be positive (at least 1), or left out"
-                )
+                raise ConfigurationError(f"retention {name}={value}: must be at least 1, or left out")
 
     @property
     def is_limited(self) -> bool:
@@ -102,14 +101,14 @@ class Retention:
             self._queue.clear()
             self._report_once(
                 RecordingError(
-                    f"{self._archive.uri}: cannot delete old segments: {error}; check that user {os.geteuid()} may "
-                    "delete files there, and the disk"
+                    f"{self._archive.uri}: cannot delete old segments: {error}; check the network, and that the "
+                    "credentials of the store allow to read, write and delete files"
                 )
             )
             return 0
 
     def _find(self, now_ns: int) -> list[_Segment]:
-        """Return the segments to delete, oldest first."""
+        """Return the segments to delete, oldest first; pass an excess that must stay to `report`."""
         leases = read_leases(self._archive.store)
         segments = sorted(
             segment
@@ -154,13 +153,13 @@ class Retention:
             is_last = base == bases[-1]
             holder = ""
             if needed is not None and (needed[0] < end or (is_last and state is not RecordingState.ENDED)):
-                holder = f"consumer {needed[1]!r}"
+                holder = f"{_CONSUMER}{needed[1]!r}"
             elif is_last and state in _GROWING:
-                holder = "their recorder"
+                holder = "a recorder"
             elif is_last and recording.descriptor.appender is not None:
                 # The last segment is deleted with its recording, which has the id of the last batch: without this id, a
                 # retry would append the batch again.
-                holder = "their appender"
+                holder = "an appender"
             length = max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
             end_ns = self._end_ns(recording, base, now_ns)
             found.append(_Segment(end_ns, recording_id, base, end, length, is_last, holder))
@@ -181,10 +180,13 @@ class Retention:
 
     def _report_excess(self, excess: int, held: set[str]) -> None:
         holders = ", ".join(sorted(held - {""})) or "live recordings"
+        remedy = "raise the limit"
+        if any(holder.startswith(_CONSUMER) for holder in held):
+            remedy += ", or remove consumers that have stopped reading"
         self._report_once(
             RecordingError(
-                f"{self._archive.uri}: cannot keep to {self._policy.max_bytes} bytes; {excess} more bytes are needed "
-                f"by {holders}; raise the limit, or remove consumers that have stopped reading"
+                f"{self._archive.uri}: cannot keep to the limit of {self._policy.max_bytes} (in bytes); what is needed "
+                f"by {holders} exceeds it by {excess}; {remedy}"
             )
         )
 

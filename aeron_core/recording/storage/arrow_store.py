@@ -35,9 +35,14 @@ class ArrowStore(FileStore):
             ) from None
         try:
             self._filesystem, self._folder = fs.FileSystem.from_uri(uri)
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise ConfigurationError(
                 f"{uri}: must be a folder, or a URI of pyarrow.fs such as s3://bucket/recordings: {error}"
+            ) from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"{uri}: cannot be used: {error}; check the URI, the credentials, the network, and the libraries of "
+                "its file system"
             ) from None
         if not self._folder:
             raise ConfigurationError(f"{uri}: must name a bucket, and a folder in it: s3://bucket/recordings")

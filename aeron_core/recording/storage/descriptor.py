@@ -100,4 +100,5 @@ def first_fault(error: ValidationError, whole: str) -> str:
     fault = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in fault["loc"])
     value = "" if not name or fault["type"] == "missing" else f", not {fault['input']!r}"
-    return f"{name or whole}: {fault['msg']}{value}"
+    text = fault["msg"].removeprefix("Value error, ")  # before the text of a ConfigurationError
+    return f"{name or whole}: {text}{value}"

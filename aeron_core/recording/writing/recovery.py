@@ -100,7 +100,9 @@ def _promise_of(store: LocalStore, recording: Recording) -> tuple[_Promise, tupl
     except CorruptRecordingError as error:
         mark = None
         kept = _rename(path, f"{names.MARK}.damaged")
-        damage = (f"recording {recording.recording_id}: {error}; it is kept as {kept.name}",)
+        # Without its remedy, to delete the file: it has just been renamed.
+        text = str(error).rpartition("; ")[0]
+        damage = (f"recording {recording.recording_id}: {text}; it is kept as {kept.name}",)
     if mark is None:
         return _Promise(is_written=False, flushed=0, shown=stop_position or 0), damage
     shown = mark.position if stop_position is None else stop_position
