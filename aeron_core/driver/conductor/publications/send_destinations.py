@@ -140,9 +140,11 @@ class SendDestinations:
 def _checked(uri: ChannelUri) -> ChannelUri:
     check_destination(uri, is_send=True)
     # Port 0 lets the operating system choose when a socket is bound; a frame cannot be sent to it.
-    if uri.params["endpoint"].endswith(":0"):
-        raise uri.error(
-            f"endpoint has port=0 for send destination: channel={uri}", "the port must be from 1 to 65535"
+    port = uri.params["endpoint"].rpartition(":")[2]
+    if port and not port.strip("0"):
+        raise ChannelUriError(
+            f"endpoint has port=0 for send destination: channel={uri}: the port must be from 1 to 65535",
+            ErrorCode.GENERIC_ERROR,
         )
     return uri
 

@@ -210,6 +210,7 @@ def test_a_channel_with_manual_destinations_needs_no_address(start_mdc):
     ("destination", "code", "message"),
     [
         ("aeron:udp?endpoint=10.0.0.2:0", ErrorCode.GENERIC_ERROR, "port=0 for send destination"),
+        ("aeron:udp?endpoint=10.0.0.2:00", ErrorCode.GENERIC_ERROR, "port=0 for send destination"),
         ("aeron:ipc", ErrorCode.GENERIC_ERROR, "incorrect URI format for destination"),
         ("aeron:udp?control=10.0.0.2:5", ErrorCode.GENERIC_ERROR, "incorrect URI format for destination"),
         ("aeron-spy:aeron:udp?endpoint=10.0.0.2:1", ErrorCode.INVALID_CHANNEL, "Aeron spies are invalid"),
