@@ -49,7 +49,7 @@ def prepare_directory(settings: DriverFields) -> None:
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():
         raise StorageError(
-            errno.ENOTDIR, f"aeron.dir={path} is not a directory: choose another with AERON_DIR"
+            errno.ENOTDIR, f"aeron.dir={path} is not a directory: choose another with aeron_dir or AERON_DIR"
         )
     if path.is_dir():
         if settings.dir_warn_if_exists:
@@ -65,7 +65,8 @@ def prepare_directory(settings: DriverFields) -> None:
         except OSError as error:
             raise StorageError(
                 error.errno or errno.EINVAL,
-                f"cannot delete aeron.dir={path}: {error.strerror or error}; choose another with AERON_DIR",
+                f"cannot delete aeron.dir={path}: {error.strerror or error}; choose another with aeron_dir or "
+                "AERON_DIR",
             ) from error
     try:
         for folder in (path, path / "publications", path / "images"):
@@ -73,7 +74,7 @@ def prepare_directory(settings: DriverFields) -> None:
     except OSError as error:
         raise StorageError(
             error.errno,
-            f"cannot create aeron.dir={path}: {error.strerror}; choose a writable one with AERON_DIR",
+            f"cannot create aeron.dir={path}: {error.strerror}; choose a writable one with aeron_dir or AERON_DIR",
         ) from error
 
 
@@ -84,13 +85,13 @@ def _check_is_ours(path: Path) -> None:
     except OSError as error:
         raise StorageError(
             error.errno or errno.EINVAL,
-            f"cannot read aeron.dir={path}: {error.strerror or error}; choose another with AERON_DIR",
+            f"cannot read aeron.dir={path}: {error.strerror or error}; choose another with aeron_dir or AERON_DIR",
         ) from error
     if strange:
         raise StorageError(
             errno.ENOTEMPTY,
             f"aeron.dir={path} contains {strange[0]!r}, which no media driver created and which would be "
-            "deleted; choose another directory with AERON_DIR",
+            "deleted; choose another directory with aeron_dir or AERON_DIR",
         )
 
 
@@ -146,7 +147,7 @@ def _beats_within(ring: ManyToOneRingBuffer, timeout_ms: int) -> bool:
 
 def _advice(pid: int, left_ms: int) -> str:
     if not has_exited(pid):
-        return "stop it, or choose another directory with AERON_DIR"
+        return "stop it, or choose another directory with aeron_dir or AERON_DIR"
     return (
         f"no process here has that pid: if it was killed, the directory is free in {left_ms / 1000:.1f} s, or at "
         "once with AERON_DIR_DELETE_ON_START=true"

@@ -185,7 +185,7 @@ class EventLog:
             thread, output = self._thread, self._output
             self._output = None
         if thread is not None:
-            # The thread writes the lines before this one, then ends.
+            # None ends the thread after the lines that were queued before it.
             self._lines.put(None)
             thread.join(CLOSE_TIMEOUT_S)
             if thread.is_alive():
@@ -271,5 +271,5 @@ def _open(path: Path) -> TextIO:
     except OSError as error:
         raise StorageError(
             error.errno,
-            f"cannot open event_log_filename={path}: {error.strerror}; set AERON_EVENT_LOG_FILENAME to a writable file",
+            f"cannot open the event log {path}: {error.strerror}; set AERON_EVENT_LOG_FILENAME to a writable file",
         ) from error

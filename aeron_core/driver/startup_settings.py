@@ -46,10 +46,7 @@ class PluginSections(Mapping[str, "SettingsModel"]):
         self._loaded: dict[str, SettingsModel] = {}
         for name in given:
             if name not in self._names:
-                raise ConfigurationError(
-                    f"section {name!r}: must be a section of an installed plugin: "
-                    f"{', '.join(self._names) or 'none exists'}"
-                )
+                raise ConfigurationError(self._unknown(name))
         for name in self._names:
             # A wrong value must stop the start, so whatever a source sets is loaded now. All other
             # sections have only defaults.
@@ -64,14 +61,17 @@ class PluginSections(Mapping[str, "SettingsModel"]):
             warnings.warn(text, stacklevel=6)
         return loaded.settings
 
+    def _unknown(self, name: str) -> str:
+        names = ", ".join(self._names) or "none exists"
+        return f"section {name!r}: must be a section of an installed plugin: {names}"
+
     def is_set(self, name: str) -> bool:
         """Return whether the section was given or the environment sets a value of it."""
         return name in self._set
 
     def __getitem__(self, name: str) -> SettingsModel:
         if name not in self._names:
-            names = ", ".join(self._names) or "none"
-            raise KeyError(f"no section of settings {name!r}; sections of the installed plugins: {names}")
+            raise KeyError(self._unknown(name))
         if name not in self._loaded:
             self._loaded[name] = self._load(name, {})
         return self._loaded[name]

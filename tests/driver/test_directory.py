@@ -105,7 +105,9 @@ def test_the_directory_of_a_live_driver_is_refused_and_the_driver_named(director
 def test_the_directory_of_a_driver_that_runs_is_free_when_it_is_stopped(directory, start):
     leave_behind(directory, age_ms=1000, pid=os.getppid())
 
-    with pytest.raises(ActiveDriverError, match=r"; stop it, or choose another directory with AERON_DIR$"):
+    with pytest.raises(
+        ActiveDriverError, match=r"; stop it, or choose another directory with aeron_dir or AERON_DIR$"
+    ):
         start()
 
 

@@ -133,7 +133,7 @@ class LogStorage:
             raise StorageError(
                 errno.ENOSPC,
                 f"insufficient usable storage for new log of length={length} usable={free} in {path.parent}: "
-                f"use a shorter term-length, or storage=file with another aeron.dir{hint}",
+                f"use a shorter term-length for the publication, or storage=file with another aeron.dir{hint}",
             )
         threshold = self._settings.low_file_store_warning_threshold_length
         if free <= threshold:

@@ -66,8 +66,8 @@ def allocate_local_address(
         registration_id=registration_id,
     )
     counter = AtomicCounter(manager.values, counter_id)
-    # Release: a client that sees the active status also sees the address, which contains the port if
-    # the operating system chose it.
+    # Release: a client that sees the active status also sees the address, with the port even if the operating system
+    # chose it.
     counter.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
     return counter
 

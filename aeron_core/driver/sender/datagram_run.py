@@ -59,7 +59,8 @@ class DatagramRun:
                 run_start = offset
                 run_length = 0
                 if batch.count == max_entries:
-                    # The datagram of this scan is not sent, because the batch is full, so its padding is not either.
+                    # The batch is full: the datagram of this scan is not in it, and the padding after it is not skipped
+                    # yet.
                     self.padding = 0
                     break
             if run_length == 0:

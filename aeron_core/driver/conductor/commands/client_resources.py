@@ -61,8 +61,8 @@ class ClientResources:
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             raise CommandRefusedError(
-                f"invalid URI scheme or transport: {command.channel}: only a subscription may have the prefix "
-                f"aeron-spy, remove it from the channel of a publication",
+                f"invalid URI scheme or transport: {command.channel}: a publication cannot be a spy: must start with "
+                f"aeron:",
                 ErrorCode.INVALID_CHANNEL,
             )
         transport = self.context.media_of(uri)

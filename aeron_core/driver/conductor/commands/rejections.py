@@ -68,7 +68,8 @@ class Rejections:
             if lifecycle is None:
                 raise CommandRefusedError(
                     f"Unable to resolve image for correlationId={command.image_correlation_id}: must be the "
-                    f"correlation id of an image of this driver; an image that has ended needs no rejection"
+                    f"correlation id of an image of this driver, but not of a spy; an image that has ended needs no "
+                    f"rejection"
                 )
             self._reject_ipc(lifecycle, command.reason)
         # The response confirms the rejection by this driver. A remote publisher gets the reason with the

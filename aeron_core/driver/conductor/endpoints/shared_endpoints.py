@@ -93,7 +93,7 @@ class ClosingEndpoints:
 
 
 def check_original(channel: Channel) -> None:
-    """Raise ChannelUriError if a channel for which no endpoint was found has a tag but no address of its own.
+    """Raise ChannelUriError if the channel of a publication, for which no endpoint was found, has only a tag.
 
     `control-mode=manual` needs no address.
     """
@@ -106,7 +106,8 @@ def check_original(channel: Channel) -> None:
     ):
         raise ChannelUriError(
             f"URI must have explicit control, endpoint, or be manual control-mode when original: "
-            f"channel={uri}: no channel has tag {uri.channel_tag}: add the channel with this tag and an endpoint first",
+            f"channel={uri}: no publication has a channel with tag {uri.channel_tag}: first add one with this tag and "
+            f"an endpoint",
             ErrorCode.GENERIC_ERROR,
         )
 

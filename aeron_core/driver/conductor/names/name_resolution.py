@@ -97,7 +97,7 @@ class NameResolution:
                 lambda: transport.resolve_channel(uri, self._resolve_name, is_publication=is_publication)
             )
         except ChannelUriError as error:
-            # Not raised here, so that all errors of a channel take the same path to the client.
+            # Not raised here: a wrong URI is an exception of the future, whether or not a helper thread resolves it.
             done.set_exception(error)
         return done
 

@@ -88,7 +88,7 @@ class ResponseChannels:
                 )
         raise CommandRefusedError(
             f"image.correlationId={correlation_id} not found: {channel.uri}: response-correlation-id must be the "
-            f"correlation id of an image of this driver that has not ended"
+            f"correlation id of a network image of this driver that has not ended"
         )
 
     def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:

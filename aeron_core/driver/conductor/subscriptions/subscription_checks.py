@@ -105,8 +105,8 @@ def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscrip
     stream_ids = {other.stream_id for other in others}
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(
-            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams share its endpoint, "
-            f"must be at most {limit - 1}, because the medium delivers all messages to each stream; use the "
-            f"stream id of one of them, or another endpoint",
+            f"stream id {command.stream_id} of {command.channel}: the number of other streams that share its endpoint "
+            f"is {len(stream_ids)}: must be at most {limit - 1}, because the medium delivers all messages to each "
+            f"stream; use the stream id of one of them, or another endpoint",
             ErrorCode.GENERIC_ERROR,
         )

@@ -84,9 +84,12 @@ def test_a_tag_with_another_control_mode_is_refused(lone):
 
 
 def test_a_publication_with_an_unknown_tag_is_refused(lone):
+    lone.add_subscription("aeron:udp?endpoint=127.0.0.1:20121|tags=1", 1001)
+
     error = refusal(lone, lone.client.add_publication_async("aeron:udp?tags=1", 1001))
 
     assert "must have explicit control, endpoint, or be manual control-mode when original" in str(error)
+    assert "no publication has a channel with tag 1" in str(error)
     assert error.code is ErrorCode.GENERIC_ERROR
     assert lone.driver.find_counters("snd-channel") == []
 

@@ -415,7 +415,8 @@ def test_subscriptions_to_an_address_must_agree_on_parameters(tmp_path, existing
 def test_streams_beyond_the_maximum_are_refused(tmp_path):
     with Reading(tmp_path, stream_ids=range(16)) as reading:
         with pytest.raises(
-            RegistrationError, match=r"stream id 16 of .*: 16 other streams .* must be at most 15"
+            RegistrationError,
+            match=r"stream id 16 of .*: the number of other streams .* is 16: must be at most 15",
         ):
             reading.subscribe(16)
         reading.subscriptions.append(reading.subscribe(15))
