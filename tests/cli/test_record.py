@@ -365,7 +365,7 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
             ("--spool", "s3://bucket/spool?region=x"),
             "spool s3://bucket/spool?region=x: must be a local folder",
         ),
-        (("--retain-bytes", "0"), "retention max_bytes=0: must be positive"),
+        (("--retain-bytes", "0"), "retention max_bytes=0: must be at least 1"),
         (("--retain-age", "1w"), "--retain-age='1w': must"),
     ],
 )
