@@ -94,9 +94,10 @@ class Aeron:
         """Add a publication that threads and clients share, and wait for the driver.
 
         Like every method that waits for the driver, raises the errors of `Registration.result`, such as
-        RegistrationError if the driver refuses, and ClientError if it has to wait in a handler. A wrong argument raises
-        TypeError or ValueError before anything is sent.
+        RegistrationError if the driver refuses, and ClientError if it has to wait in a handler. In a handler, and for a
+        wrong argument, which raises TypeError or ValueError, nothing is sent.
         """
+        self._operations.check_may_wait()
         return self.add_publication_async(channel, stream_id).result()
 
     def add_publication_async(self, channel: str, stream_id: int) -> Registration[Publication]:
@@ -105,6 +106,7 @@ class Aeron:
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> ExclusivePublication:
         """Add a publication with its own session, for one thread at a time; waits and raises as `add_publication`."""
+        self._operations.check_may_wait()
         return self.add_exclusive_publication_async(channel, stream_id).result()
 
     def add_exclusive_publication_async(
@@ -125,6 +127,7 @@ class Aeron:
 
         The handlers are called for each image added or removed; None: those of the client's `ClientHandlers`.
         """
+        self._operations.check_may_wait()
         return self.add_subscription_async(
             channel,
             stream_id,
@@ -173,6 +176,7 @@ class Aeron:
         `type_id` is an int32. Raises ValueError for a key of more than 112 bytes, or a label of more than 380
         bytes of UTF-8.
         """
+        self._operations.check_may_wait()
         return self.add_counter_async(type_id, key, label).result()
 
     def add_counter_async(self, type_id: int, key: bytes = b"", label: str = "") -> Registration[Counter]:
@@ -187,6 +191,7 @@ class Aeron:
         It is identified by `type_id`, an int32, and `registration_id`, an int64. Waits and raises as `add_counter`;
         raises RegistrationError if a counter that is not static has both ids.
         """
+        self._operations.check_may_wait()
         return self.add_static_counter_async(type_id, registration_id, key, label).result()
 
     def add_static_counter_async(
@@ -214,6 +219,7 @@ class Aeron:
         `image_correlation_id` is the id of the image in the driver, `position` a stream position, which
         aeron-core's driver does not use.
         """
+        self._operations.check_may_wait()
         correlation_id = int64_of(image_correlation_id, "image_correlation_id")
         self._operations.command(
             f"reject image {correlation_id}",

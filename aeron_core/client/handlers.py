@@ -2,7 +2,9 @@
 
 They run on the thread that runs the client's conductor at that time: its own thread, or that of a call of
 `Aeron.do_work`, of a method that waits, or of one that closes something. They must not wait for the driver
-themselves: use the `_async` methods in them.
+themselves: use the `_async` methods in them, `offer` in place of `send`, and `is_connected` in place of
+`await_connected`; call other methods that wait, such as `Registration.result` or `Image.reject`, after the handler has
+returned.
 """
 
 from __future__ import annotations

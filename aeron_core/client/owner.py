@@ -61,6 +61,12 @@ class ResourceOwner(Protocol):
     def check_open(self) -> None:
         """Raise ClosedError if the client is closed, from the error that closed it."""
 
+    def check_may_wait(self) -> None:
+        """Raise ClosedError if the client is closed, ClientError in one of its handlers.
+
+        Call it before `command` if the answer is awaited: a command must not take effect although the call fails.
+        """
+
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
         """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds, None for no limit.
 

@@ -21,6 +21,7 @@ from aeron_core.errors import ProtocolError, StorageError
 from aeron_core.protocol import commands, responses
 
 IPC = "aeron:ipc"
+UDP = "aeron:udp?endpoint=a:1"
 SECOND = 1_000_000_000
 
 
@@ -389,6 +390,60 @@ def test_a_handler_may_send_commands_but_must_not_wait_for_the_driver(make_clien
     assert asked[0].result().stream_id == 6
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda aeron, publication, image: aeron.add_publication(IPC, 7),
+        lambda aeron, publication, image: aeron.add_exclusive_publication(IPC, 7),
+        lambda aeron, publication, image: aeron.add_subscription(IPC, 7),
+        lambda aeron, publication, image: aeron.add_counter(1000),
+        lambda aeron, publication, image: aeron.add_static_counter(1000, 77),
+        lambda aeron, publication, image: aeron.next_session_id(7),
+        lambda aeron, publication, image: aeron.reject_image(image.correlation_id, 0, "not wanted"),
+        lambda aeron, publication, image: image.reject("not wanted"),
+        lambda aeron, publication, image: image.subscription.add_destination(UDP),
+        lambda aeron, publication, image: image.subscription.remove_destination(UDP),
+        lambda aeron, publication, image: publication.add_destination(UDP),
+        lambda aeron, publication, image: publication.remove_destination(UDP),
+        lambda aeron, publication, image: publication.remove_destination_by_id(9),
+    ],
+)
+def test_a_call_that_has_to_wait_in_a_handler_raises_and_sends_nothing(aeron, double, call):
+    support_next_session_id(double)
+    publication = aeron.add_publication(IPC, 6)
+    raised = []
+
+    def on_image(image):
+        with pytest.raises(ClientError, match=r"must not wait .* after the handler has returned") as caught:
+            call(aeron, publication, image)
+        raised.append(caught.value)
+
+    subscription = aeron.add_subscription(IPC, 5, on_available_image=on_image)
+    aeron.add_publication(IPC, 5)
+    subscription.await_connected()
+    double.do_work()
+
+    assert len(raised) == 1
+    assert [type(command) for command in double.received] == [
+        commands.AddPublication,
+        commands.AddSubscription,
+        commands.AddPublication,
+    ]
+
+
+def test_a_handler_of_a_client_that_closes_gets_the_cause(make_client, double, clock):
+    errors = []
+    aeron = make_client(error_handler=errors.append)
+    aeron.add_close_handler(lambda: aeron.add_publication(IPC, 5))
+    double.ring.consumer_heartbeat_ms = -1
+    clock.advance(SECOND)
+
+    aeron.do_work()
+
+    assert isinstance(errors[1], ClosedError)
+    assert str(errors[1]).endswith("has ended: start it, then connect again")
+
+
 def test_an_exception_of_a_handler_is_reported_and_the_client_stays_open(make_client, double):
     errors = []
     aeron = make_client(error_handler=errors.append)
@@ -445,10 +500,15 @@ def test_closing_the_client_closes_its_resources_before_it_informs_the_driver(ma
     assert aeron.do_work() == 0
 
 
-def test_the_next_session_id_comes_from_a_driver_that_supports_the_command(aeron, double):
+def support_next_session_id(double):
+    """Add the counter of the control protocol version, of a driver that supports the command."""
     for _ in range(43 - double.counters._high_water_mark):
         double.counters.allocate(0, "system")
     double.counters.set_value(43, 1 << 16)
+
+
+def test_the_next_session_id_comes_from_a_driver_that_supports_the_command(aeron, double):
+    support_next_session_id(double)
     double._on_GetNextAvailableSessionId = lambda command: double.answer(
         responses.OnNextAvailableSessionId(command.correlation_id, -7)
     )

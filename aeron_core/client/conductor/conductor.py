@@ -171,7 +171,9 @@ class ClientConductor:
         if self.is_in_handler():
             raise ClientError(
                 "a handler must not wait for the driver, because the client receives nothing before the handler "
-                "returns: use the _async methods, offer in place of send, and is_connected in place of await_connected"
+                "returns: use the _async methods, offer in place of send, and is_connected in place of "
+                "await_connected; call other methods that wait, such as result or reject, after the handler has "
+                "returned"
             )
 
     def is_in_handler(self) -> bool:

@@ -140,7 +140,7 @@ class ClientOperations:
         """Request a session id that no publication of the driver uses with the stream id; return the registration.
 
         Returns a random int32 instead, without a request, if the counter of the driver's control protocol version is
-        missing or too low.
+        missing or too low. Raises ClientError instead of a request in a handler.
         """
         stream_id = int32_of(stream_id, "stream_id")
         counters = self._conductor.counters
@@ -156,6 +156,7 @@ class ClientOperations:
         def make(response: responses.OnNextAvailableSessionId) -> int:
             return response.next_session_id
 
+        self.check_may_wait()  # `Aeron.next_session_id` waits for every answer
         what = f"next_session_id {stream_id}"
         return self._send(what, make, commands.GetNextAvailableSessionId, stream_id)
 
@@ -187,6 +188,12 @@ class ClientOperations:
     def check_open(self) -> None:
         """Raise ClosedError if the client is closed, from the error that closed it."""
         self._conductor.check_open()
+
+    def check_may_wait(self) -> None:
+        """See `ResourceOwner.check_may_wait`."""
+        # In this order: a handler of a client that closes gets ClosedError.
+        self._conductor.check_open()
+        self._conductor.check_may_wait()
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
         """See `ResourceOwner.await_connected`."""

@@ -134,6 +134,7 @@ class PublicationState:
 
         Waits for the driver and raises as `Aeron.add_publication`.
         """
+        self._owner.check_may_wait()
         return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
@@ -145,6 +146,7 @@ class PublicationState:
 
     def remove_destination(self, channel: str) -> None:
         """Remove the destination that was added with this channel; waits and raises as `add_destination`."""
+        self._owner.check_may_wait()
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
@@ -156,6 +158,7 @@ class PublicationState:
 
     def remove_destination_by_id(self, destination_registration_id: int) -> None:
         """Remove the destination with the id that `add_destination` returned; waits and raises as that method."""
+        self._owner.check_may_wait()
         self.remove_destination_by_id_async(destination_registration_id).result()
 
     def remove_destination_by_id_async(self, destination_registration_id: int) -> Registration[int]:

@@ -169,6 +169,7 @@ class Subscription:
 
         Waits for the driver and raises as `Aeron.add_subscription`.
         """
+        self._owner.check_may_wait()
         return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
@@ -180,6 +181,7 @@ class Subscription:
 
     def remove_destination(self, channel: str) -> None:
         """Remove the destination that was added with this channel; waits and raises as `add_destination`."""
+        self._owner.check_may_wait()
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
@@ -191,6 +193,7 @@ class Subscription:
 
     def reject_image(self, image: FragmentImage, reason: str) -> None:
         """Do what `Image.reject` describes, for an image of this subscription."""
+        self._owner.check_may_wait()
         self._owner.command(
             f"reject image {image.correlation_id}",
             commands.RejectImage,
