@@ -22,7 +22,7 @@ from aeron_core._native import wire
 from aeron_core.client.publications.sending import error_of, is_final
 from aeron_core.client.subscriptions.action import Action
 from aeron_core.client.subscriptions.controlled_fragment_assembler import ControlledFragmentAssembler
-from aeron_core.errors import ClosedError, NotConnectedError
+from aeron_core.errors import NotConnectedError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -153,6 +153,9 @@ async def async_offer(
             return position
         if position == wire.RESULT_ADMIN_ACTION:
             continue
+        if position == wire.RESULT_CLOSED:
+            # Raises at once: from the error that closed the client, if it is closed.
+            publication.await_connected(0)
         if is_final(position) or _now_s() >= deadline_s:
             raise error_of(publication, position, timeout)
         await backoff.idle()
@@ -199,7 +202,8 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
     deadline_s = _deadline_s(timeout)
     while not resource.is_connected:
         if resource.is_closed:
-            raise ClosedError(f"{resource!r} is closed: add a new one")
+            # Raises at once: from the error that closed the client, if it is closed.
+            resource.await_connected(0)
         if _now_s() >= deadline_s:
             raise NotConnectedError(
                 f"{resource!r}: not connected within {timeout} s: start its peer for the same channel and stream, or "

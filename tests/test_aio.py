@@ -16,6 +16,13 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 
 
+class Owner:
+    """A client that is open, for resources that are closed."""
+
+    def await_connected(self, resource, timeout):
+        raise ClosedError(f"{resource!r} is closed")
+
+
 class Stream:
     """A publication and a subscription over one log."""
 
@@ -29,7 +36,7 @@ class Stream:
         self.limit.put_i64(0, 32768)
         self.publication = Publication(
             PublicationArguments(
-                owner=None,
+                owner=Owner(),
                 channel="aeron:ipc",
                 stream_id=2,
                 session_id=1,
@@ -141,7 +148,9 @@ def test_an_offer_waits_under_back_pressure(stream):
     assert asyncio.run(run()) == 64
 
 
-@pytest.mark.parametrize(("is_connected", "reason"), [(True, "back pressure"), (False, "no subscriber")])
+@pytest.mark.parametrize(
+    ("is_connected", "reason"), [(True, "back pressure"), (False, "no subscriber")]
+)
 def test_an_offer_that_times_out_raises_with_the_reason(stream, is_connected, reason):
     stream.limit.put_i64(0, 0)
     stream.log.set_is_connected(is_connected)

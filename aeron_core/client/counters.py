@@ -115,6 +115,7 @@ class Counter:
     def _check_open(self) -> None:
         # The driver reuses the id of a freed counter: a write would change the counter of another owner.
         if self.is_closed:
+            self._owner.check_open()
             raise ClosedError(
                 f"counter {self.id} (registration {self.registration_id}) is closed: add a new counter"
             )

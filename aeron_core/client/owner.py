@@ -27,6 +27,9 @@ class Connectable(Protocol):
     def is_closed(self) -> bool:
         """Whether it was closed."""
 
+    def await_connected(self, timeout: float | None = None) -> None:
+        """Wait as `ResourceOwner.await_connected`; raise ClosedError at once if it is closed."""
+
 
 class ResourceOwner(Protocol):
     """The client; any thread may call it.

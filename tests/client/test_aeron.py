@@ -1,5 +1,6 @@
 """A client with a driver double: commands and responses."""
 
+import asyncio
 import threading
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from aeron_core import (
     ClosedError,
     ErrorCode,
     NotConnectedError,
+    aio,
     connect,
 )
 from aeron_core.errors import ProtocolError, StorageError
@@ -115,6 +117,17 @@ def test_a_resource_stays_open_if_the_command_ring_is_full_and_can_be_closed_aga
     double.do_work()
     assert resource.is_closed
     assert [command.registration_id for command in double.of_type(removal)] == [resource.registration_id]
+
+
+@pytest.mark.parametrize("wait", [aio.connected, lambda publication: aio.async_offer(publication, b"x")])
+def test_a_coroutine_raises_the_cause_if_the_client_was_closed(aeron, double, clock, wait):
+    publication = aeron.add_publication(IPC, 5)
+    double.ring.consumer_heartbeat_ms = -1
+    clock.advance(SECOND)
+    aeron.do_work()
+
+    with pytest.raises(ClosedError, match="has ended: start it, then connect again"):
+        asyncio.run(wait(publication))
 
 
 def test_two_publications_of_one_stream_share_one_mapping(aeron, double):

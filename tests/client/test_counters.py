@@ -29,7 +29,15 @@ def test_a_closed_counter_is_freed_and_rejects_writes(aeron, double):
     assert command.registration_id == counter.registration_id
     with pytest.raises(ClosedError, match=f"counter {counter.id}"):
         counter.value = 1
-    with pytest.raises(ClosedError):
+    with pytest.raises(ClosedError, match="add a new counter"):
+        counter.increment()
+
+
+def test_a_write_to_a_counter_of_a_closed_client_raises_the_cause(aeron):
+    counter = aeron.add_counter(1000)
+    aeron.close()
+
+    with pytest.raises(ClosedError, match=r"the client of .* is closed: connect again"):
         counter.increment()
 
 
