@@ -157,7 +157,7 @@ async def async_offer(
             # Raises at once: from the error that closed the client, if it is closed.
             publication.await_connected(0)
         if is_final(position) or _now_s() >= deadline_s:
-            raise error_of(publication, position, timeout)
+            raise error_of(publication, position, timeout, peer)
         await backoff.idle()
 
 
@@ -207,7 +207,7 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
         if _now_s() >= deadline_s:
             raise NotConnectedError(
                 f"{resource!r}: not connected within {timeout} s: start its peer for the same channel and stream, or "
-                "use a longer timeout"
+                "as many receivers as the flow control of a publication requires, or use a longer timeout"
             )
         await backoff.idle()
 

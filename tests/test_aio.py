@@ -149,7 +149,7 @@ def test_an_offer_waits_under_back_pressure(stream):
 
 
 @pytest.mark.parametrize(
-    ("is_connected", "reason"), [(True, "back pressure"), (False, "no subscriber")]
+    ("is_connected", "reason"), [(True, "back pressure"), (False, "the publication is not connected")]
 )
 def test_an_offer_that_times_out_raises_with_the_reason(stream, is_connected, reason):
     stream.limit.put_i64(0, 0)

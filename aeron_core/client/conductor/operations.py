@@ -204,7 +204,7 @@ class ClientOperations:
         if not resource.is_connected:
             raise NotConnectedError(
                 f"{resource!r}: not connected within {timeout} s: start its peer for the same channel and stream, or "
-                "use a longer timeout"
+                "as many receivers as the flow control of a publication requires, or use a longer timeout"
             )
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:

@@ -19,12 +19,12 @@ from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.results import BY_MAGNITUDE
 
 _REASONS: Final = {
-    wire.RESULT_NOT_CONNECTED: "no subscriber is connected (NOT_CONNECTED)",
-    wire.RESULT_BACK_PRESSURED: "the flow control window is full (BACK_PRESSURED)",
+    wire.RESULT_NOT_CONNECTED: "the publication is not connected (NOT_CONNECTED)",
+    wire.RESULT_BACK_PRESSURED: "the publisher limit is reached (BACK_PRESSURED)",
     wire.RESULT_ADMIN_ACTION: "the log is rotating to its next term (ADMIN_ACTION)",
     wire.RESULT_CLOSED: "the publication is closed (CLOSED); add a new one",
     wire.RESULT_MAX_POSITION_EXCEEDED: (
-        "the stream has reached its maximum position (MAX_POSITION_EXCEEDED); add a new publication"
+        "the stream has reached its maximum position (MAX_POSITION_EXCEEDED); close the publication and add a new one"
     ),
     peers.RESULT_NO_PEER: "the peer is not connected (NO_PEER)",
     peers.RESULT_PEER_FULL: "the peer's queue is full (PEER_FULL)",

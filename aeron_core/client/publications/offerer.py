@@ -60,12 +60,13 @@ class Offerer:
                 return result
             if result == wire.RESULT_CLOSED:
                 raise ClosedError(
-                    f"{self._publication!r} was closed after {self.messages} messages: start the media driver if it "
-                    "has shut down, connect again, and add a new publication"
+                    f"{self._publication!r} was closed after {self._count()}: start the media driver if it has shut "
+                    "down, connect again, and add a new publication"
                 )
             if result == wire.RESULT_MAX_POSITION_EXCEEDED:
                 raise MaxPositionExceededError(
-                    f"{self._publication!r}: the stream has reached its maximum position: add a new publication"
+                    f"{self._publication!r}: the stream has reached its maximum position "
+                    f"{self._publication.max_possible_position}: close the publication and add a new one"
                 )
             if result == wire.RESULT_NOT_CONNECTED:
                 deadline_s = self._check_connected(deadline_s)
@@ -87,8 +88,8 @@ class Offerer:
         if deadline_s is not None and now_s >= deadline_s:
             raise SendTimeoutError(
                 f"{self._publication.channel} stream {self._publication.stream_id} was back-pressured for "
-                f"{self._back_pressure_timeout:g} s after {self.messages} messages: its subscribers do not "
-                "read: restart or remove them, or use a longer timeout"
+                f"{self._back_pressure_timeout:g} s after {self._count()}: check that its subscribers read, remove "
+                "those that do not, or use a longer timeout"
             )
         return deadline_s if deadline_s is not None else now_s + self._back_pressure_timeout
 
@@ -102,8 +103,11 @@ class Offerer:
         now_s = time.monotonic()
         if deadline_s is not None and now_s >= deadline_s:
             raise NotConnectedError(
-                f"no subscriber was connected to {self._publication.channel} "
-                f"stream {self._publication.stream_id} for {self._timeout:g} s after {self.messages} messages: "
-                "start one, or use a longer timeout"
+                f"{self._publication.channel} stream {self._publication.stream_id} was not connected for "
+                f"{self._timeout:g} s after {self._count()}: start its peer for the same channel and stream, or as "
+                "many receivers as its flow control requires, or use a longer timeout"
             )
         return deadline_s if deadline_s is not None else now_s + self._timeout
+
+    def _count(self) -> str:
+        return f"{self.messages} message{'' if self.messages == 1 else 's'}"

@@ -105,6 +105,7 @@ class PublicationBase(PublicationState):
             self._owner,
             partial(self.offer, data, reserved_value=reserved_value, peer=peer),
             timeout,
+            peer,
         )
 
     def offer_batch(  # noqa: PLR0913
@@ -257,5 +258,8 @@ def refused(result: int) -> int:
 
 
 def refuse_length(length: int, maximum: int, hint: str) -> int:
-    """Raise ValueError for a message of `length` bytes, which must be from 0 to `maximum`; `hint` ends the text."""
-    raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint}")
+    """Raise ValueError for a message of `length` bytes, which must be from 0 to `maximum`.
+
+    `hint` ends the text unless `length` is negative: it helps against messages that are too long.
+    """
+    raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint if length >= 0 else ''}")

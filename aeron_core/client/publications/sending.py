@@ -31,8 +31,12 @@ def send_when_accepted(
     owner: ResourceOwner,
     offer: Callable[[], int],
     timeout: float | None,
+    peer: int | None,
 ) -> int:
-    """Call `offer` until it returns a position, and return that; raise the errors of `PublicationBase.send`."""
+    """Call `offer` until it returns a position, and return that; raise the errors of `PublicationBase.send`.
+
+    `timeout` is in seconds, None for no limit; `peer` is the session id that `offer` sends to, for an error.
+    """
     result = 0
 
     def is_done() -> bool:
@@ -47,7 +51,7 @@ def send_when_accepted(
         return result
     if result == OfferResult.CLOSED:
         owner.check_open()
-    raise error_of(publication, result, timeout)
+    raise error_of(publication, result, timeout, peer)
 
 
 def is_final(result: int) -> bool:
@@ -55,26 +59,37 @@ def is_final(result: int) -> bool:
     return result in _FINAL
 
 
-def error_of(publication: PublicationState, result: int, timeout: float | None) -> ClientError:
-    """Return the error for a message that was refused with `result`; its text names `timeout`, in seconds."""
+def error_of(
+    publication: PublicationState, result: int, timeout: float | None, peer: int | None
+) -> ClientError:
+    """Return the error for a message that was refused with `result`.
+
+    Its text names `timeout`, in seconds, and the session id `peer` if the message was for one peer.
+    """
     match result:
         case OfferResult.CLOSED:
             return ClosedError(f"{publication!r} is closed: add a new publication")
         case OfferResult.MAX_POSITION_EXCEEDED:
             return MaxPositionExceededError(
                 f"{publication!r}: the stream has reached its maximum position "
-                f"{publication.max_possible_position}: add a new publication"
+                f"{publication.max_possible_position}: close the publication and add a new one"
             )
         case OfferResult.NO_PEER:
             return NotConnectedError(
-                f"{publication!r}: the peer of the message is not connected: it must be one of the publication's peers"
+                f"{publication!r}: peer={peer} is not connected: must be the session id of one of its peers"
             )
         case OfferResult.NOT_CONNECTED:
             return NotConnectedError(
-                f"{publication!r}: no subscriber was connected within {timeout} s: start one for this stream, or "
-                "use a longer timeout"
+                f"{publication!r}: message not accepted within {timeout} s, because the publication is not connected: "
+                "start its peer for the same channel and stream, or as many receivers as its flow control requires, "
+                "or use a longer timeout"
+            )
+        case OfferResult.PEER_FULL:
+            return SendTimeoutError(
+                f"{publication!r}: message not accepted within {timeout} s, because the queue of peer={peer} may lack "
+                "space for it: check that the peer reads, then send again, or use a longer timeout"
             )
     return SendTimeoutError(
-        f"{publication!r}: not accepted within {timeout} s, back pressure: its subscribers do not read fast enough; "
-        "send again, or use a longer timeout"
+        f"{publication!r}: message not accepted within {timeout} s, because of back pressure: check that its "
+        "subscribers read fast enough, then send again, or use a longer timeout"
     )

@@ -179,6 +179,11 @@ def test_a_claim_longer_than_a_frame_raises_with_the_maximum_length(stream):
         stream.publication.try_claim(1377)
 
 
+def test_a_claim_of_a_negative_length_raises_without_advice_for_a_long_message(stream):
+    with pytest.raises(ValueError, match=r"^message of -1 bytes: must be from 0 to 1376$"):
+        stream.publication.try_claim(-1)
+
+
 def test_a_batch_appends_each_message_between_its_offsets(stream):
     offsets = np.array([0, 1, 1, 4], dtype=np.int64)
 

@@ -9,6 +9,7 @@ from aeron_core import (
     SendTimeoutError,
     connect,
 )
+from aeron_core.client.publications.offerer import Offerer
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import ClientSettings
@@ -110,8 +111,20 @@ def test_a_send_without_a_subscriber_raises_after_its_timeout(waiting):
     waiting.log.set_is_connected(False)
     waiting.set_limit(0)
 
-    with pytest.raises(NotConnectedError, match=r"no subscriber was connected within 0\.01 s"):
+    with pytest.raises(NotConnectedError, match=r"within 0\.01 s, because the publication is not connected"):
         waiting.publication.send(b"hello", timeout=0.01)
+
+
+def test_an_offerer_without_a_subscriber_raises_after_its_timeout(waiting):
+    offerer = Offerer(waiting.publication, 0)
+    offerer.offer(b"hello")
+    waiting.log.set_is_connected(False)
+    waiting.set_limit(0)
+
+    with pytest.raises(
+        NotConnectedError, match="aeron:ipc stream 5 was not connected for 0 s after 1 message: start"
+    ):
+        offerer.offer(b"hello")
 
 
 def test_a_closed_publication_raises_at_once(waiting):
