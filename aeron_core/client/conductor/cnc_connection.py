@@ -47,9 +47,9 @@ def connect_cnc(
             problem = str(error)
         if clock.nano_time() >= deadline_ns:
             raise DriverTimeoutError(
-                f"no media driver in {settings.aeron_dir} within {settings.driver_timeout_ms} ms: {problem}; "
-                f"start one with `AERON_DIR={settings.aeron_dir} aeron-core driver` or "
-                "MediaDriver.launch_embedded(), or set AERON_DIR to the directory of a running one"
+                f"no media driver is accessible in {settings.aeron_dir} within {settings.driver_timeout_ms} ms: "
+                f"{problem}; start one with `AERON_DIR={settings.aeron_dir} aeron-core driver` or "
+                "MediaDriver.launch_embedded(), or give the directory of a running one, as aeron_dir or in AERON_DIR"
             )
         if pause is None:
             time.sleep(_PAUSE_S)

@@ -68,8 +68,14 @@ class DriverProxy:
                     self._wake_up.signal()
                 return command.correlation_id
             time.sleep(_PAUSE_S)
+        heartbeat_ms = self.heartbeat_ms
+        reason = (
+            f"the driver may have stopped (last heartbeat at {heartbeat_ms} ms since the epoch): check that it is "
+            "running, then retry"
+            if heartbeat_ms > 0
+            else "the driver has shut down: start it, then connect again"
+        )
         raise ClientError(
             f"{type(command).__name__}: the command ring of the media driver was full in each of {_MAX_ATTEMPTS} "
-            f"attempts: the driver may have stopped (last heartbeat at {self.heartbeat_ms} ms since the epoch): check "
-            "that it is running, then retry"
+            f"attempts: {reason}"
         )

@@ -103,7 +103,7 @@ class Liveness:
         elif not self._is_own(self._heartbeat.id):
             raise ClientTimeoutError(
                 f"the heartbeat counter {self._heartbeat.id} of client {self._driver.client_id} was freed or reused: "
-                "the driver timed the client out: connect again"
+                "the driver timed the client out or closed it: connect again"
             )
         self._heartbeat.set_release(now_ms)
 

@@ -26,8 +26,8 @@ def boundaries_of(offsets: Buffer) -> AtomicBuffer:
     kind = (view.format or "B").lstrip("@=<")
     if not (kind in _RAW_FORMATS or (kind in _I64_FORMATS and view.itemsize == _I64_LENGTH)):
         raise TypeError(
-            f"offsets with items of format {view.format!r}, {view.itemsize} bytes: must be 64-bit integers in "
-            "little-endian byte order, such as a numpy array of int64, or their raw bytes"
+            f"offsets with items of format {view.format!r} and length {view.itemsize} (in bytes): must be 64-bit "
+            "integers in little-endian byte order, such as a numpy array of int64, or their raw bytes"
         )
     return AtomicBuffer(offsets)
 

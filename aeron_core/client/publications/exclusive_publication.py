@@ -53,9 +53,9 @@ class ExclusivePublication(PublicationBase):
         result = self._exclusive_appender.offer_block(source, 0, source.capacity)
         if result == wire.RESULT_ERROR:
             raise ValueError(
-                f"block of {source.capacity} bytes: must be whole frames of session {self.session_id} and "
-                f"stream {self.stream_id} from term {self.term_id}, offset {self.term_offset} on, the first a data "
-                "frame, that fit into the rest of the term"
+                f"block with a length of {source.capacity} (in bytes): must be whole frames of session "
+                f"{self.session_id} and stream {self.stream_id} from term {self.term_id}, offset {self.term_offset} "
+                "on, the first a data frame, that fit into the rest of the term"
             )
         return self._result(result)
 

@@ -33,7 +33,8 @@ class MessageBatch:
     def __getitem__(self, index: int) -> bytes:
         count = len(self.positions)
         if not -count <= index < count:
-            raise IndexError(f"message index={index}: must be less than {count} and at least -{count}")
+            allowed = f"must be from {-count} to {count - 1}" if count else "the batch is empty"
+            raise IndexError(f"message index={index}: {allowed}")
         index %= count
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]].data)
 

@@ -137,8 +137,10 @@ def test_messages_of_a_batch_are_read_by_index(stream):
     batch = stream.subscription.poll_batch()
 
     assert (batch[0], batch[-1], len(batch)) == (b"a", b"ccc", 3)
-    with pytest.raises(IndexError, match="message index=3: must be less than 3 and at least -3"):
+    with pytest.raises(IndexError, match="message index=3: must be from -3 to 2"):
         _ = batch[3]
+    with pytest.raises(IndexError, match="message index=0: the batch is empty"):
+        _ = stream.subscription.poll_batch()[0]
 
 
 def test_a_batch_becomes_an_arrow_record_batch(stream):
