@@ -38,7 +38,8 @@ def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
     if not (payload.startswith(b"{") and payload.endswith(b"}")):
         raise ConfigurationError(
             f"the line at byte {line.offset} of {path} is not a JSON object, and the channel accepts only JSON "
-            "objects; add wrap=true to the channel to send any line"
+            "objects; add wrap=true to the channel to send any line; if this is a piece of a longer line, raise the "
+            "maximum line length, or term-length= of the channel"
         )
     return line.payload
 
