@@ -10,6 +10,7 @@ from typing import Final
 
 from aeron_core.cli.options import directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
+from aeron_core.cli.text_table import counted
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
@@ -18,6 +19,7 @@ from aeron_core.client.publications.exclusive_publication import ExclusivePublic
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import (
+    ClosedError,
     CncNotReadyError,
     ConfigurationError,
     DriverTimeoutError,
@@ -44,7 +46,7 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
         if time.monotonic() >= deadline_s:
             raise DriverTimeoutError(problem)
         time.sleep(_CHECK_INTERVAL_S)
-    return connect(directory, error_handler=_report_error)
+    return connect(directory, error_handler=report_error)
 
 
 def connect_to_next_driver(directory: Path) -> Aeron | None:
@@ -58,7 +60,7 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
         age_ms = DriverFiles.open(directory).heartbeat_age_ms
         if age_ms is None or age_ms > timeout_ms:
             return None
-        return connect(directory, error_handler=_report_error)
+        return connect(directory, error_handler=report_error)
     except (
         CncNotReadyError,
         DriverTimeoutError,
@@ -86,9 +88,9 @@ def checked_channels(
         raise
 
 
-def _report_error(error: Exception) -> None:
-    # Only a warning: the command continues, or fails with an error of its own. An error without an exit code is a bug
-    # and is logged with its traceback.
+def report_error(error: Exception) -> None:
+    """Print an error of a client as a warning; log one that is a bug, with its traceback. For error handlers."""
+    # Only a warning: the command continues, or fails with an error of its own. An error without an exit code is a bug.
     if exit_code_of(error) is None:
         log_error(error)
     else:
@@ -105,6 +107,17 @@ def _problem(directory: Path) -> str | None:
     age_ms = files.heartbeat_age_ms
     reason = "it has shut down" if age_ms is None else f"its last heartbeat is {age_ms} ms old"
     return f"the media driver of {directory} is dead: {reason}; start one with `aeron-core driver`"
+
+
+def disconnected(messages: int, again: str) -> ClosedError:
+    """Return the error of a command whose client was closed after a number of messages.
+
+    `again` is what to do after the driver was started.
+    """
+    return ClosedError(
+        f"disconnected from the media driver after {counted(messages, 'message')}: a warning names the cause; start "
+        f"the driver if it has shut down, then {again}"
+    )
 
 
 def await_other_side(

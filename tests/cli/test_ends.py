@@ -5,6 +5,7 @@ import json
 import pytest
 
 from aeron_core._native import wire
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.media_driver import MediaDriver
 
 pytestmark = pytest.mark.system
@@ -47,8 +48,28 @@ def test_the_shutdown_of_the_driver_is_reported_without_a_traceback(running_driv
     received, published = subscriber.ended(timeout=30), publisher.ended(timeout=30)
     assert (received.code, published.code) == (1, 1)
     assert "error: disconnected from the media driver" in received.err
+    assert "error: disconnected from the media driver" in published.err
     for outcome in (received, published):
         assert all(line.startswith("aeron-core: ") for line in outcome.err.splitlines())
+
+
+def test_a_ping_ends_when_its_driver_shuts_down(running_driver, start, aeron):
+    _, directory = running_driver
+    channels = ("--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "-d", directory)
+    pong = start("pong", *channels)
+    ping = start("ping", "--messages", 10**9, "--timeout", 3600, *channels)
+    while not any(
+        record.label.startswith("pub-pos") and record.value > 0
+        for record in DriverFiles.open(directory).counters
+    ):
+        assert ping.popen.poll() is None
+
+    assert aeron("terminate", "-d", directory).code == 0
+
+    for outcome, command in ((ping.ended(), "ping"), (pong.ended(), "pong")):
+        assert outcome.code == 1
+        assert "error: disconnected from the media driver after" in outcome.err
+        assert f"then run {command} again" in outcome.err
 
 
 def test_a_token_file_is_sent_without_its_line_end(aeron, tmp_path):

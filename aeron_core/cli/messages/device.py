@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import checked_channels, connect_to_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver, report_error
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, int32, print_json
 from aeron_core.cli.outcome import failed, print_stderr
@@ -126,7 +126,7 @@ def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aer
         return connect_to_driver(aeron_dir)
     driver = stack.enter_context(MediaDriver.launch_embedded())
     errors.watch(driver)
-    return connect(driver.aeron_dir)
+    return connect(driver.aeron_dir, error_handler=report_error)
 
 
 def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Errors) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver, disconnected
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.messages.ping_pong import (
     PING_CHANNEL,
@@ -27,7 +27,7 @@ from aeron_core.cli.text_table import counted, print_table
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.errors import ConfigurationError, NotConnectedError
+from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 
 _TIMESTAMP_LENGTH = 8
 
@@ -47,12 +47,16 @@ class _Pinger:
     def round_trip_ns(self) -> int:
         """Return the time of one round trip in ns.
 
-        Raises NotConnectedError if the timeout expires first, and the errors of `Offerer.offer`.
+        Raises NotConnectedError if the timeout expires first, ClosedError if the client loses its driver, and the
+        errors of `Offerer.offer`.
         """
         sent_ns = time.monotonic_ns()
         self._message[:_TIMESTAMP_LENGTH] = sent_ns.to_bytes(_TIMESTAMP_LENGTH, "little")
         self._received_ns = 0
-        self._offerer.offer(self._message)
+        try:
+            self._offerer.offer(self._message)
+        except ClosedError:
+            raise self._disconnected() from None
         while not self._received_ns:
             if not self._subscription.poll(self._on_fragment, 10):
                 self._check(sent_ns)
@@ -66,11 +70,16 @@ class _Pinger:
     def _check(self, sent_ns: int) -> None:
         # With fewer processors than spinning threads, let the driver's thread run now.
         os.sched_yield()
+        if self._subscription.is_closed:
+            raise self._disconnected()
         if self._timeout is not None and time.monotonic_ns() - sent_ns > self._timeout * 1e9:
             raise NotConnectedError(
                 f"a ping did not return within {self._timeout:g} s: check that `aeron-core pong` runs with the same "
                 "channels and streams, or raise --timeout"
             )
+
+    def _disconnected(self) -> ClosedError:
+        return disconnected(self._offerer.messages, "run ping again")
 
 
 def ping(  # noqa: PLR0913 - the options of the command

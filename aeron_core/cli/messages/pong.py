@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import checked_channels, connect_to_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver, disconnected
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.messages.ping_pong import (
     PING_CHANNEL,
@@ -72,14 +72,13 @@ def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, 
         except NotConnectedError:
             # The ping disconnected before its answer; wait for the next one.
             return
+        except ClosedError:
+            raise disconnected(offerer.messages, "run pong again") from None
 
     idle_polls = 0
     while not interrupt:
         if subscription.is_closed:
-            raise ClosedError(
-                f"disconnected from the media driver after {counted(offerer.messages, 'message')}: a warning names "
-                "the cause; start the driver if it has shut down, then run pong again"
-            )
+            raise disconnected(offerer.messages, "run pong again")
         if subscription.poll(on_fragment, _LIMIT):
             idle_polls = 0
             continue

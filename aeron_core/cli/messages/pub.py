@@ -12,13 +12,13 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver, disconnected
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import print_stderr, standard_input
 from aeron_core.cli.quantities import size_in_bytes
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.publications.offerer import Offerer
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ClosedError, ConfigurationError
 
 #: If a message is later than this, the schedule starts again from now. Invented: longer than usual delays by the
 #: operating system, and short, so that the burst of the messages that are late by less stays small.
@@ -112,6 +112,8 @@ def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> 
         for message in messages:
             offerer.offer(message)
             display.add(1, len(message))
+    except ClosedError:
+        raise disconnected(offerer.messages, "publish again") from None
     except KeyboardInterrupt:
         # The usual end of an endless stream: messages already accepted are sent and counted.
         return

@@ -10,14 +10,13 @@ from typing import Annotated, BinaryIO, Final
 
 import typer
 
-from aeron_core.cli.connecting import checked_channels, connect_to_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver, disconnected
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import failed, print_stderr, standard_output
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import counted
 from aeron_core.client.subscriptions.subscription import Subscription
-from aeron_core.errors import ClosedError
 
 _BATCH: Final = 4096
 # Invented: an idle subscriber polls a thousand times per second, which adds about 1 ms to the latency at most.
@@ -84,10 +83,7 @@ class _Receiver:
             if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):
                 last_received_s = time.monotonic()
             elif self.subscription.is_closed:
-                raise ClosedError(
-                    f"disconnected from the media driver after {counted(self.display.messages, 'message')}: a "
-                    "warning names the cause; start the driver if it has shut down, then subscribe again"
-                )
+                raise disconnected(self.display.messages, "subscribe again")
             elif timeout is not None and time.monotonic() - last_received_s >= timeout:
                 return False
             else:

@@ -75,8 +75,8 @@ class RecordingRun:
                     "that it delivered is recorded; start the driver if it has shut down, then record again"
                 )
             print_stderr(
-                f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is recorded; "
-                "waiting for the next one"
+                f"disconnected from the media driver of {self.wanted.aeron_dir}; everything that it delivered is "
+                "recorded; waiting for a driver"
             )
             following = self._await_driver()
             if isinstance(following, _End):

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.connecting import connect_to_driver, report_error
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import failed, print_stderr
@@ -149,7 +149,7 @@ def _embedded(aeron_dir: Path | None, stack: ExitStack) -> Aeron:
     if aeron_dir is not None:
         settings["aeron_dir"] = aeron_dir
     driver = stack.enter_context(MediaDriver.launch_embedded(settings))
-    return connect(driver.aeron_dir)
+    return connect(driver.aeron_dir, error_handler=report_error)
 
 
 def _state_folder(channel: str, stream_id: int) -> Path:

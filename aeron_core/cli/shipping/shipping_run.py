@@ -57,7 +57,7 @@ class ShippingRun:
             except ClosedError:
                 if directory is None:
                     raise
-                print_stderr(f"the media driver of {directory} has shut down; waiting for the next one")
+                print_stderr(f"disconnected from the media driver of {directory}; waiting for a driver")
                 aeron = self._next_driver(directory)
             else:
                 return
