@@ -84,7 +84,7 @@ def _converter_of(kind: object, info: ParameterInfo) -> Callable[[str], object] 
         str: _text_of,
         bool: lambda text: text == "true",  # called only for environment variables, which no option reads
         int: lambda text: _integer_of(text, info),
-        float: _number_of,
+        float: lambda text: _number_of(text, info),
         Path: lambda text: _path_of(text, info),
     }.get(kind)
 
@@ -118,13 +118,15 @@ def _text_of(text: str) -> str:
     return text
 
 
-def _number_of(text: str) -> float:
+def _number_of(text: str, info: ParameterInfo) -> float:
+    low = -math.inf if info.min is None else float(info.min)
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not abs(number) <= _FLOAT_MAX:  # also false for nan
-        raise ValueError(f"must be a number from -{_FLOAT_MAX:.0f} to {_FLOAT_MAX:.0f}")
+    if not low <= number <= _FLOAT_MAX:  # also false for nan
+        allowed = f"of at most {_FLOAT_MAX:.0f}" if info.min is None else f"from {low:g} to {_FLOAT_MAX:.0f}"
+        raise ValueError(f"must be a number {allowed}")
     return number
 
 

@@ -45,6 +45,7 @@ def test_a_message_is_one_line_without_an_errno_in_front():
         ["nothing"],
         ["stat", "--bogus"],
         ["stat", "--match", "("],
+        ["stat", "--match", "a{99999999999999999999}"],
         ["stat", "--interval", "0"],
         ["stat", "--interval", "nan"],
         ["stat", "--json", "--format", "prometheus"],
@@ -54,6 +55,9 @@ def test_a_message_is_one_line_without_an_errno_in_front():
         ["pub", "aeron:ipc", "one"],
         ["pub", "aeron:ipc", "1", "--input", "no-such-file"],
         ["pub", "aeron:ipc", "1", "--rate", "0"],
+        ["pub", "aeron:ipc", "1", "--count", "0"],
+        ["device", "aeron:ipc", "aeron:ipc", "--linger", "-1"],
+        ["ping", "--messages", "0"],
         ["ping", "--size", "7"],
         ["ping", "--size", "1t"],
         ["demo", "--loss", "1"],
@@ -69,6 +73,29 @@ def test_a_usage_error_ends_in_one_line_and_code_2(aeron, arguments):
     assert outcome.out == ""
     assert outcome.err.startswith("aeron-core: error: ")
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (("pub", "aeron:ipc", "1", "--count", "-1"), "--count=-1: must be a whole number from 1 to 2^63 - 1"),
+        (
+            ("sub", "aeron:ipc", "1", "--timeout", "soon"),
+            "--timeout=soon: must be a number of at most 1000000000",
+        ),
+        (("sub", "aeron:ipc", "1", "--timeout", "-inf"), "--timeout=-inf: must be more than 0"),
+        (
+            ("device", "aeron:ipc", "aeron:ipc", "--linger", "-1"),
+            "--linger=-1: must be a number from 0 to 1000000000",
+        ),
+        (
+            ("driver", "--metrics", "here:port"),
+            "--metrics=here:port: must be host:port or [ipv6]:port with a port ",
+        ),
+    ],
+)
+def test_the_message_for_a_wrong_number_or_address_has_the_allowed_range(aeron, arguments, allowed):
+    assert aeron(*arguments).err.startswith(f"aeron-core: error: {allowed}")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,10 @@ def demo(  # noqa: PLR0913 - the options of the command
     min_lines: Annotated[
         int,
         typer.Option(
-            metavar="COUNT", max=1_000_000_000, help="Repeat the log until at least this many lines are sent."
+            metavar="COUNT",
+            min=1,
+            max=1_000_000_000,
+            help="Repeat the log until at least this many lines are sent.",
         ),
     ] = 500_000,
     loss: Annotated[
@@ -61,7 +64,6 @@ def demo(  # noqa: PLR0913 - the options of the command
     The channel is UDP on the loopback interface. A short log is sent repeatedly, as the table shows; `--min-lines 1`
     sends any log once. Fails unless every line arrives once and in order.
     """
-    positive("--min-lines", min_lines)
     positive("--timeout", timeout)
     if not 0 <= loss < 1:
         raise ConfigurationError(f"--loss={loss}: must be at least 0 and less than 1")

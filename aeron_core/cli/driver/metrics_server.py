@@ -51,13 +51,12 @@ class MetricsServer:
         except OSError as error:
             raise StorageError(
                 error.errno,
-                f"cannot serve metrics at {address.host}:{address.port}: {error.strerror}; "
-                "choose another address with --metrics",
+                f"cannot serve metrics at {address}: {error.strerror}; choose another address with --metrics",
             ) from error
         except UnicodeError:
             raise ConfigurationError(
-                f"--metrics={address.host}:{address.port}: must be an address or a host name, with labels from 1 to 63 "
-                "characters between its dots"
+                f"--metrics={address}: must be an address or a host name, with labels from 1 to 63 characters between "
+                "its dots"
             ) from None
         # `close` writes to the first socket of the pair, which wakes the thread that waits for the second.
         self._waker, self._wake = socket.socketpair()

@@ -22,7 +22,7 @@ from aeron_core.registry import Registry
 from aeron_core.settings import ThreadingMode
 from aeron_core.settings.driver import DriverFields
 from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
-from aeron_core.uri.addresses import HostPort, parse_address
+from aeron_core.uri.addresses import ADDRESS_ALLOWED, HostPort, parse_address
 
 if TYPE_CHECKING:
     from aeron_core.settings.model import SettingsModel
@@ -155,8 +155,9 @@ def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> 
 def _metrics_address(text: str) -> HostPort:
     try:
         return parse_address(text)
-    except AeronError as error:
-        raise ConfigurationError(f"--metrics={text}: {error}") from None
+    except AeronError:
+        # Not the text of this error, which has the address again.
+        raise ConfigurationError(f"--metrics={text}: {ADDRESS_ALLOWED}") from None
 
 
 @contextmanager

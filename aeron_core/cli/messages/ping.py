@@ -84,7 +84,7 @@ class _Pinger:
 
 def ping(  # noqa: PLR0913 - the options of the command
     messages: Annotated[
-        int, typer.Option(metavar="COUNT", help="Number of round trips to measure.")
+        int, typer.Option(metavar="COUNT", min=1, help="Number of round trips to measure.")
     ] = 100_000,
     warm_up: Annotated[
         int, typer.Option(metavar="COUNT", min=0, help="Number of round trips before the measurement.")
@@ -108,7 +108,6 @@ def ping(  # noqa: PLR0913 - the options of the command
     json: Json = False,
 ) -> None:
     """Measure round trips to `aeron-core pong` or to the Pong of Aeron."""
-    positive("--messages", messages)
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:
         raise ConfigurationError(

@@ -41,7 +41,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         ),
     ] = None,
     count: Annotated[
-        int | None, typer.Option(metavar="COUNT", help="Number of messages to send; default: all.")
+        int | None, typer.Option(metavar="COUNT", min=1, help="Number of messages to send; default: all.")
     ] = None,
     rate: Annotated[
         float | None,
@@ -68,7 +68,7 @@ def pub(  # noqa: PLR0913 - the options of the command
 
     Each line is one message, without its line end.
     """
-    for name, value in (("--count", count), ("--rate", rate), ("--size", size), ("--timeout", timeout)):
+    for name, value in (("--rate", rate), ("--size", size), ("--timeout", timeout)):
         positive(name, value)
     with ExitStack() as stack:
         _check_input(size, input)

@@ -27,7 +27,8 @@ def sub(  # noqa: PLR0913 - the options of the command
     channel: Channel,
     stream_id: StreamId,
     count: Annotated[
-        int | None, typer.Option(metavar="COUNT", help="Number of messages to receive; default: no limit.")
+        int | None,
+        typer.Option(metavar="COUNT", min=1, help="Number of messages to receive; default: no limit."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -45,7 +46,6 @@ def sub(  # noqa: PLR0913 - the options of the command
     Runs until --count, --timeout or an interrupt. Fails if --timeout expires before the first message, or before
     --count.
     """
-    positive("--count", count)
     positive("--timeout", timeout)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))

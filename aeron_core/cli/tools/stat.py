@@ -126,7 +126,7 @@ def _names(record: CounterRecord) -> set[str]:
 def _compiled(match: str) -> re.Pattern[str]:
     try:
         return re.compile(match)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ConfigurationError(
             f"--match={match}: must be a regular expression of Python: {error}"
         ) from None
