@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.options import directory_of, is_terminal
+from aeron_core.cli.options import command_line, directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
 from aeron_core.cli.text_table import counted
 from aeron_core.cli.tools.driver_files import DriverFiles
@@ -44,7 +44,7 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
     deadline_s = time.monotonic() + _DRIVER_WAIT_S
     while (problem := _problem(directory)) is not None:
         if time.monotonic() >= deadline_s:
-            raise DriverTimeoutError(problem)
+            raise DriverTimeoutError(f"{problem}; start one with {command_line('driver', aeron_dir)}")
         time.sleep(_CHECK_INTERVAL_S)
     return connect(directory, error_handler=report_error)
 
@@ -101,12 +101,13 @@ def _problem(directory: Path) -> str | None:
     try:
         files = DriverFiles.open(directory)
     except CncNotReadyError as error:
-        return f"{error}; start one with `aeron-core driver`"
+        return str(error)
     if files.is_alive:
         return None
     age_ms = files.heartbeat_age_ms
-    reason = "it has shut down" if age_ms is None else f"its last heartbeat is {age_ms} ms old"
-    return f"the media driver of {directory} is dead: {reason}; start one with `aeron-core driver`"
+    if age_ms is None:
+        return f"the media driver of {directory} has shut down, or has not started its duty cycle"
+    return f"the media driver of {directory} is dead: its last heartbeat is {age_ms} ms old"
 
 
 def disconnected(messages: int, again: str) -> ClosedError:
@@ -133,6 +134,7 @@ def await_other_side(
         stream.await_connected(timeout)
     except NotConnectedError:
         raise NotConnectedError(
-            f"no peer connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s: start one for the "
-            "same channel and stream, or raise --timeout"
+            f"{stream.channel} stream {stream.stream_id} was not connected within {timeout:g} s: start its peer for "
+            "the same channel and stream, or as many receivers as the flow control of a publication requires, or raise "
+            "--timeout"
         ) from None

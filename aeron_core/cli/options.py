@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -68,6 +69,15 @@ SettingsFiles = Annotated[
 def directory_of(aeron_dir: Path | None) -> Path:
     """Return the given directory, by default that of AERON_DIR or else the user's own."""
     return aeron_dir or aeron_dir_of()
+
+
+def command_line(command: str, aeron_dir: Path | None) -> str:
+    """Return a command of this program for the directory that the option --aeron-dir names, as text in backquotes.
+
+    None: the option is not given.
+    """
+    option = "" if aeron_dir is None else f" --aeron-dir {shlex.quote(str(aeron_dir))}"
+    return f"`aeron-core {command}{option}`"
 
 
 def print_json(document: Mapping[str, object] | Sequence[object], *, to_stderr: bool = False) -> None:

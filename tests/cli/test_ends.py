@@ -101,7 +101,7 @@ def test_terminating_a_dead_driver_fails(aeron, dead_directory):
     outcome = aeron("terminate", "-d", dead_directory)
 
     assert outcome.code == 1
-    assert "aeron-core clean" in outcome.err
+    assert f"`aeron-core clean --aeron-dir {dead_directory}`" in outcome.err
 
 
 def test_the_directory_of_a_dead_driver_is_deleted(aeron, dead_directory):

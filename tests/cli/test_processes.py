@@ -115,13 +115,13 @@ def test_an_interrupted_pong_prints_a_summary_and_succeeds(running_driver, start
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "no peer connected"),
+        (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "was not connected within 0.2 s"),
         (("sub", "aeron:ipc", 8, "--timeout", 0.2), 1, "no message"),
         (("sub", "hello", 8), 2, "hello"),
         (
             ("ping", "--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "--timeout", 0.2),
             1,
-            "no peer connected",
+            "was not connected within 0.2 s",
         ),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_missing_driver_is_reported_before_a_fifo_has_a_writer(start, tmp_path
 
     assert outcome.code == 1
     assert outcome.err.count("\n") == 1
-    assert "start one with `aeron-core driver`" in outcome.err
+    assert f"start one with `aeron-core driver --aeron-dir {tmp_path / 'none'}`" in outcome.err
 
 
 def test_ping_measures_round_trips_to_pong(running_driver, start):

@@ -184,8 +184,9 @@ def test_data_that_no_lease_needs_is_purged(aeron, ended):
         (
             ("export", "{}", 0, "--begin", 64, "--end", 32),
             2,
-            "range from position 64 to 32: must end at or after its beginning",
+            "range from position 64 to 32: must end at or after its beginning; change --begin or --end",
         ),
+        (("export", "{}", 0, "--begin", 2**40), 2, "must end at or after its beginning; change --begin"),
         (
             ("export", "{}", 0, "--begin", 64, "--since", "1h"),
             2,

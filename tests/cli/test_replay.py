@@ -65,14 +65,17 @@ def test_a_missing_subscriber_is_reported(running_driver, start, written):
     outcome = start("replay", 0, *options, "-d", directory).ended()
 
     assert outcome.code == 1
-    assert "no peer connected" in outcome.err
+    assert "was not connected within 0.2 s" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--rate", "0"), "--rate=0: must be more than 0"),
-        (("--begin", 128, "--end", 64), "must end at or after its beginning"),
+        (
+            ("--begin", 128, "--end", 64),
+            "must end at or after its beginning; change --begin or --end",
+        ),
         (("--begin", 33), "initial position 33"),
     ],
 )

@@ -91,7 +91,7 @@ def device(  # noqa: PLR0913 - the options of the command
         if not is_settled:
             raise failed(
                 f"some received messages were not forwarded within {linger:g} s: raise --linger, or check that the "
-                "peers of both channels read"
+                "peers of both channels are connected and read"
             )
 
 

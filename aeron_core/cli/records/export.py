@@ -93,6 +93,11 @@ def range_of(
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:
             raise ConfigurationError(f"{names} are {one} and {other}: only one of them is allowed")
+    given = [
+        name
+        for name, value in (("--begin", begin), ("--since", since), ("--end", end), ("--until", until))
+        if value is not None
+    ]
     now_ns = time.time_ns()
     if since is not None:
         begin = recording.position_at(time_ns_of("--since", since, now_ns))
@@ -102,8 +107,7 @@ def range_of(
     last = recording.position if end is None else end
     if first > last:
         raise ConfigurationError(
-            f"range from position {first} to {last}: must end at or after its beginning; change --begin, --since, "
-            "--end or --until"
+            f"range from position {first} to {last}: must end at or after its beginning; change {' or '.join(given)}"
         )
     return first, last
 

@@ -138,7 +138,7 @@ def record(  # noqa: PLR0913 - the options of the command
     if not in_time and run.recorded_length == 0:
         raise failed(
             f"no message received from {channel} for {timeout:g} s: check the channel and the stream ids, and that "
-            "their publisher runs"
+            "their publisher runs, or raise --timeout"
         )
 
 

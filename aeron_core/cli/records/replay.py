@@ -143,6 +143,7 @@ class _Player:
                 last_received_s = time.monotonic()
             elif self.timeout is not None and time.monotonic() - last_received_s >= self.timeout:
                 raise NotConnectedError(
-                    f"no subscriber was connected for {self.timeout:g} s at position {self.replay.position}: "
-                    "start one for the same channel and stream, or raise --timeout"
+                    f"the publication was not connected for {self.timeout:g} s at position {self.replay.position}: "
+                    "start its peer for the same channel and stream, or as many receivers as its flow control "
+                    "requires, or raise --timeout"
                 )

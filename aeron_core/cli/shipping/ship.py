@@ -115,7 +115,9 @@ def ship(  # noqa: PLR0913 - the options of the command
         follows=not once,
         max_line_length=_length_of("--max-line", max_line),
         window_length=_length_of("--window", window),
-        on_error=lambda error: print_stderr(f"warning: {error.filename}: {error.strerror}; retrying"),
+        on_error=lambda error: print_stderr(
+            f"warning: {error.filename}: {error.strerror}{'' if once else '; retrying'}"
+        ),
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
         driver_errors = None
@@ -129,7 +131,8 @@ def ship(  # noqa: PLR0913 - the options of the command
     _report(shown, json=json)
     if once and shown.file_count == 0 and not interrupt:
         raise failed(
-            f"no file matches {' '.join(files)}: check the patterns, or omit --once to wait for files"
+            f"no readable file matches {' '.join(files)}: check the patterns and the permissions, or omit --once to "
+            "wait for files"
         )
 
 

@@ -40,7 +40,8 @@ class DriverFiles:
             cnc = CncFile.open(path, read_only=True)
         except CncNotReadyError as error:
             raise CncNotReadyError(
-                f"no media driver in {aeron_dir}: {error}; choose another directory with --aeron-dir or AERON_DIR"
+                f"no media driver is accessible in {aeron_dir}: {error}; choose another directory with --aeron-dir or "
+                "AERON_DIR"
             ) from error
         return cls(cnc, CountersReader(cnc.counters_metadata, cnc.counters_values))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.options import AeronDir, directory_of, positive
+from aeron_core.cli.options import AeronDir, command_line, directory_of, positive
 from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.conductor.driver_proxy import DriverProxy
@@ -54,7 +54,7 @@ def terminate(
     files = DriverFiles.open(directory)
     if not files.is_alive:
         raise failed(
-            f"the media driver of {directory} is already dead; delete its files with `aeron-core clean`"
+            f"the media driver of {directory} is already dead; delete its files with {command_line('clean', aeron_dir)}"
         )
     pid = files.cnc.pid
     ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
