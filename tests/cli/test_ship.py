@@ -1,5 +1,6 @@
 """The command `ship`: start, stop, kill and restart."""
 
+import errno
 import json
 import signal
 import socket
@@ -9,6 +10,8 @@ import pytest
 
 import aeron_core
 from aeron_core import MediaDriver
+from aeron_core.shipping import file_watcher
+from aeron_core.shipping.followed_file import FollowedFile
 
 DEADLINE_S = 60
 
@@ -199,6 +202,26 @@ def test_raw_lines_that_a_channel_refuses_are_reported(aeron, driver, reader, lo
     assert outcome.code == 2
     assert f"the line at byte 0 of {log} is not a JSON object" in outcome.err
     assert "wrap=true" in outcome.err
+
+
+def test_a_single_run_fails_if_a_file_cannot_be_read(aeron, driver, log, tmp_path, monkeypatch):
+    def follow(path, *arguments):
+        if path == str(log):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return FollowedFile(path, *arguments)
+
+    monkeypatch.setattr(file_watcher, "FollowedFile", follow)
+    other = tmp_path / "other.log"
+    other.write_text("three\n")
+    arguments = ("ship", log, other, "--once", "--to", "aeron:ipc", "--state", tmp_path / "state")
+
+    with aeron_core.connect(driver.aeron_dir) as client, client.add_subscription("aeron:ipc", 1):
+        outcome = aeron(*arguments, "-d", driver.aeron_dir)
+
+    assert outcome.code == 1
+    assert f"warning: {log}: Permission denied\n" in outcome.err
+    assert "shipped 1 line of 6 bytes from 1 file" in outcome.err
+    assert "error: 1 file could not be read: " in outcome.err
 
 
 @pytest.mark.system

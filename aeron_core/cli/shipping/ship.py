@@ -106,6 +106,12 @@ def ship(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     positive("--drain", drain)
     shown = ShippedFiles()
+    unread: set[str] = set()
+
+    def warn(error: OSError) -> None:
+        unread.add(str(error.filename))
+        print_stderr(f"warning: {error.filename}: {error.strerror}{'' if once else '; retrying'}")
+
     params = ShipperParams(
         patterns=files,
         state_folder=state or _state_folder(to, stream_id),
@@ -115,9 +121,7 @@ def ship(  # noqa: PLR0913 - the options of the command
         follows=not once,
         max_line_length=_length_of("--max-line", max_line),
         window_length=_length_of("--window", window),
-        on_error=lambda error: print_stderr(
-            f"warning: {error.filename}: {error.strerror}{'' if once else '; retrying'}"
-        ),
+        on_error=warn,
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
         driver_errors = None
@@ -129,11 +133,8 @@ def ship(  # noqa: PLR0913 - the options of the command
         run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain, driver_errors)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     _report(shown, json=json)
-    if once and shown.file_count == 0 and not interrupt:
-        raise failed(
-            f"no readable file matches {' '.join(files)}: check the patterns and the permissions, or omit --once to "
-            "wait for files"
-        )
+    if once and not interrupt:
+        _check_files(files, shown.file_count, len(unread))
 
 
 def _report(shown: ShippedFiles, *, json: bool) -> None:
@@ -144,6 +145,18 @@ def _report(shown: ShippedFiles, *, json: bool) -> None:
     if shown.in_flight:
         print_stderr(
             f"{counted(shown.in_flight, 'message')} not confirmed in time: the next start sends the same lines again"
+        )
+
+
+def _check_files(patterns: list[str], count: int, unread: int) -> None:
+    """Raise the exit of a failure if files could not be read, or if no file was followed."""
+    if unread:
+        raise failed(
+            f"{counted(unread, 'file')} could not be read: correct what the warnings name, then ship again"
+        )
+    if count == 0:
+        raise failed(
+            f"no file matches {' '.join(patterns)}: check the patterns, or omit --once to wait for files"
         )
 
 
