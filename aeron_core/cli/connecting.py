@@ -129,7 +129,7 @@ def await_other_side(
     Raises ClosedError if the stream is closed.
     """
     if not stream.is_connected and is_terminal():
-        print_stderr(f"waiting for a peer on {stream.channel} stream {stream.stream_id}")
+        print_stderr(f"waiting until {stream.channel} stream {stream.stream_id} is connected")
     try:
         stream.await_connected(timeout)
     except NotConnectedError:

@@ -57,9 +57,7 @@ def pub(  # noqa: PLR0913 - the options of the command
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
-        ),
+        typer.Option(metavar="SECONDS", help="Fail if not connected for this time; default: wait forever."),
     ] = None,
     aeron_dir: AeronDir = None,
     json: Json = False,

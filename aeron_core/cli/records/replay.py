@@ -42,9 +42,7 @@ Rate = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
-    ),
+    typer.Option(metavar="SECONDS", help="Fail if not connected for this time; default: wait forever."),
 ]
 
 
