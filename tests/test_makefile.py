@@ -61,6 +61,18 @@ def test_make_hostile_fuzzes_the_given_targets_for_the_given_time(arguments, com
     assert " ".join(lines[-1].split()) == f".venv/bin/python tests/hostile/fuzz.py {command}"
 
 
+def test_make_check_runs_the_tool_of_each_hook_of_pre_commit():
+    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    lines = commands("check").splitlines()
+
+    # With a subcommand, such as that of ruff; their options differ.
+    hooks = re.findall(r"^ +entry: (?:.* )?(\.venv/bin/[\w-]+(?: [a-z]+)?)", text, re.M)
+
+    assert len(hooks) == text.count("- id: ") == 5
+    for hook in hooks:
+        assert any(line == hook or line.startswith(f"{hook} ") for line in lines), hook
+
+
 @pytest.mark.system
 def test_find_python_lists_one_python_of_each_version():
     newest, every = (
