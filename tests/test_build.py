@@ -113,6 +113,39 @@ def test_a_build_that_lacks_a_package_reports_its_name_in_one_line(environment, 
     assert "copying" not in done.stdout
 
 
+FREE_THREADED = [
+    path
+    for root in ROOTS
+    for package in root.glob("aeron_*")
+    for path in sorted(package.rglob("*.pyx"))
+    if "freethreading_compatible" in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("source", FREE_THREADED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_that_declares_to_be_safe_without_the_gil_has_neither_objects_nor_variables(source):
+    text = source.read_text(encoding="utf-8") + source.with_suffix(".pxd").read_text(encoding="utf-8")
+
+    assert not re.search(r"\bclass \w|^cdef (?!inline|enum)|^\w+ = |\bcimport (?!int)", text, re.M)
+
+
+@pytest.mark.skipif(not (ROOT / "build" / "cython").is_dir(), reason="not compiled in place")
+def test_modules_of_constants_declare_in_their_code_that_they_are_safe_without_the_gil():
+    slot = "#define __Pyx_FREETHREADING_COMPATIBLE Py_MOD_GIL_NOT_USED\n#endif\n"
+    sources = [
+        path.with_suffix(".pyx") for path in DECLARATIONS.values() if path.with_suffix(".pyx").exists()
+    ]
+
+    declaring = [
+        path
+        for path in sources
+        if slot in (ROOT / "build/cython" / path.relative_to(ROOT)).with_suffix(".c").read_text("utf-8")
+    ]
+
+    assert len(declaring) > 10
+    assert sorted(declaring) == sorted(FREE_THREADED)
+
+
 TRANSLATION = """
 import sys
 from pathlib import Path

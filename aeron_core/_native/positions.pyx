@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Arithmetic of positions, terms and frames; the functions are in `positions.pxd`, so that callers inline them.
 
 A position is the number of bytes of a stream since its first term began. Nothing here checks its arguments:

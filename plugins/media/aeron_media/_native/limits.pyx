@@ -1,1 +1,2 @@
+# cython: freethreading_compatible=True
 """Limits of image feeds; see `limits.pxd`."""

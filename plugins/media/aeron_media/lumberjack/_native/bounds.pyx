@@ -1,1 +1,2 @@
+# cython: freethreading_compatible=True
 """Limits and intervals of connections; see `bounds.pxd`."""

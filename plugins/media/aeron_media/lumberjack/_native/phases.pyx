@@ -1,1 +1,2 @@
+# cython: freethreading_compatible=True
 """Phases of a connection; see `phases.pxd`."""
