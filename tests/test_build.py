@@ -194,3 +194,32 @@ def test_modules_translated_with_shared_declarations_equal_those_that_cython_tra
     )
 
     assert done.returncode == 0, done.stderr
+    assert f"translating {len(names)} of {len(names)} modules\n" in done.stderr
+
+
+PROGRESS = """
+import sys, time
+from types import SimpleNamespace
+
+sys.argv = ["setup.py", "--version"]
+import setup
+
+sys.stderr.isatty = lambda: sys.argv[0] == "terminal"
+command = SimpleNamespace(extensions=[None] * 30, _started=time.monotonic())
+for sys.argv[0] in ("file", "terminal"):
+    for command._compiled in (1, 25, 26, 30):
+        setup.BuildExtensions._report_progress(command)
+"""
+
+
+@pytest.mark.system
+def test_a_build_reports_progress_in_one_line_of_a_terminal_or_every_25_modules():
+    pytest.importorskip("Cython")
+
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRESS], cwd=ROOT, capture_output=True, check=True, stdin=subprocess.DEVNULL
+    )
+
+    counts = [f"compiled {count} of 30 modules, 0 s" for count in (1, 25, 26, 30)]
+    in_one_line = "".join(f"\r{text}" for text in counts)
+    assert done.stderr.decode() == f"{counts[1]}\n{counts[3]}\n{in_one_line}\n"

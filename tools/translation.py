@@ -107,7 +107,8 @@ class Forks:
 def translate(modules: Sequence[Extension], *, processes: int, **options: object) -> list[Extension]:
     """Translate the modules that have changed; return one extension for each, with C sources.
 
-    Takes the options of `cythonize`. Raises SystemExit if a module cannot be translated; Cython has then printed why.
+    Takes the options of `cythonize`. Prints how many modules it translates. Raises SystemExit if a module cannot be
+    translated; Cython has then printed why.
     """
     if not Cython.__version__.startswith(KNOWN_RELEASES) or not hasattr(os, "fork"):
         return cythonize(list(modules), nthreads=processes, **options)
@@ -121,6 +122,7 @@ def translate(modules: Sequence[Extension], *, processes: int, **options: object
         Dependencies.cythonize_one = translate_one
     if not tasks:
         return translated
+    print(f"translating {len(tasks)} of {len(modules)} modules", file=sys.stderr)
     contexts: dict[int, SharedContext] = {}
     names = [module.name for module in modules] if len(tasks) >= LEAST_MODULES else []
 
