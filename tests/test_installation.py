@@ -207,7 +207,16 @@ COMMANDS = install_commands()
 
 def test_the_documentation_installs_aeron_core_in_several_forms():
     assert "." in COMMANDS
-    assert sum("aeron-core[" in arguments for arguments in COMMANDS) >= 5
+    assert sum("'.[" in arguments for arguments in COMMANDS) >= 5
+    assert sum("aeron-core[" in arguments for arguments in COMMANDS) >= 3
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_an_installation_of_the_documentation_names_a_checkout_or_a_folder_of_wheels(arguments):
+    parts = shlex.split(arguments)
+
+    # No package index has aeron-core.
+    assert "--find-links" in parts or any(part == "." or part.startswith(".[") for part in parts)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
