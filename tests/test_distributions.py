@@ -193,17 +193,26 @@ def test_mypy_accepts_the_plugins_of_the_guides(mypy, guide, tmp_path):
     assert code == 0, out
 
 
-@pytest.mark.skipif(shutil.which("pyright") is None, reason="no pyright")
+@pytest.fixture
+def pyright(environment, tmp_path) -> list[str | Path]:
+    """Return a command of pyright with its rules for strict types, which basedpyright contains beside its own."""
+    program = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("no basedpyright in the environment of the tests")
+    rules = '{"typeCheckingMode": "strict"}'
+    (tmp_path / "pyrightconfig.json").write_text(rules, encoding="utf-8")
+    return [program, "--pythonpath", environment]
+
+
 @pytest.mark.parametrize("guide", GUIDES, indirect=True)
-def test_pyright_accepts_the_plugins_of_the_guides(environment, guide, tmp_path):
-    code, out = type_checked(["pyright", "--pythonpath", environment], guide, tmp_path)
+def test_pyright_accepts_the_plugins_of_the_guides(pyright, guide, tmp_path):
+    code, out = type_checked(pyright, guide, tmp_path)
 
     assert code == 0, out
 
 
-@pytest.mark.skipif(shutil.which("pyright") is None, reason="no pyright")
-def test_pyright_reads_the_types_of_an_editable_installation(environment, tmp_path):
-    code, out = type_checked(["pyright", "--pythonpath", environment], PROGRAM, tmp_path)
+def test_pyright_reads_the_types_of_an_editable_installation(pyright, tmp_path):
+    code, out = type_checked(pyright, PROGRAM, tmp_path)
 
     assert code == 1
     assert "reportReturnType" in out

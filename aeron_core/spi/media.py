@@ -217,7 +217,7 @@ class MediaTransport(ABC):
     def parameters(self) -> type[BaseModel]:
         """A model of the URI keys that this medium reads, without the keys of streams; for tools.
 
-        Usually a class attribute.
+        A class attribute can override it too; mypy accepts that, pyright does not.
         """
 
     @property

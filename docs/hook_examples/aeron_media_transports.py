@@ -19,7 +19,9 @@ class ServiceParameters(UdpParameters):
 class ServiceTransport(UdpTransport):
     """UDP with the endpoint of a service."""
 
-    parameters = ServiceParameters
+    @property
+    def parameters(self) -> type[ServiceParameters]:
+        return ServiceParameters
 
     def resolve_channel(self, uri, resolve, *, is_publication):
         name = uri.get("name", "")
