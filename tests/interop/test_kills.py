@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from party_facts import DRIVER_TIMEOUT_MS
 
 import aeron_core
 from aeron_core.cli.tools.driver_files import DriverFiles
@@ -55,7 +56,7 @@ def receive_one(subscription, publication) -> bytes:
 def test_our_client_detects_a_killed_real_driver_and_works_with_its_successor(foreign_driver):
     directory = foreign_driver()
     errors = []
-    settings = aeron_core.ClientSettings(driver_timeout_ms=2000)
+    settings = aeron_core.ClientSettings(driver_timeout_ms=DRIVER_TIMEOUT_MS)
     aeron = aeron_core.connect(directory, settings, error_handler=errors.append)
     publication = aeron.add_publication("aeron:ipc", 1)
     subscription = aeron.add_subscription("aeron:ipc", 1)

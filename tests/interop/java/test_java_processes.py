@@ -11,7 +11,7 @@ from java_client import JavaClient
 from java_peer import JavaError, JavaPeer
 from our_client import OurClient
 from parties import exchange
-from party_facts import await_true
+from party_facts import DRIVER_TIMEOUT_MS, await_true
 from tool_checks import check_tools, open_stream, run_tool
 
 import aeron_core
@@ -66,7 +66,7 @@ def test_our_driver_and_our_client_detect_a_killed_java_driver(
     try:
         killed.call("driver", tmp_path / "java")
         java = JavaClient(killed, tmp_path / "java")
-        settings = aeron_core.ClientSettings(driver_timeout_ms=2000)
+        settings = aeron_core.ClientSettings(driver_timeout_ms=DRIVER_TIMEOUT_MS)
         watching = aeron_core.connect(tmp_path / "java", settings, error_handler=lambda error: None)
         java.subscription(there, stream_id)
         java.publication(here, stream_id)
@@ -91,7 +91,7 @@ def test_a_java_client_closes_itself_after_our_driver_was_killed_and_another_wor
     further_drivers, clients, java, tmp_path, stream_id
 ):
     directory = further_drivers.start_ours(tmp_path / "driver")
-    client = JavaClient(java, directory, driver_timeout_ms=2000)
+    client = JavaClient(java, directory, driver_timeout_ms=DRIVER_TIMEOUT_MS)
     client.subscription("aeron:ipc", stream_id)
 
     os.kill(CncFile.open(directory / CNC_FILE, read_only=True).pid, signal.SIGKILL)

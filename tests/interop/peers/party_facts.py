@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 DEADLINE_S = 30
+#: Driver timeout of clients whose driver is killed: half of the default, since a test waits for its end. Not shorter: a
+#: loaded machine delays the heartbeat of a driver that runs by seconds, and its client would close itself before.
+DRIVER_TIMEOUT_MS = 5000
 
 
 def await_true(condition: Callable[[], object], what: str) -> None:
