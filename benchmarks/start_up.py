@@ -1,7 +1,9 @@
 """Start-up, shutdown and memory of drivers, and processor time of the command line: medians of several runs.
 
 The C driver of pyaeron runs in the same rounds if a Python with pyaeron is found: the one that runs this program,
-that of `.venv-interop`, or the one of `--pyaeron`. Its figures include the start of a Python interpreter.
+that of `.venv-interop`, or the one of `--pyaeron`. A ratio is our figure divided by that of the C driver. The processor
+times of both include the start of a Python interpreter. The bare import is that of the package, which imports most
+modules when one of its names is used.
 
 All processes share a folder of compiled bytecode, as those of an installed package do. The first round, which fills it,
 does not count.
@@ -57,6 +59,7 @@ driver.close()
 closed = time.perf_counter()
 print(json.dumps([imported - started, launched - imported, closed - launched]))
 """
+OUR_IMPORT = "import aeron_core, time; print(time.process_time())"
 OUR_FIRST_MESSAGE = """
 import json, time
 import aeron_core
@@ -71,6 +74,7 @@ with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driv
         subscription.poll(lambda buffer, _: received.append(bytes(buffer)), 10)
     print(json.dumps(time.process_time()))
 """
+C_IMPORT = "import pyaeron, time; print(time.process_time())"
 C_EMBEDDED = """
 import json, sys, time
 started = time.perf_counter()
@@ -169,10 +173,13 @@ def measure_standalone(command: Sequence[object], directory: Path, commands: boo
     return figures
 
 
-def measure_embedded(python: object, program: str, directory: Path) -> Figures:
+def measure_embedded(python: object, importing: str, program: str, directory: Path) -> Figures:
+    """Import the package in a new interpreter; then, in another one, also start and close a driver."""
     titles = ("import", "launch", "close")
+    seconds = json.loads(output_of([str(python), "-c", importing], directory.parent))
     values = json.loads(output_of([str(python), "-c", program, str(directory)], directory.parent))
-    return {f"embedded: {title}, ms": value * 1000 for title, value in zip(titles, values, strict=True)}
+    figures = {f"embedded: {title}, ms": value * 1000 for title, value in zip(titles, values, strict=True)}
+    return {"embedded: processor time of the bare import, ms": seconds * 1000, **figures}
 
 
 def measure_first_message(root: Path) -> Figures:
@@ -223,13 +230,15 @@ def measure(theirs: Path | None, rounds: int) -> dict[str, list[Figures]]:
     try:
         for index in track(range(rounds + 1), description="measuring", console=Console(stderr=True)):
             figures = measure_standalone(OUR_DRIVER, root / f"ours-{index}", commands=True)
-            figures |= measure_embedded(sys.executable, OUR_EMBEDDED, root / f"our-embedded-{index}")
+            figures |= measure_embedded(
+                sys.executable, OUR_IMPORT, OUR_EMBEDDED, root / f"our-embedded-{index}"
+            )
             figures |= measure_first_message(root)
             found["ours"].append(figures)
             if theirs:
                 directory = root / f"theirs-{index}"
                 figures = measure_standalone([theirs, "-c", C_DRIVER, directory], directory, commands=False)
-                figures |= measure_embedded(theirs, C_EMBEDDED, root / f"their-embedded-{index}")
+                figures |= measure_embedded(theirs, C_IMPORT, C_EMBEDDED, root / f"their-embedded-{index}")
                 found["C driver"].append(figures)
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -242,7 +251,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds (%(default)s)")
     parser.add_argument("--pyaeron", type=Path, metavar="PYTHON", help="a Python with pyaeron")
     parser.add_argument(
-        "--json", action="store_true", help="print JSON: the median of each figure per driver"
+        "--json", action="store_true", help="print JSON: the median of each figure per driver, and the ratios"
     )
     options = parser.parse_args()
     theirs = foreign_python(options.pyaeron)
@@ -251,6 +260,10 @@ def main() -> None:
         name: {title: statistics.median(each[title] for each in figures) for title in figures[0]}
         for name, figures in rounds.items()
     }
+    if theirs:
+        medians["ratio"] = {
+            title: medians["ours"][title] / value for title, value in medians["C driver"].items()
+        }
     if options.json:
         print(json.dumps(medians, indent=2))
         return

@@ -59,7 +59,7 @@ def test_the_start_up_figures_with_a_bar_are_measured():
     measured = (ROOT / "benchmarks" / "start_up.py").read_text(encoding="utf-8")
 
     titles = re.findall(r'^    "((?:aeron-core|embedded|standalone)[^"]+)": \d', text, re.M)
-    assert len(titles) == 10
+    assert len(titles) == 13
     for title in titles:
         command = re.fullmatch(r"aeron-core (.*): processor time, ms", title)
         # Of commands, the benchmark has the arguments.
