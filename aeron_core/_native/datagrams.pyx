@@ -24,7 +24,10 @@ cdef int raise_os_error(int code, str what) except -1 nogil:
 
 cdef int raise_full() except -1 nogil:
     with gil:
-        raise IndexError(f"the batch is full: it has {AC_BATCH_CAPACITY} entries; send it before adding more")
+        raise IndexError(
+            f"the batch is full: it has {AC_BATCH_CAPACITY} entries, the maximum; "
+            "send it and call `clear` before adding more"
+        )
 
 
 @cython.final

@@ -104,7 +104,10 @@ class ChannelEndpoint:
         return False
 
     def close(self) -> None:
-        """Close the sockets. Called after the agent has released the endpoint."""
+        """Close the sockets. Called when no agent uses the endpoint.
+
+        Its agent has released it or has stopped, then perhaps without `remove_stream`, or never got it: opening failed.
+        """
 
 
 class SendChannelEndpoint(ChannelEndpoint):

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.storage.arrow_store import local_folder
@@ -70,6 +71,21 @@ def _unknown(key: str, known: list[str]) -> str:
     )
 
 
+def allowed(fault: ErrorDetails) -> str:
+    """Return the text of a validation error: what is allowed, and not the value unless a validator of ours names it."""
+    match fault["type"]:
+        case "missing":
+            return "must be given"
+        case "extra_forbidden":
+            return "unknown key: correct its name, or remove it"
+        case "string_pattern_mismatch":
+            return f"must match {fault['ctx']['pattern']}"
+        case _:
+            return str(fault.get("ctx", {}).get("error", fault["msg"])).replace(
+                "Input should be", "must be", 1
+            )
+
+
 def _faults(model: type[BaseModel], error: ValidationError, values: Mapping[str, object]) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
@@ -79,7 +95,7 @@ def _faults(model: type[BaseModel], error: ValidationError, values: Mapping[str,
         if field:
             value = values.get(field)
             # Parsers begin with the value, which stands before the cause here.
-            cause = cause.removeprefix(f"{value!r}: ").replace("Input should be", "must be", 1)
+            cause = allowed(fault).removeprefix(f"{value!r}: ")
             cause = f"option {to_camel(field)}={value}: {cause}"
         faults.append(cause)
     return faults

@@ -111,7 +111,7 @@ def test_a_position_is_symbolic_a_time_or_json(text, positions):
         ("failOnDataLoss", "perhaps", "option failOnDataLoss=perhaps: must be a valid boolean"),
         ("assemble", "words", "option assemble=words: must be 'messages' or 'fragments'"),
         ("channelPattern", "(", "option channelPattern=(: must be a regular expression"),
-        ("consumerName", "../x", "option consumerName=../x: String should match pattern"),
+        ("consumerName", "../x", "option consumerName=../x: must match ^"),
         ("maxBytePerTrigger", "1", "unknown option maxbytepertrigger: did you mean maxBytesPerTrigger"),
         ("colour", "red", "unknown option colour: must be one of archive, recordings"),
     ],

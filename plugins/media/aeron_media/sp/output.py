@@ -245,7 +245,7 @@ class Output:
         return self.free_length() - self._head_length
 
     def flush(self) -> bool:
-        """Send the queue; return whether it is empty."""
+        """Send the queue and return whether it is empty; if `is_broken`, send nothing and return False."""
         return self._send_queue()
 
     def end(self) -> int:

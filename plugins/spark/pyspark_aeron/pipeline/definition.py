@@ -40,12 +40,12 @@ from pydantic import (
 )
 
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron.option_parsing import allowed
 
 AVAILABLE_NOW = "available-now"
 #: Formats that Spark writes into a folder.
 FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
 
-_PYDANTIC_ALLOWED = "Input should be"  # how pydantic states what is allowed, without the value
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
 _INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
@@ -290,10 +290,9 @@ def faults_of(path: Path, error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])
-        cause = str(fault.get("ctx", {}).get("error", fault["msg"]))
-        if cause.startswith(_PYDANTIC_ALLOWED):
-            value = f"{fault['input']!r}: " if isinstance(fault["input"], str | int | float) else ""
-            cause = f"{value}must be{cause.removeprefix(_PYDANTIC_ALLOWED)}"
+        cause = allowed(fault)
+        if cause.startswith("must ") and isinstance(fault["input"], str | int | float):
+            cause = f"{fault['input']!r}: {cause}"
         faults.append(f"{path}: {place}: {cause}" if place else f"{path}: {cause}")
     return faults
 

@@ -58,9 +58,9 @@ def test_a_file_defines_sources_steps_and_sinks(write):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('name = "packages"', "", "name: Field required"),
-        ('name = "packages"', 'name = "a b"', "name: String should match pattern"),
-        ('checkpoint = "TABLES/checkpoints"', "", "checkpoint: Field required"),
+        ('name = "packages"', "", "name: must be given"),
+        ('name = "packages"', 'name = "a b"', "name: 'a b': must match ^"),
+        ('checkpoint = "TABLES/checkpoints"', "", "checkpoint: must be given"),
         (
             'trigger = "2 seconds"',
             'trigger = "now"',
@@ -70,7 +70,11 @@ def test_a_file_defines_sources_steps_and_sinks(write):
         ('from = "per_minute"', "from = 5", "from: 5: must be a valid string"),
         ('name = "packages"', 'name = "packages"\nmaster = 1', "master: 1: must be a valid string"),
         ('archive = "ARCHIVE"', "", "sources.log: archive: must be given for the format aeron"),
-        ('decode = "utf8"', 'decoder = "utf8"', "sources.log.decoder: Extra inputs are not permitted"),
+        (
+            'decode = "utf8"',
+            'decoder = "utf8"',
+            "sources.log.decoder: unknown key: correct its name, or remove it",
+        ),
         (
             'delay = "1 minute"',
             'delay = "soon"',

@@ -152,9 +152,10 @@ class RelayedConnection:
             self._fail(errno.EIO)
 
     def on_agent_hangs(self, now: float) -> None:
-        """Close the connection after the agent has closed its end, once the bytes that it sent are delivered.
+        """Close the connection after the agent has closed its end, once the bytes that it sent are sent to the peer.
 
-        Before the handshake is complete, end at once. No effect when CLOSING or WAITING.
+        After CLOSING_LIMIT_S, unsent bytes are discarded and the connection is reset. Before the handshake is complete,
+        close immediately. No effect when CLOSING or WAITING.
         """
         if self.phase is Phase.RELAYING:
             self.phase = Phase.CLOSING
