@@ -1,6 +1,7 @@
 """The documentation is complete, and its links, paths and modules exist."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import re
@@ -343,10 +344,12 @@ def test_classes_and_methods_in_the_architecture_exist():
 
 
 def defined_names(tree):
-    """Yield the names that a file defines: functions, classes, variables and attributes."""
+    """Yield the names that a file defines: functions, parameters, classes, variables and attributes."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -360,18 +363,72 @@ def all_defined_names():
     }
 
 
+@cache
+def fields_of_params():
+    """Return the fields of all classes of parameters, such as `ReceiveEndpointParams`."""
+    return {
+        name
+        for tree in sources("aeron_core", "plugins")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Params")
+        for member in node.body
+        for name in defined_names(member)
+    }
+
+
 # CamelCase, CONSTANT, _private, or with underscores: other code spans are commands, settings and labels.
 CODE_NAME = r"`(_?[A-Z]\w*[a-z]\w*|[A-Z]+_[A-Z_]+|_\w+|[a-z]+(?:_[a-z]+)+)`"
 
+GUIDES = [ROOT / "docs" / "explanation" / "architecture.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 
-@pytest.mark.parametrize("name", ["explanation/architecture.md", "how-to/change-the-driver.md"])
-def test_names_in_the_guides_to_the_code_exist(name):
-    defined = all_defined_names()
+#: Names of other programs and libraries, a key of the resolver `driver`, a state of Kubernetes, and a suffix.
+FOREIGN_NAMES = {
+    *("AeronStat", "BacklogStat", "ErrorStat", "LogInspector", "LossStat", "StreamStat"),
+    *("aeron_stat", "error_stat", "loss_stat", "Cython", "Pair1"),
+    *("AWS_ACCESS_KEY_ID", "CLOCK_REALTIME", "bootstrap_neighbor", "OOMKilled", "_async"),
+}
 
-    named = re.findall(CODE_NAME, (ROOT / "docs" / name).read_text(encoding="utf-8"))
 
-    assert "ImageParams" in named or "_idle" in named
-    assert [each for each in named if each not in defined] == []
+def names_in_text(text):
+    """Return the names of code in the prose of a page, apart from those that its examples have."""
+    blocks = re.findall(r"^```.*?^```", text, re.M | re.S)
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    return [
+        name
+        for name in re.findall(CODE_NAME, prose)
+        if not any(re.search(rf"\b{name}\b", block) for block in blocks)
+    ]
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_names_in_the_guides_exist(path):
+    named = names_in_text(path.read_text(encoding="utf-8"))
+    known, settings = all_defined_names() | FOREIGN_NAMES, page("settings.md")
+
+    missing = [
+        name
+        for name in named
+        if name not in known
+        and not hasattr(builtins, name)
+        and not (name.startswith("AERON_") and f"`{name}`" in settings)
+        and not is_there(name)
+    ]
+
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_fields_of_params_in_the_guides_exist(path):
+    named = re.findall(r"\bparams\.(?!py\b)(\w+)", path.read_text(encoding="utf-8"))
+
+    assert [name for name in named if name not in fields_of_params()] == []
+
+
+def test_names_in_a_text_are_those_of_code():
+    text = "`ImageParams` has `_idle` and `term_length`.\n```python\nmy_module = 1\n```\n`my_module` `driver`"
+
+    assert names_in_text(text) == ["ImageParams", "_idle", "term_length"]
+    assert "connections" in fields_of_params()
 
 
 def test_a_missing_path_module_and_attribute_are_detected():
