@@ -87,7 +87,7 @@ RESOLVER_COUNTERS = {
         "Resolver neighbors: bound",
         "drivers that have answered; this one sends them its name and those of others",
     ),
-    driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names learned from other drivers"),
+    driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names received from other drivers"),
     driver.BOOTSTRAP_NEIGHBOR_TYPE_ID: ("Bootstrap neighbor: name=", "1 while it is a neighbour"),
     driver.REFUSED_TYPE_ID: (
         "Refused gossip: name=",

@@ -5,7 +5,7 @@
     publication, response-correlation-id=<subscription> ──SETUP, SEND_RESPONSE──► image
                                                            publication, control-mode=response,
                   ◄──RSP_SETUP, session of the responses── response-correlation-id=<image>
-    subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
+    subscription takes that session ──SM, SEND_SETUP──►    publication sends SETUP to the source of the SM
 
 RSP_SETUP is sent at once, then with each status message that the timeout triggers, until a response stream has a
 receiver; if there are several response streams, it names the newest. IPC needs no frames: see

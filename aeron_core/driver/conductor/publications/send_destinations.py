@@ -1,6 +1,6 @@
 """Destinations of manual multi-destination publications, which clients add and remove.
 
-Not here: dynamic destinations, which the medium learns from status messages.
+Not here: dynamic destinations, which the medium takes from status messages.
 Invariant: a change is confirmed only after the endpoint has accepted it; otherwise its command is refused.
 """
 
