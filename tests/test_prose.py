@@ -36,7 +36,7 @@ def test_prose_uses_standard_terms(folder, monkeypatch):
         ("the `says` of a code span", ["says"]),
     ],
 )
-def test_the_words_that_are_counted(text, found):
+def test_the_terms_that_are_counted(text, found):
     assert TOOL["banned"](text) == found
 
 

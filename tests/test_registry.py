@@ -92,7 +92,7 @@ def test_the_error_for_an_unknown_name_lists_what_is_installed(registry):
         registry.congestion_control("bbr", None, pytest.fail)
 
 
-def test_the_error_for_an_empty_table_says_none():
+def test_the_error_for_an_empty_table_lists_none():
     with pytest.raises(PluginError, match="no medium 'udp'; installed: none"):
         Registry().media("udp")
 

@@ -98,7 +98,7 @@ def test_the_directory_is_an_option_as_with_other_commands(
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_user_at_a_terminal_is_told_when_the_driver_is_ready(aeron, monkeypatch, tmp_path, is_terminal):
+def test_a_driver_that_starts_at_a_terminal_prints_its_directory(aeron, monkeypatch, tmp_path, is_terminal):
     class Short(MediaDriver):
         def await_termination(self, timeout=None):
             return True

@@ -46,7 +46,7 @@ def test_a_host_that_cannot_be_a_name_is_refused(host):
         MetricsServer(HostPort(host, 9100), lambda: ())
 
 
-def test_idle_connections_beyond_the_maximum_give_way_and_take_no_threads(server, connect):
+def test_idle_connections_beyond_the_maximum_are_closed_and_take_no_threads(server, connect):
     threads = threading.active_count()
     idle = [connect() for _ in range(MAX_CONNECTIONS * 4)]
 

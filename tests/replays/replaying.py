@@ -147,11 +147,11 @@ class Replay:
     def send_captured(self, datagram: Datagram) -> None:
         """Send a datagram of another party to the current address of our driver."""
         self._collect()
-        destination = self._place_of(datagram)
+        destination = self._destination_of(datagram)
         self._others[datagram.source].send([(datagram.data, max(len(datagram.data), 1))], destination)
         self._logged = len(self.simulation.network.log)
 
-    def _place_of(self, datagram: Datagram) -> SocketAddress:
+    def _destination_of(self, datagram: Datagram) -> SocketAddress:
         """Return the address of our driver for a captured one: its port may differ."""
         host, port = datagram.destination
         mine = [one.source for one in self.sent if one.destination == datagram.source]

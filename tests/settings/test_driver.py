@@ -226,7 +226,7 @@ def test_settings_are_immutable_and_refuse_other_fields(settings):
         ("receiver_group_tag", 0, 0),
     ],
 )
-def test_values_may_be_written_in_several_ways(field, written, value):
+def test_values_may_be_written_in_several_forms(field, written, value):
     assert getattr(DriverSettings(**{field: written}), field) == value
 
 

@@ -62,7 +62,7 @@ def test_a_publication_reaches_the_driver_named_by_its_endpoint(
 
 
 @pytest.mark.compatible("names by gossip (::1)", "our driver announces itself to a Java driver")
-def test_a_java_driver_learns_a_name_over_ipv6_without_an_address(further_drivers, clients, free_port):
+def test_a_java_driver_caches_a_name_over_ipv6_without_an_address(further_drivers, clients, free_port):
     one, two = (f"[::1]:{free_port('::1')}" for _ in range(2))
     java = further_drivers.start_gossiping("java", "driver-java", one)
     further_drivers.start_gossiping("ours", "driver-ours", two, one)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from plain_websocket import whole_frames_of
-from websocket_probes import FRAMES, LIMIT, REQUESTS, answers, words_for
+from websocket_probes import FRAMES, LIMIT, REQUESTS, answer_text, answers
 
 pytestmark = pytest.mark.interop
 
@@ -59,4 +59,4 @@ def test_nng_answers_frames_as_documented(nng, row):
         assert head_from(sock).startswith(b"HTTP/1.1 101")
         sock.sendall(FRAMES[row])
         received = whole_frames_of(receive_all(sock))
-    assert words_for(received) == answers("frames")[row][1]
+    assert answer_text(received) == answers("frames")[row][1]

@@ -91,7 +91,7 @@ def test_a_term_offset_outside_the_term_or_not_aligned_is_rejected(term_offset):
     assert check(packet((wire.TYPE_DATA, 32)), term_offset) == wire.FRAME_BAD_FIELD
 
 
-def test_a_frame_at_another_offset_than_its_place_in_the_packet_is_rejected():
+def test_a_frame_with_another_term_offset_than_expected_is_rejected():
     assert check(packet((wire.TYPE_DATA, 32), term_offset=64), term_offset=32) == wire.FRAME_BAD_FIELD
 
 

@@ -52,7 +52,7 @@ def test_a_missing_file_has_no_version(store):
 
 
 @contextmanager
-def as_anybody():
+def as_unprivileged_user():
     """Drop the permissions of root from this process."""
     user = os.geteuid()
     if user == 0:
@@ -99,7 +99,7 @@ def test_an_archive_without_write_permission_raises_with_a_remedy(folder):
     (folder / "archive.lock").chmod(0o444)
 
     with (
-        as_anybody() as user,
+        as_unprivileged_user() as user,
         pytest.raises(
             RecordingError, match=rf"archive\.lock: Permission denied; let user {user} write there"
         ),
@@ -111,7 +111,7 @@ def test_creating_an_archive_without_permission_raises_with_a_remedy(folder):
     folder.chmod(0o555)
 
     with (
-        as_anybody(),
+        as_unprivileged_user(),
         pytest.raises(RecordingError, match=r"made/archive\.lock: Permission denied; let user"),
     ):
         Archive.create(folder / "made")
@@ -122,7 +122,7 @@ def test_an_archive_without_read_permission_raises_with_a_remedy(folder):
     folder.chmod(0)
 
     with (
-        as_anybody() as user,
+        as_unprivileged_user() as user,
         pytest.raises(RecordingError, match=rf"archive\.json: Permission denied; let user {user} read it"),
     ):
         Archive.open(folder)
@@ -158,7 +158,7 @@ def test_a_fault_of_the_disk_raises_with_the_file_and_a_remedy(tmp_path, monkeyp
         ("s3://", "s3://: must name a bucket"),
     ],
 )
-def test_a_place_that_names_no_folder_is_refused(where, fault):
+def test_a_location_without_a_folder_is_refused(where, fault):
     if where.startswith("s3"):
         pytest.importorskip("pyarrow.fs")
 

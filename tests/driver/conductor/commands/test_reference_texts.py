@@ -431,7 +431,7 @@ def test_the_first_fault_of_a_receive_destination_is_that_of_the_reference(lone,
     assert text in str(refusal(lone, subscription.add_destination_async(destination)))
 
 
-def test_an_ipc_publication_is_shared_whatever_it_says_of_simulated_connections(lone):
+def test_an_ipc_publication_is_shared_with_any_value_of_simulated_connections(lone):
     first = lone.add_publication("aeron:ipc", 1)
 
     second = lone.add_publication("aeron:ipc?ssc=true", 1)

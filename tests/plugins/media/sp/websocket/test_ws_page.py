@@ -8,7 +8,7 @@ from aeron_media.sp.websocket.handshake import WsServerHandshake
 from aeron_media.sp.websocket.params import WsParams
 from plain_websocket import BINARY, Frame
 from websocket_ends import End
-from websocket_probes import FRAMES, LIMIT, REQUESTS, answers, words_for
+from websocket_probes import FRAMES, LIMIT, REQUESTS, answer_text, answers
 
 
 def test_every_row_has_its_probe():
@@ -41,4 +41,4 @@ def test_frames_are_answered_as_documented(row):
 
     # A message that reaches the agent counts as an answer, like the echo of nng.
     reply = [*end.sent(), *([Frame(BINARY, received, True, None)] if received else [])]
-    assert words_for(reply) == answers("frames")[row][0]
+    assert answer_text(reply) == answers("frames")[row][0]

@@ -92,12 +92,12 @@ def answers(begin):
     return {row: (ours, nngs) for row, ours, nngs in rows}
 
 
-def words_for(frames):
+def answer_text(frames):
     """Return the description of an answer on the page."""
-    words = []
+    parts = []
     for each in frames:
         if each.opcode == CLOSE:
-            words.append("close" if each.code is None else f"close {each.code}")
+            parts.append("close" if each.code is None else f"close {each.code}")
         else:
-            words.append({BINARY: "message", PONG: "pong"}[each.opcode])
-    return ", ".join(words) or "nothing"
+            parts.append({BINARY: "message", PONG: "pong"}[each.opcode])
+    return ", ".join(parts) or "nothing"
