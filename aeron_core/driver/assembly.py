@@ -107,7 +107,7 @@ class Assembly:
             from_sender=from_sender,
             from_receiver=from_receiver,
             logs=LogStorage(settings, system, errors),
-            awaited_images=_image_places(settings),
+            awaited_images=_image_permits(settings),
             # All publications share one batch: only the sender uses it, for one publication at a time.
             send_batch=SendBatch(),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
@@ -258,7 +258,7 @@ def _open_event_log(settings: DriverFields, clock: Clock, errors: ErrorSink) -> 
     )
 
 
-def _image_places(settings: DriverFields) -> AwaitedImages:
+def _image_permits(settings: DriverFields) -> AwaitedImages:
     return AwaitedImages(
         NetworkCounts(settings.awaited_images_limit, settings.awaited_images_source_limit),
         NetworkCounts(settings.images_limit, settings.images_source_limit),

@@ -33,7 +33,7 @@ cpdef enum:
     REMOVE_IMAGE                 # dispatcher, image; answered by RELEASED
     ADD_IMAGE_SUBSCRIBER         # image, subscriber position; answered by LINKED
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
-    RELEASE_PLACE                # image, whose log was deleted; answered by RELEASED
+    RELEASE_PERMIT               # image, whose log was deleted; answered by RELEASED
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
     ELICIT_SETUP                 # dispatcher, endpoint whose control address gets the request; session id, stream id
@@ -60,17 +60,17 @@ cpdef enum:
     RETRANSMIT_COVERED = 1    # an earlier NAK covers the start of the gap
     RETRANSMIT_OVERFLOW = 2   # all retransmissions of the pool are in use
 
-# Negative values where a place of `awaited_images` is expected: no place, or the reason why an image was refused.
+# Negative values where a permit of `awaited_images` is expected: no permit, or the reason why an image was refused.
 cpdef enum:
-    NO_PLACE = -2
-    PLACE_REFUSED_TO_SOURCE = -3
-    PLACE_REFUSED = -4
+    NO_PERMIT = -2
+    PERMIT_REFUSED_TO_SOURCE = -3
+    PERMIT_REFUSED = -4
     SESSION_REFUSED_BY_LIMIT = -5    # the stream has too many images
     IMAGE_REFUSED_TO_SOURCE = -6     # the source has too many images, with data or without
     IMAGE_REFUSED = -7               # all sources together have too many
 
 # States of a session without an image, see `dispatcher`. PENDING_SETUP and REFUSED carry their deadline:
-# state | deadline_ns << SESSION_STATE_BITS; INIT_IN_PROGRESS carries the place of its image, COOL_DOWN the time of the
+# state | deadline_ns << SESSION_STATE_BITS; INIT_IN_PROGRESS carries the permit of its image, COOL_DOWN the time of the
 # last frame of the session.
 cpdef enum:
     SESSION_UNKNOWN = 0

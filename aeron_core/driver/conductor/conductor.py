@@ -137,7 +137,7 @@ class Conductor:
                 f"exceeded session limit, stream-id={stream_id}: at most {settings.stream_session_limit} images of a "
                 f"stream id; raise stream_session_limit"
             )
-        elif reason == operations.PLACE_REFUSED_TO_SOURCE:
+        elif reason == operations.PERMIT_REFUSED_TO_SOURCE:
             text = (
                 f"refused images: {settings.awaited_images_source_limit} images of one source wait for their first "
                 f"data; its SETUP frames may be forged; otherwise raise awaited_images_source_limit"

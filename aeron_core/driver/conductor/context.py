@@ -55,7 +55,7 @@ class DriverContext:
     from_sender: CommandRing
     from_receiver: CommandRing
     logs: LogStorage
-    # Places of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
+    # Permits of images without data: the receiver takes and releases them, the conductor reads whether they are scarce.
     awaited_images: AwaitedImages
     # Passed to new publications and receive endpoints; only the sender and the receiver use them.
     send_batch: SendBatch

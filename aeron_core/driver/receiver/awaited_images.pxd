@@ -28,8 +28,8 @@ cdef class AwaitedImages:
     cdef NetworkCounts _images      # all images
     cdef AtomicLong _refused_ns     # time of the last refusal, 0 for never; read by the conductor
 
-    @cython.locals(place=int64_t, refusal=int64_t)
+    @cython.locals(permit=int64_t, refusal=int64_t)
     cpdef int64_t take(self, SocketAddress source, int64_t now_ns) except? -1 nogil
     cdef int64_t _refusal(self, int64_t network) noexcept nogil
-    cpdef int32_t release(self, int64_t place) except -1 nogil
-    cpdef int32_t leave(self, int64_t place) except -1 nogil
+    cpdef int32_t release(self, int64_t permit) except -1 nogil
+    cpdef int32_t stop_counting(self, int64_t permit) except -1 nogil

@@ -2,19 +2,19 @@
 
 A SETUP is easily forged, and each accepted one costs a log buffer, counters, and an image in every subscribed client.
 A sender that exists sends data or a heartbeat as soon as it receives the first status message. Until then, an image
-holds a *place*:
+holds a *permit*:
 
-    SETUP ──take──► place ──first data or heartbeat, creation failed, log deleted──► released
-      └──no place: ignored, the sender repeats its SETUP, or is asked for it again, after 100 ms
+    SETUP ──take──► permit ──first data or heartbeat, creation failed, log deleted──► released
+      └──no permit: ignored, the sender repeats its SETUP, or is asked for it again, after 100 ms
 
-Data is forged as easily as a SETUP, so images with data are limited too: each image is counted from `take` to `leave`,
-when its log is deleted or its creation failed.
+Data is forged as easily as a SETUP, so images with data are limited too: each image is counted from `take` to
+`stop_counting`, when its log is deleted or its creation failed.
 
-While SETUPs are refused for lack of places, the conductor ends images without data after FIRST_DATA_TIMEOUT_NS, so that
-forged ones do not hold their places for the whole liveness timeout of an image.
+While SETUPs are refused for lack of permits, the conductor ends images without data after FIRST_DATA_TIMEOUT_NS, so
+that forged ones do not hold their permits for the whole liveness timeout of an image.
 
 Not here: the number of images of one stream (`stream_session_limit`).
-Invariant: places are taken and released on the receiver; the conductor calls `is_contended` only.
+Invariant: permits are taken and released on the receiver; the conductor calls `is_contended` only.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from aeron_core.driver._native.networks import network_of
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
 
-#: Time after the last refusal for which places count as scarce. Invented: two default intervals of the conductor's
+#: Time after the last refusal for which permits count as scarce. Invented: two default intervals of the conductor's
 #: timer, which checks images without data, and a margin of a second.
 CONTENTION_NS = 3_000_000_000
-#: Time that an image without data lives, and lingers, while places are scarce. Invented: five repetitions of its status
-#: message, so that a sender behind a network that loses half of its datagrams is accepted in 31 of 32 cases.
+#: Time that an image without data lives, and lingers, while permits are scarce. Invented: five repetitions of its
+#: status message, so that a sender behind a network that loses half of its datagrams is accepted in 31 of 32 cases.
 FIRST_DATA_TIMEOUT_NS = 1_000_000_000
 
 
@@ -73,7 +73,7 @@ class NetworkCounts:
 
 
 class AwaitedImages:
-    """The places of one driver, of images without data and of all images; each has a limit and one per source."""
+    """The permits of one driver, of images without data and of all images; each has a limit and one per source."""
 
     def __init__(self, awaited: NetworkCounts, images: NetworkCounts) -> None:
         self._awaited = awaited
@@ -81,34 +81,34 @@ class AwaitedImages:
         self._refused_ns = AtomicLong()
 
     def take(self, source: SocketAddress, now_ns: int) -> int:
-        """Take a place for an image from `source`; return it, at least 0, or a negative `operations.…_REFUSED…`."""
-        place = network_of(source)
-        refusal = self._refusal(place)
+        """Take a permit for an image from `source`; return it, at least 0, or a negative `operations.…_REFUSED…`."""
+        permit = network_of(source)
+        refusal = self._refusal(permit)
         if refusal != 0:
             self._refused_ns.set_release(now_ns)
             return refusal
-        self._awaited.add(place)
-        self._images.add(place)
-        return place
+        self._awaited.add(permit)
+        self._images.add(permit)
+        return permit
 
     def _refusal(self, network: int) -> int:
         if self._awaited.is_source_full(network):
-            return operations.PLACE_REFUSED_TO_SOURCE
+            return operations.PERMIT_REFUSED_TO_SOURCE
         if self._awaited.is_full():
-            return operations.PLACE_REFUSED
+            return operations.PERMIT_REFUSED
         if self._images.is_source_full(network):
             return operations.IMAGE_REFUSED_TO_SOURCE
         return operations.IMAGE_REFUSED if self._images.is_full() else 0
 
-    def release(self, place: int) -> int:
-        """Release a place that `take` returned, of an image that has data or was deleted; return 0."""
-        return self._awaited.remove(place)
+    def release(self, permit: int) -> int:
+        """Release a permit that `take` returned, of an image that has data or was deleted; return 0."""
+        return self._awaited.remove(permit)
 
-    def leave(self, place: int) -> int:
-        """Stop counting the image of a place, once nothing of it is left; return 0."""
-        return self._images.remove(place)
+    def stop_counting(self, permit: int) -> int:
+        """Stop counting the image of a permit, once nothing of it is left; return 0."""
+        return self._images.remove(permit)
 
     def is_contended(self, now_ns: int) -> bool:
-        """Return whether a SETUP was refused for lack of a place in the last CONTENTION_NS; for the conductor."""
+        """Return whether a SETUP was refused for lack of a permit in the last CONTENTION_NS; for the conductor."""
         refused_ns = self._refused_ns.get_acquire()
         return refused_ns != 0 and now_ns < refused_ns + CONTENTION_NS

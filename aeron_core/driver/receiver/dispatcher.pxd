@@ -25,7 +25,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Command _event                     # reused for each event
     cdef StatusMessage _elicitation         # status message that only requests a SETUP
     cdef int32_t _session_limit             # maximum number of images of one stream id
-    cdef AwaitedImages _awaited             # places of images without data, shared with the other dispatchers
+    cdef AwaitedImages _awaited             # permits of images without data, shared with the other dispatchers
     cdef RateLimit _refusals                # reported to the conductor
     cdef SocketAddress _no_address          # of a setup request: the endpoint uses its control address
 
@@ -41,7 +41,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef int32_t _elicit_setup(
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id, SocketAddress source
     ) except -1 nogil
-    @cython.locals(place=int64_t)
+    @cython.locals(permit=int64_t)
     cdef int32_t _request_image(
         self, ReceiveChannelEndpoint endpoint, StreamInterest interest, Setup setup, SocketAddress source,
         int64_t now_ns

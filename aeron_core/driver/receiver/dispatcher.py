@@ -6,9 +6,10 @@
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin; silent, others need space──► (unknown)
         (unknown) ──data or SETUP, session not subscribed──► NO_INTEREST ──subscribed, or forgotten──► (unknown)
         (unknown), PENDING_SETUP ──SETUP, too many sessions──► REFUSED
-        (unknown), PENDING_SETUP ──SETUP, no place (see `awaited_images`)──► (the same)
+        (unknown), PENDING_SETUP ──SETUP, no permit (see `awaited_images`)──► (the same)
 
-PENDING_SETUP lasts one second, or 100 ms after a SETUP without a place; then the next data frame elicits a SETUP again.
+PENDING_SETUP lasts one second, or 100 ms after a SETUP without a permit; then the next data frame elicits a SETUP
+again.
 REFUSED lasts one second too, so that a persistent sender is reported to the conductor at most once a second.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
@@ -175,16 +176,16 @@ class Dispatcher(ReceiveDispatcher):
         if interest.is_at_limit(self._session_limit):
             interest.set_until(setup.session_id, operations.SESSION_REFUSED, now_ns)
             return self._refuse(endpoint, setup, source, operations.SESSION_REFUSED_BY_LIMIT, now_ns)
-        place = self._awaited.take(source, now_ns)
-        if place < 0:
+        permit = self._awaited.take(source, now_ns)
+        if permit < 0:
             # No state is added: a sender without receivers repeats its SETUP, and one with receivers is asked again.
             interest.expire_pending_soon(setup.session_id, now_ns)
-            return self._refuse(endpoint, setup, source, place, now_ns)
+            return self._refuse(endpoint, setup, source, permit, now_ns)
         # If the ring is full, keep the state: the sender's next SETUP tries again.
         if not self._report(operations.CREATE_IMAGE, endpoint, setup, source, 0):
-            self._awaited.release(place)
-            return self._awaited.leave(place)
-        return interest.set_in_progress(setup.session_id, place)
+            self._awaited.release(permit)
+            return self._awaited.stop_counting(permit)
+        return interest.set_in_progress(setup.session_id, permit)
 
     def _refuse(
         self,
@@ -305,7 +306,7 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
-        # INIT_IN_PROGRESS ends here: from now on frames are routed to the image, which also releases its place.
+        # INIT_IN_PROGRESS ends here: from now on frames are routed to the image, which also releases its permit.
         image.await_data(cython.cast(StreamInterest, found).hand_over(image.session_id))
         return cython.cast(StreamInterest, found)._images.put(
             image.session_id, cython.cast(cython.pointer(PyObject), image)

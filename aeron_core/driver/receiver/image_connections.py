@@ -113,7 +113,7 @@ class ImageConnections:
     def extend(self, is_extended: bool) -> int:
         """Set whether the only known connection gets answers for another liveness timeout of the image.
 
-        The image sets it to false while it holds a place of `AwaitedImages`. Returns 0.
+        The image sets it to false while it holds a permit of `AwaitedImages`. Returns 0.
         """
         self._extension_ns = self._liveness_timeout_ns if is_extended else 0
         return 0

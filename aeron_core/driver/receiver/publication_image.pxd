@@ -36,10 +36,10 @@ cdef class PublicationImage:
     cdef readonly AtomicLong is_end_of_stream       # 1 once the sender signalled the end
     cdef readonly AtomicLong time_of_last_packet_ns  # compared with the liveness timeout by the conductor
     cdef readonly AtomicLong is_draining            # 1: status messages carry EOS; written by the conductor
-    cdef readonly AtomicLong awaits_data            # 1 until the first data if a place was taken; for the conductor
+    cdef readonly AtomicLong awaits_data            # 1 until the first data if a permit was taken; for the conductor
     cdef AwaitedImages _awaited
-    cdef int64_t _place                             # of `_awaited` while there is no data, or NO_PLACE
-    cdef int64_t _counted_place                     # of `_awaited` until the log is deleted, or NO_PLACE
+    cdef int64_t _permit                            # of `_awaited` while there is no data, or NO_PERMIT
+    cdef int64_t _counted_permit                    # of `_awaited` until the log is deleted, or NO_PERMIT
     cdef AtomicLong _response_session               # session of the responses, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
     cdef SystemCounters _counters
@@ -64,10 +64,10 @@ cdef class PublicationImage:
     cdef int64_t _last_lowest_position              # of the subscribers at the last call
     cdef int64_t _last_hwm_position                 # at the last call
 
-    cdef int32_t await_data(self, int64_t place) noexcept nogil
-    cdef int32_t _set_place(self, int64_t place) noexcept nogil
-    cdef int32_t release_place(self) except -1 nogil
-    cdef int32_t leave_place(self) except -1 nogil
+    cdef int32_t await_data(self, int64_t permit) noexcept nogil
+    cdef int32_t _set_permit(self, int64_t permit) noexcept nogil
+    cdef int32_t release_permit(self) except -1 nogil
+    cdef int32_t stop_counting(self) except -1 nogil
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     cdef int64_t consumed_position(self) except -1 nogil
     @cython.locals(packet_position=int64_t, proposed=int64_t, payload_length=int32_t)

@@ -60,8 +60,8 @@ class PublicationImage:
         self.is_draining = AtomicLong()
         self.awaits_data = AtomicLong()
         self._awaited = params.awaited
-        self._place = operations.NO_PLACE
-        self._counted_place = operations.NO_PLACE
+        self._permit = operations.NO_PERMIT
+        self._counted_permit = operations.NO_PERMIT
         self._is_rejected = AtomicLong()
         self._response_session = AtomicLong()
         self._counters = params.system_counters
@@ -101,29 +101,29 @@ class PublicationImage:
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
 
-    def await_data(self, place: int) -> int:
-        """Set the place of `AwaitedImages` to hold until the first frame arrives, or NO_PLACE; return 0."""
-        self._counted_place = place
-        return self._set_place(place)
+    def await_data(self, permit: int) -> int:
+        """Set the permit of `AwaitedImages` to hold until the first frame arrives, or NO_PERMIT; return 0."""
+        self._counted_permit = permit
+        return self._set_permit(permit)
 
-    def _set_place(self, place: int) -> int:
-        self._place = place
-        self.awaits_data.set_release(place != operations.NO_PLACE)
-        return self.connections.extend(place == operations.NO_PLACE)
+    def _set_permit(self, permit: int) -> int:
+        self._permit = permit
+        self.awaits_data.set_release(permit != operations.NO_PERMIT)
+        return self.connections.extend(permit == operations.NO_PERMIT)
 
-    def release_place(self) -> int:
-        """Release the place of this image if it still holds one; return 0."""
-        if self._place == operations.NO_PLACE:
+    def release_permit(self) -> int:
+        """Release the permit of this image if it still holds one; return 0."""
+        if self._permit == operations.NO_PERMIT:
             return 0
-        self._awaited.release(self._place)
-        return self._set_place(operations.NO_PLACE)
+        self._awaited.release(self._permit)
+        return self._set_permit(operations.NO_PERMIT)
 
-    def leave_place(self) -> int:
-        """Release the place of this image, and stop counting the image: its log was deleted. Return 0."""
-        self.release_place()
-        if self._counted_place != operations.NO_PLACE:
-            self._awaited.leave(self._counted_place)
-            self._counted_place = operations.NO_PLACE
+    def stop_counting(self) -> int:
+        """Release the permit of this image, and stop counting the image: its log was deleted. Return 0."""
+        self.release_permit()
+        if self._counted_permit != operations.NO_PERMIT:
+            self._awaited.stop_counting(self._counted_permit)
+            self._counted_permit = operations.NO_PERMIT
         return 0
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
@@ -218,8 +218,8 @@ class PublicationImage:
         return length
 
     def _on_packet(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
-        if self._place != operations.NO_PLACE:
-            self.release_place()
+        if self._permit != operations.NO_PERMIT:
+            self.release_permit()
         self.loss.detector.on_packet(now_ns)
         # The conductor compares it with the liveness timeout.
         self.time_of_last_packet_ns.set_release(now_ns)

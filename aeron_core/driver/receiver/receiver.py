@@ -75,7 +75,7 @@ class Receiver(DataAgent):
             operations.REMOVE_IMAGE_SUBSCRIBER,
             operations.ADD_IMAGE_CONNECTION,
             operations.REMOVE_IMAGE_CONNECTION,
-            operations.RELEASE_PLACE,
+            operations.RELEASE_PERMIT,
         ):
             self._execute_on_image()
         else:
@@ -139,8 +139,8 @@ class Receiver(DataAgent):
         elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:
             cython.cast(PublicationImage, image).subscribers.remove(cython.cast(SubscriberPosition, position))
             self._release()
-        elif operation == operations.RELEASE_PLACE:
-            cython.cast(PublicationImage, image).leave_place()
+        elif operation == operations.RELEASE_PERMIT:
+            cython.cast(PublicationImage, image).stop_counting()
             self._release()
         return 0
 

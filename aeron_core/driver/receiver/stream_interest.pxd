@@ -15,7 +15,7 @@ cpdef bint is_expired(int64_t state, int64_t now_ns) noexcept nogil
 @cython.final
 cdef class StreamInterest:
     cdef readonly int32_t stream_id
-    cdef AwaitedImages _awaited  # places of sessions in INIT_IN_PROGRESS
+    cdef AwaitedImages _awaited  # permits of sessions in INIT_IN_PROGRESS
     cdef bint _is_all_sessions  # a subscription without a session id
     cdef LongMap _sessions      # session id -> 1 for a session with a subscription of its own
     cdef LongMap _states        # session id -> state of a session without an image
@@ -35,7 +35,7 @@ cdef class StreamInterest:
     cdef int32_t set_until(self, int32_t session_id, int64_t state, int64_t now_ns) except -1 nogil
     @cython.locals(state=int64_t, deadline_ns=int64_t)
     cdef int32_t expire_pending_soon(self, int32_t session_id, int64_t now_ns) except -1 nogil
-    cdef int32_t set_in_progress(self, int32_t session_id, int64_t place) except -1 nogil
+    cdef int32_t set_in_progress(self, int32_t session_id, int64_t permit) except -1 nogil
     @cython.locals(state=int64_t)
     cdef bint is_in_progress(self, int32_t session_id) noexcept nogil
     cdef int32_t set_cool_down(self, int32_t session_id, int64_t last_frame_ns) except -1 nogil
@@ -44,9 +44,9 @@ cdef class StreamInterest:
     cdef int32_t extend_cool_down(self, int32_t session_id, int64_t state, int64_t now_ns) except -1 nogil
     @cython.locals(state=int64_t)
     cdef bint is_cooling_down(self, int32_t session_id) noexcept nogil
-    @cython.locals(place=int64_t)
+    @cython.locals(permit=int64_t)
     cdef int64_t hand_over(self, int32_t session_id) noexcept nogil
-    @cython.locals(place=int64_t)
+    @cython.locals(permit=int64_t)
     cdef int32_t forget(self, int32_t session_id) except -1 nogil
     cdef bint is_at_limit(self, int32_t session_limit) noexcept nogil
     @cython.locals(slot=int32_t)

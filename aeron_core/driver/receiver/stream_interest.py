@@ -100,13 +100,13 @@ class StreamInterest:
             )
         return 0
 
-    def set_in_progress(self, session_id: int, place: int) -> int:
-        """Set the state of a session while the conductor creates its image, which holds `place`; return 0."""
+    def set_in_progress(self, session_id: int, permit: int) -> int:
+        """Set the state of a session while the conductor creates its image, which holds `permit`; return 0."""
         # Counted like an image: otherwise a burst of SETUPs could pass the session limit before the first image
         # exists.
         self._in_progress += 1
         self._states.put(
-            session_id, operations.SESSION_INIT_IN_PROGRESS | place << operations.SESSION_STATE_BITS
+            session_id, operations.SESSION_INIT_IN_PROGRESS | permit << operations.SESSION_STATE_BITS
         )
         return 0
 
@@ -156,22 +156,22 @@ class StreamInterest:
         return (state & operations.SESSION_STATE_MASK) == operations.SESSION_COOL_DOWN
 
     def hand_over(self, session_id: int) -> int:
-        """Forget the state of a session that has an image now; return the place of the image, or NO_PLACE."""
-        place: int = operations.NO_PLACE
+        """Forget the state of a session that has an image now; return the permit of the image, or NO_PERMIT."""
+        permit: int = operations.NO_PERMIT
         if self.is_cooling_down(session_id):
             self._cool_downs -= 1
         if self.is_in_progress(session_id):
             self._in_progress -= 1
-            place = self._states.get(session_id, 0) >> operations.SESSION_STATE_BITS
+            permit = self._states.get(session_id, 0) >> operations.SESSION_STATE_BITS
         self._states.remove(session_id)
-        return place
+        return permit
 
     def forget(self, session_id: int) -> int:
-        """Forget the state of a session without an image, and release the place of one in progress; return 0."""
-        place = self.hand_over(session_id)
-        if place != operations.NO_PLACE:
-            self._awaited.release(place)
-            self._awaited.leave(place)
+        """Forget the state of a session without an image, and release the permit of one in progress; return 0."""
+        permit = self.hand_over(session_id)
+        if permit != operations.NO_PERMIT:
+            self._awaited.release(permit)
+            self._awaited.stop_counting(permit)
         return 0
 
     def is_at_limit(self, session_limit: int) -> bool:

@@ -166,7 +166,7 @@ def test_forged_sessions_with_heartbeats_get_images_up_to_a_limit_of_their_sourc
 
     assert max(counts) == counts[-1] == most
     assert errors(pair) == [text]
-    # All images end, and leave their places.
+    # All images end, and their permits are released.
     pair.run_for(60 * S)
     assert images(pair) == 0
     forgers.send(2 * most)
@@ -196,7 +196,7 @@ def test_a_stream_without_rejoin_accepts_new_sessions_after_many_have_stopped(st
         assert images(pair) == 1 + count
 
 
-def test_more_streams_than_places_of_one_host_are_all_received(pair):
+def test_more_streams_than_permits_of_one_host_are_all_received(pair):
     pair.add_subscription(CHANNEL, 1001)
 
     publications = [pair.add_exclusive_publication(CHANNEL, 1001) for _ in range(40)]
@@ -210,7 +210,7 @@ def test_a_sender_with_receivers_is_asked_again_when_its_setup_was_refused(pair)
     forgers = Forgers(pair)
     forgers.send(8)
     pair.run_for(10 * MS)
-    # Of the same source, which has no place left. It sends one SETUP for each request.
+    # Of the same source, which has no permit left. It sends one SETUP for each request.
     sender = SimulatedPeer(pair.network, "10.9.0.1", 40001, (pair.RECEIVER, 20121))
     requests = []
 
@@ -236,7 +236,7 @@ def test_an_image_without_data_lives_for_the_liveness_timeout_if_none_is_refused
     assert images(pair) == 0
 
 
-def test_places_are_free_again_after_their_images(pair):
+def test_permits_are_free_again_after_their_images(pair):
     pair.add_subscription(CHANNEL, 1001)
     forgers = Forgers(pair)
 
@@ -264,7 +264,7 @@ def test_images_that_have_ended_leave_nothing_in_memory(pair):
     assert created() == before
 
 
-def test_places_are_free_again_after_their_subscription_was_closed(pair):
+def test_permits_are_free_again_after_their_subscription_was_closed(pair):
     forgers = Forgers(pair)
     for _ in range(3):
         subscription = pair.add_subscription(CHANNEL, 1001)
@@ -282,7 +282,7 @@ def test_places_are_free_again_after_their_subscription_was_closed(pair):
     assert images(pair) == 8
 
 
-def test_an_image_that_cannot_be_created_releases_its_place(pair):
+def test_an_image_that_cannot_be_created_releases_its_permit(pair):
     pair.add_subscription(CHANNEL, 1001)
     peer = SimulatedPeer(pair.network, "10.9.0.1", 40000, (pair.RECEIVER, 20121))
     for session_id in range(30):
@@ -325,6 +325,6 @@ def test_a_source_is_an_ipv4_host_or_an_ipv6_network(first, second, is_one_sourc
     awaited = AwaitedImages(NetworkCounts(10, 1), NetworkCounts(10, 10))
     assert awaited.take(SocketAddress.of(first, 40000), 1) >= 0
 
-    place = awaited.take(SocketAddress.of(second, 40001), 1)
+    permit = awaited.take(SocketAddress.of(second, 40001), 1)
 
-    assert (place < 0) is is_one_source
+    assert (permit < 0) is is_one_source

@@ -56,7 +56,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         self._interests: dict[int, StreamInterest] = {}
         # (stream id, session id or None for all sessions) -> number of subscriptions
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
-        # A medium with connections limits their number, and their sources cannot be forged: its images need no places.
+        # A medium with connections limits their number, and their sources cannot be forged: its images need no permits.
         self.awaited = (
             context.awaited_images
             if transport.has_datagrams

@@ -184,8 +184,8 @@ class ImageLifecycle(StreamLifecycle):
 
     def _timeout_ns(self, now_ns: int) -> int:
         timeout_ns = self.context.settings.image_liveness_timeout_ns
-        # While places are scarce, an image without data ends sooner: its SETUP may be forged, and its place is missing
-        # for others.
+        # While permits are scarce, an image without data ends sooner: its SETUP may be forged, and other images need
+        # its permit.
         if self.image.awaits_data.get_acquire() and self.endpoint.awaited.is_contended(now_ns):
             return min(timeout_ns, FIRST_DATA_TIMEOUT_NS)
         return timeout_ns
@@ -228,7 +228,7 @@ class ImageLifecycle(StreamLifecycle):
         self._state_change_ns = self.context.clock.nano_time()
 
     def close(self) -> None:
-        """Free the counters, queue the log for deletion, and release the place of the image.
+        """Free the counters, queue the log for deletion, and release the permit of the image.
 
         The receiver must have released the image.
         """
@@ -243,5 +243,5 @@ class ImageLifecycle(StreamLifecycle):
         # No agent and no timeout needs the log any more; its memory is freed with the last client's
         # mapping.
         self._storage.release()
-        # Last: the place is released only when the log and the counters of the image are.
-        self.context.receiver.remove(operations.RELEASE_PLACE, self.image)
+        # Last: the permit is released only when the log and the counters of the image are.
+        self.context.receiver.remove(operations.RELEASE_PERMIT, self.image)

@@ -91,7 +91,7 @@ class ImageRegistrar:
             self._create(endpoint, setup, received)
         except (
             Exception
-        ) as error:  # any: a strategy of a plugin may fail, and the session must not keep its place
+        ) as error:  # any: a strategy of a plugin may fail, and the session must not keep its permit
             # No command caused the image, so there is no client to send an error to.
             self.context.errors.record_of_peer(
                 error,
