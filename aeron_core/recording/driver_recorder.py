@@ -14,8 +14,8 @@ from pathlib import Path
 from aeron_core.client.connecting import connect
 from aeron_core.errors import AeronError
 from aeron_core.recording.pace import Pace
-from aeron_core.recording.place import recording_place
 from aeron_core.recording.settings import RecordingSettings
+from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 
@@ -40,8 +40,8 @@ class DriverRecorder:
         self._on_error = on_error
         self._is_closing = threading.Event()
         with ExitStack() as stack:
-            self._place = stack.enter_context(
-                recording_place(
+            self._target = stack.enter_context(
+                recording_target(
                     settings.to, settings.spool, settings.made_retention(), params, verify=settings.verify
                 )
             )
@@ -71,7 +71,7 @@ class DriverRecorder:
             self._subscriptions = [
                 aeron.add_subscription(channel, stream_id) for channel, stream_id in self._wanted
             ]
-            self._recorder = Recorder(aeron, self._place.archive, self._subscriptions, self._place.params)
+            self._recorder = Recorder(aeron, self._target.archive, self._subscriptions, self._target.params)
             stack.callback(self._recorder.on_close)
             self._opened = stack.pop_all()
 

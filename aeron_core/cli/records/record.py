@@ -14,8 +14,8 @@ from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.errors import ConfigurationError
-from aeron_core.recording.place import recording_place
 from aeron_core.recording.retention.retention import RetentionPolicy
+from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.uri.values import format_duration_ns
@@ -125,9 +125,9 @@ def record(  # noqa: PLR0913 - the options of the command
         max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
-        place = stack.enter_context(recording_place(to, spool, retention, params, verify=not no_verify))
+        target = stack.enter_context(recording_target(to, spool, retention, params, verify=not no_verify))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
-        run = RecordingRun(wanted, place, streams, interrupt, timeout)
+        run = RecordingRun(wanted, target, streams, interrupt, timeout)
         with streams:
             in_time = run.run(releases=release, ends_with_driver=ends_with_driver)
         documents = streams.documents(to)

@@ -23,7 +23,7 @@ from aeron_core.client.aeron import Aeron
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError, DriverTimeoutError
 from aeron_core.recording.pace import Pace
-from aeron_core.recording.place import RecordingPlace
+from aeron_core.recording.target import RecordingTarget
 from aeron_core.recording.writing.recorder import Recorder
 
 # Interval between two checks for a driver. Invented: a driver restarts within seconds.
@@ -50,7 +50,7 @@ class RecordingRun:
     """One run of the command, used by the main thread."""
 
     wanted: WantedStreams
-    place: RecordingPlace
+    target: RecordingTarget
     streams: RecordedStreams
     interrupt: Interrupt
     timeout: float | None  # seconds without a message, None for no limit
@@ -98,7 +98,7 @@ class RecordingRun:
                 if not aeron.is_closed:  # a driver that is alive but does not answer
                     raise
                 return _End.DRIVER_CLOSED
-            recorder = Recorder(aeron, self.place.archive, subscriptions, self.place.params)
+            recorder = Recorder(aeron, self.target.archive, subscriptions, self.target.params)
             before, leaves = self.recorded_length, False
             try:
                 return self._record_until_end(recorder, subscriptions, before)

@@ -10,13 +10,13 @@ import pytest
 
 from aeron_core.errors import ConfigurationError, RecordingNotFoundError
 from aeron_core.recording import Archive
-from aeron_core.recording.place import recording_place
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.remote.uploader import Uploader
 from aeron_core.recording.retention.leases import read_lease, write_lease
 from aeron_core.recording.retention.purge import purge_before, purge_recording
 from aeron_core.recording.retention.retention import RetentionPolicy
+from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.testing.recordings import TERM_LENGTH, RecordingUnderTest
 
@@ -129,7 +129,7 @@ def test_a_remote_archive_needs_a_spool(uri):
 
     with (
         pytest.raises(ConfigurationError, match="needs a spool"),
-        recording_place(uri, None, RetentionPolicy(), params),
+        recording_target(uri, None, RetentionPolicy(), params),
     ):
         pass
 
@@ -137,12 +137,12 @@ def test_a_remote_archive_needs_a_spool(uri):
 def test_everything_recorded_through_a_spool_is_uploaded_at_the_end(uri, tmp_path):
     errors = []
     params = RecorderParams(on_error=errors.append)
-    with recording_place(uri, str(tmp_path / "spool"), RetentionPolicy(), params) as place:
+    with recording_target(uri, str(tmp_path / "spool"), RetentionPolicy(), params) as target:
         written = RecordingUnderTest.begin(tmp_path / "spool")
         written.append(b"a")
         whole = written.data()
         written.stop()
-        place.params.on_segment_finished(0)
+        target.params.on_segment_finished(0)
 
     assert errors == []
     recording = Archive.open(uri).recording(0)
@@ -152,7 +152,7 @@ def test_everything_recorded_through_a_spool_is_uploaded_at_the_end(uri, tmp_pat
 def test_an_unreachable_server_leaves_all_data_in_the_spool(uri, tmp_path, monkeypatch):
     errors = []
     params = RecorderParams(on_error=errors.append, clock=time.time_ns)
-    with recording_place(uri, str(tmp_path / "spool"), RetentionPolicy(), params):
+    with recording_target(uri, str(tmp_path / "spool"), RetentionPolicy(), params):
         written = RecordingUnderTest.begin(tmp_path / "spool")
         written.append(b"a")
         whole = written.data()

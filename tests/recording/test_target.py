@@ -2,15 +2,15 @@
 
 import threading
 
-from aeron_core.recording.place import recording_place
 from aeron_core.recording.retention.retention import RetentionPolicy
+from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.recorder import EpochClock, RecorderParams
 from aeron_core.testing.recordings import RecordingUnderTest
 
 
 def upload(tmp_path, clock):
     params = RecorderParams(on_error=print, clock=clock)
-    with recording_place(str(tmp_path / "to"), str(tmp_path / "spool"), RetentionPolicy(), params):
+    with recording_target(str(tmp_path / "to"), str(tmp_path / "spool"), RetentionPolicy(), params):
         written = RecordingUnderTest.begin(tmp_path / "spool")
         written.append(b"a")
         written.stop()

@@ -17,7 +17,7 @@ from aeron_core.recording.writing.recorder import EpochClock, RecorderParams
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingPlace:
+class RecordingTarget:
     """The archive and parameters of a recorder."""
 
     archive: Archive  # on this machine
@@ -25,9 +25,9 @@ class RecordingPlace:
 
 
 @contextmanager
-def recording_place(
+def recording_target(
     to: str, spool: str | None, retention: RetentionPolicy, params: RecorderParams, *, verify: bool = True
-) -> Iterator[RecordingPlace]:
+) -> Iterator[RecordingTarget]:
     """Yield the archive to record into and its parameters, made from `params`; create missing archives.
 
     Without `spool` this is the archive `to`, a local folder. With `spool`, a local folder, a thread uploads finished
@@ -44,7 +44,7 @@ def recording_place(
                 f"{to}: is no local folder: it needs a spool, a local folder to record into first: set --spool, or "
                 "recording.spool"
             )
-        yield RecordingPlace(Archive.create(to), replace(params, retention=retention))
+        yield RecordingTarget(Archive.create(to), replace(params, retention=retention))
         return
     if not isinstance(open_store(spool), LocalStore):
         raise ConfigurationError(
@@ -59,7 +59,7 @@ def recording_place(
     thread = UploadThread(uploader, Retention(remote, retention, params.on_error), clock)
     thread.start()
     try:
-        yield RecordingPlace(archive, replace(params, on_segment_finished=thread.wake))
+        yield RecordingTarget(archive, replace(params, on_segment_finished=thread.wake))
     finally:
         if not thread.close():
             params.on_error(
