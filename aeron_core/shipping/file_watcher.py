@@ -167,10 +167,10 @@ class FileWatcher:
                 progress.path = entry.path  # the name by which the next shipper finds it
             return progress
         for item in self._rewritten:
-            if (copied := _same_place(item[1], path)) is not None:
+            if (copied := _progress_of_copy(item[1], path)) is not None:
                 self._rewritten.remove(item)
                 return copied
-        if not self._is_first and any(_same_place(file.progress, path) for file in self.files.values()):
+        if not self._is_first and any(_progress_of_copy(file.progress, path) for file in self.files.values()):
             return None  # a copy: its original may be truncated next, or grow and differ
         if self._is_first:
             copied = self._copied(path, found)
@@ -190,7 +190,7 @@ class FileWatcher:
         return None
 
 
-def _same_place(progress: Progress, path: str) -> Progress | None:
+def _progress_of_copy(progress: Progress, path: str) -> Progress | None:
     length = len(progress.tail)
     if length < _COPY_TAIL_LENGTH or bytes_before(path, progress.offset, length) != progress.tail:
         return None

@@ -45,7 +45,7 @@ def describe(**changes: Any) -> RecordingDescriptor:
 
 def frame_at(position: int, payload: bytes = b"", **fields: int) -> bytes:
     """Return a DATA frame for `position`, padded to a multiple of 32 bytes; `fields` override header fields."""
-    return data_frame(payload, **_place(position) | fields)
+    return data_frame(payload, **_stream_fields(position) | fields)
 
 
 def padding_at(position: int, length: int, **fields: int) -> bytes:
@@ -62,7 +62,7 @@ def frames_at(position: int, payloads: Iterable[bytes], **fields: int) -> bytes:
     return data
 
 
-def _place(position: int) -> dict[str, int]:
+def _stream_fields(position: int) -> dict[str, int]:
     return {
         "session_id": SESSION_ID,
         "stream_id": STREAM_ID,
@@ -130,9 +130,9 @@ class RecordingUnderTest:
         begin = self.writer.written_position
         step = (wire.DATA_HEADER_LENGTH + payload_length + 31) // 32 * 32
         end = begin - begin % TERM_LENGTH + TERM_LENGTH
-        places = range(begin, end - step + 1, step)
-        rest = begin + len(places) * step
-        payloads = [at.to_bytes(8, "little") + bytes(payload_length - 8) for at in places]
+        positions = range(begin, end - step + 1, step)
+        rest = begin + len(positions) * step
+        payloads = [at.to_bytes(8, "little") + bytes(payload_length - 8) for at in positions]
         self.append_block(frames_at(begin, payloads, **self._stream))
         if rest < end:
             self.append_block(padding_at(rest, end - rest, **self._stream))

@@ -13,7 +13,7 @@ import typer
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr, standard_output
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.records.selection import ArchivePlace, NoVerify, RecordingId, progress
+from aeron_core.cli.records.selection import ArchiveUri, NoVerify, RecordingId, progress
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
@@ -37,7 +37,7 @@ Until = Annotated[str | None, typer.Option(metavar="TIME", help="End before this
 
 
 def export_recording(  # noqa: PLR0913 - the options of the command
-    place: ArchivePlace,
+    uri: ArchiveUri,
     recording_id: RecordingId,
     output: Annotated[
         Path | None,
@@ -64,7 +64,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     reassembled. Tables have the columns recording_id, session_id, stream_id, position (after the message),
     time (of the recording), reserved_value and payload. --json adds a summary.
     """
-    recording = Archive.open(place).recording(recording_id)
+    recording = Archive.open(uri).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))

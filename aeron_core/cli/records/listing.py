@@ -10,7 +10,7 @@ import typer
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.quantities import time_text
-from aeron_core.cli.records.selection import ArchivePlace
+from aeron_core.cli.records.selection import ArchiveUri
 from aeron_core.cli.text_table import print_table
 from aeron_core.errors import RecordingError
 from aeron_core.recording.retention.leases import Lease, read_leases
@@ -28,14 +28,14 @@ _MEGABYTE: Final = 1_000_000
 
 
 def list_recordings(
-    place: ArchivePlace,
+    uri: ArchiveUri,
     consumers: Annotated[
         bool, typer.Option("--consumers", help="Also show the position of each consumer.")
     ] = False,
     json: Json = False,
 ) -> None:
     """List the recordings of an archive and their consumers."""
-    archive = Archive.open(place)
+    archive = Archive.open(uri)
     now_ns = time.time_ns()
     leases = read_leases(archive.store)
     documents, is_sound = [], True

@@ -10,7 +10,7 @@ import typer
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, selected
+from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.retention.leases import needed_from, read_leases
@@ -20,7 +20,7 @@ from aeron_core.recording.storage.recording import Recording
 
 
 def purge_recordings(  # noqa: PLR0913 - the options of the command
-    place: ArchivePlace,
+    uri: ArchiveUri,
     recording_ids: RecordingIds = None,
     before: Annotated[
         int | None,
@@ -55,7 +55,7 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
             f"--before with {len(recording_ids or [])} recording ids: must be exactly one, since positions differ "
             "between recordings"
         )
-    archive = Archive.open(place)
+    archive = Archive.open(uri)
     finish_purges(archive.store)
     now_ns = time.time_ns()
     limits = {

@@ -48,7 +48,7 @@ Timeout = Annotated[
 
 def replay(  # noqa: PLR0913 - the options of the command
     recording_id: RecordingId,
-    place: Annotated[str, typer.Option("--from", metavar="ARCHIVE", help="Archive: a directory, or a URI.")],
+    uri: Annotated[str, typer.Option("--from", metavar="ARCHIVE", help="Archive: a directory, or a URI.")],
     to: Annotated[str, typer.Option(metavar="CHANNEL", help="Channel to publish to.")],
     stream_id: ReplayStreamId = None,
     keep_session: KeepSession = False,
@@ -69,7 +69,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)
     positive("--rate", bytes_per_s)
-    recording = Archive.open(place).recording(recording_id)
+    recording = Archive.open(uri).recording(recording_id)
     descriptor = recording.descriptor
     first, last = range_of(recording, begin, end, None, None)
     channel = replay_channel(to, descriptor, first, keeps_session=keep_session)

@@ -21,7 +21,7 @@ from aeron_core.cli.options import is_terminal
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
-ArchivePlace = Annotated[
+ArchiveUri = Annotated[
     str, typer.Argument(metavar="ARCHIVE", help="Archive: a directory, or a URI such as s3://…")
 ]
 RecordingId = Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
-from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, progress, selected
+from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, progress, selected
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
@@ -28,7 +28,7 @@ Accept = Annotated[
 
 
 def verify_recordings(
-    place: ArchivePlace, recording_ids: RecordingIds = None, accept: Accept = False, json: Json = False
+    uri: ArchiveUri, recording_ids: RecordingIds = None, accept: Accept = False, json: Json = False
 ) -> None:
     """Verify the frames and checksums of recordings.
 
@@ -36,7 +36,7 @@ def verify_recordings(
     With --accept, readers no longer stop at damaged data that consists of valid frames; a recording that is not being
     recorded ends before the first invalid frame of its last file. No frame is changed.
     """
-    archive = Archive.open(place)
+    archive = Archive.open(uri)
     recordings = selected(archive, recording_ids)
     if accept:
         for recording in recordings:

@@ -215,8 +215,8 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
     if error.errno not in _DISK_FULL:
         remedy = _NO_DESCRIPTOR.get(error.errno or 0, "remove the cause, or choose another folder")
         return RecordingError(f"{failure}; {remedy}")
-    place = next(parent for parent in path.parents if parent.exists())
-    status = os.statvfs(place)
+    existing = next(parent for parent in path.parents if parent.exists())
+    status = os.statvfs(existing)
     free = status.f_bavail * status.f_frsize
     return RecordingError(
         f"{failure}; {free} bytes are free on its filesystem: free disk space, or purge recordings"

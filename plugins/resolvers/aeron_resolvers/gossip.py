@@ -57,7 +57,7 @@ class Gossip:
 
     def __init__(self, params: GossipParams, now_ms: int) -> None:
         self._params = params
-        self._place = params.peer
+        self._own_peer = params.peer
         self._names: dict[NameKey, _KnownName] = {}
         self._self_deadline_ms = now_ms
         self._neighbor_deadline_ms = now_ms + params.neighbor_interval_ms
@@ -88,7 +88,7 @@ class Gossip:
             known = self._names.get((name, family))
             if known is not None:
                 return known.peer.host
-        return self._place.host if name == self._params.name else None
+        return self._own_peer.host if name == self._params.name else None
 
     def on_packet(self, packet: bytes, source: GossipPeer, now_ms: int) -> None:
         """Process a packet; raises ProtocolError at the first malformed entry, after processing those before it."""
@@ -128,7 +128,7 @@ class Gossip:
             return
         # A packet can prove only its source address: an entry with any other address is unproven, even with the flag.
         is_direct = entry.is_self and peer == source
-        if peer.family == self._place.family:
+        if peer.family == self._own_peer.family:
             if is_direct:
                 self.neighbors.on_self(peer, length, now_ms - age_ms, now_ms)
             else:
@@ -137,8 +137,8 @@ class Gossip:
 
     def _is_own_address(self, peer: GossipPeer) -> bool:
         # If this driver listens on a wildcard address, there is no address to compare, only the port.
-        return peer.port == self._place.port and (
-            self._place.is_wildcard or peer.packed == self._place.packed
+        return peer.port == self._own_peer.port and (
+            self._own_peer.is_wildcard or peer.packed == self._own_peer.packed
         )
 
     def _update_name(self, name: str, peer: GossipPeer, time_ms: int, *, is_proven: bool) -> None:
@@ -146,13 +146,13 @@ class Gossip:
         known = self._names.get(key)
         if known is None and len(self._names) >= MAX_NAMES:
             self._refused_names += 1
-            if not is_proven or not self._remove_hearsay():
+            if not is_proven or not self._remove_unproven():
                 return
         if known is None or known.time_ms <= time_ms:
             was_proven = known is not None and known.is_proven and known.peer == peer
             self._names[key] = _KnownName(peer, time_ms, is_proven or was_proven)
 
-    def _remove_hearsay(self) -> bool:
+    def _remove_unproven(self) -> bool:
         # The names of neighbours have priority, so that forged names do not keep them out of a full table.
         key = next((key for key, known in self._names.items() if not known.is_proven), None)
         if key is not None:

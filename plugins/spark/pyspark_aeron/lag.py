@@ -55,7 +55,7 @@ class Lags:
     """
 
     def __init__(self, archives: Iterable[str | Path], clock: Callable[[], int] = time.time_ns) -> None:
-        self._places = tuple(dict.fromkeys(str(place) for place in archives))
+        self._uris = tuple(dict.fromkeys(str(uri) for uri in archives))
         self._clock = clock
         self._archives: dict[str, Archive] = {}
 
@@ -86,9 +86,9 @@ class Lags:
     def _archive(self, uuid: str) -> Archive | None:
         if uuid not in self._archives:
             # A missing archive is looked up again: a live source may create its archive after the first call.
-            for place in self._places:
+            for uri in self._uris:
                 try:
-                    archive = Archive.open(place)
+                    archive = Archive.open(uri)
                 except AeronError:
                     continue
                 self._archives[archive.uuid] = archive

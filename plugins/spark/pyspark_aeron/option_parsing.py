@@ -19,15 +19,15 @@ _OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
 _FILE_SCHEME: Final = "file://"
 
 
-def _absolute(place: str) -> str:
+def _absolute(location: str) -> str:
     # Resolved in the process that plans the query: executors may have other working directories.
-    if place.startswith(_FILE_SCHEME):
-        return unquote(urlsplit(place).path)
-    return place if not place or "://" in place else str(local_folder(place))
+    if location.startswith(_FILE_SCHEME):
+        return unquote(urlsplit(location).path)
+    return location if not location or "://" in location else str(local_folder(location))
 
 
 #: A folder, converted to an absolute path, or a URI.
-Place = Annotated[str, AfterValidator(_absolute)]
+Location = Annotated[str, AfterValidator(_absolute)]
 
 
 class Options(BaseModel):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
-from pyspark_aeron.option_parsing import Options, Place
+from pyspark_aeron.option_parsing import Location, Options
 
 # Spark's default for its own file formats. Source: spark.sql.files.maxPartitionBytes.
 _PARTITION_LENGTH: Final = 128 * 1024 * 1024
@@ -107,7 +107,7 @@ PositionsOption = Annotated[Positions, BeforeValidator(_positions)]
 class SourceOptions(Options):
     """Options of the readers."""
 
-    archive: Place = Field(
+    archive: Location = Field(
         "", description="Folder or URI of the archive; can be given as argument of `load` instead."
     )
     recordings: Ids | None = Field(

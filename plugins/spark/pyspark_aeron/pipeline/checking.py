@@ -186,16 +186,16 @@ def _problems_of_sink(sink: QuerySink, parts: _Parts) -> Iterator[str]:
         yield from (f"path: {problem}" for problem in _problems_of_folder(sink.path))
 
 
-def _problems_of_folder(place: str) -> Iterator[str]:
+def _problems_of_folder(location: str) -> Iterator[str]:
     """Yield why a folder cannot be written; URIs are not checked."""
-    if "://" in place:
+    if "://" in location:
         return
-    path = Path(place)
+    path = Path(location)
     there = next((folder for folder in (path, *path.parents) if folder.exists()), Path())
     if not there.is_dir():
-        yield f"{place}: {there} must be a folder"
+        yield f"{location}: {there} must be a folder"
     elif not os.access(there, os.W_OK | os.X_OK):
-        yield f"{place}: {there} must be writable for this user"
+        yield f"{location}: {there} must be writable for this user"
 
 
 def _problems_of_delta(parts: _Parts) -> Iterator[str]:

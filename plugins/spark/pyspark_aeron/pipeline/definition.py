@@ -155,13 +155,13 @@ class Source(_Part):
     static: bool = Field(False, description="Read once, as a table, instead of as a stream.")
 
     @property
-    def place(self) -> str | None:
+    def archive_uri(self) -> str | None:
         """The archive, given as a key or as an option; None if it is not given."""
         return self.archive or option_of(self.options, "archive", "path")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.format == "aeron" and not self.place:
+        if self.format == "aeron" and not self.archive_uri:
             raise ConfigurationError(
                 "archive: must be given for the format aeron: the folder or URI of the recordings"
             )
@@ -289,11 +289,11 @@ def faults_of(path: Path, error: ValidationError) -> list[str]:
     """Return a text for each validation error, with `path` and the key in the file."""
     faults = []
     for fault in error.errors(include_url=False):
-        place = ".".join(str(part) for part in fault["loc"])
+        key = ".".join(str(part) for part in fault["loc"])
         cause = allowed(fault)
         if cause.startswith("must ") and isinstance(fault["input"], str | int | float):
             cause = f"{fault['input']!r}: {cause}"
-        faults.append(f"{path}: {place}: {cause}" if place else f"{path}: {cause}")
+        faults.append(f"{path}: {key}: {cause}" if key else f"{path}: {cause}")
     return faults
 
 

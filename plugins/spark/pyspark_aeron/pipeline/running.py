@@ -40,7 +40,7 @@ class PipelineRun:
         self._log_path = progress_log
         self._seen: dict[str, tuple[str, int]] = {}
         self._look_up = look_up or Lags(
-            place for source in pipeline.sources.values() if (place := source.place)
+            uri for source in pipeline.sources.values() if (uri := source.archive_uri)
         )
 
     def run(self, wait: Wait, on_progress: Callable[[BatchProgress], object]) -> None:

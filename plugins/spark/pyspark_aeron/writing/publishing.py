@@ -50,7 +50,7 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
     publication.await_connected(timeout_s)
     offerer = Offerer(publication, timeout_s, back_pressure_timeout=timeout_s)
     for message, column in staged_columns(staged):
-        _offer_column(offerer, options, column, _Place(query, batch_id, message.task.partition))
+        _offer_column(offerer, options, column, _TaskIdentity(query, batch_id, message.task.partition))
     _await_sent(options, publication, timeout_s)
 
 
@@ -62,7 +62,7 @@ def end_publication(options: SinkOptions, query: str) -> None:
             publication.close()
 
 
-class _Place:
+class _TaskIdentity:
     """Identity of the rows of a task."""
 
     def __init__(self, query: str, batch_id: int, partition: int) -> None:
@@ -88,7 +88,9 @@ def session_id_of(query: str) -> int:
     return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=4).digest(), "little", signed=True)
 
 
-def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn, place: _Place) -> None:
+def _offer_column(
+    offerer: Offerer, options: SinkOptions, column: MessageColumn, identity: _TaskIdentity
+) -> None:
     data, boundaries = column.data, column.boundaries
     if offerer.messages + column.count > 1 << SEQUENCE_BITS:
         raise ConfigurationError(
@@ -100,9 +102,9 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
         message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)
         sequence = offerer.messages
         if options.dedupe == "reserved":
-            offerer.offer(message, place.reserved_value | sequence)
+            offerer.offer(message, identity.reserved_value | sequence)
         elif options.dedupe == "header":
-            offerer.offer(place.header(sequence) + message.get_bytes(0, len(message)))
+            offerer.offer(identity.header(sequence) + message.get_bytes(0, len(message)))
         else:
             offerer.offer(message)
 

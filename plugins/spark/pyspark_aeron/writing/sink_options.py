@@ -10,14 +10,14 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
 from aeron_core.recording.writing.batch_appender import DEFAULT_TERM_LENGTH
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
-from pyspark_aeron.option_parsing import Options, Place
+from pyspark_aeron.option_parsing import Location, Options
 from pyspark_aeron.options import DurationNs, Size
 
 
 class SinkOptions(Options):
     """Options of the writers: an archive to record into, or a channel to publish on."""
 
-    archive: Place = Field(
+    archive: Location = Field(
         "",
         description="Folder of the archive to record into; can be given as argument of `save` and `start`.",
     )
@@ -39,7 +39,7 @@ class SinkOptions(Options):
     aeron_dir: str | None = Field(
         None, description="Directory of the driver to publish through, on the machine of the Spark driver."
     )
-    staging: Place | None = Field(
+    staging: Location | None = Field(
         None,
         description="Folder for rows between task and commit, accessible from all machines; default: within the "
         "archive, or a temporary folder, which works on a single machine only.",

@@ -146,8 +146,8 @@ def test_a_check_reports_all_errors_at_once(write, whole):
 
     problems = check_file(write(broken))
 
-    for place in ("name: ", "trigger: ", "sinks.1.colour: "):
-        assert sum(place in problem for problem in problems) == 1, problems
+    for key in ("name: ", "trigger: ", "sinks.1.colour: "):
+        assert sum(key in problem for problem in problems) == 1, problems
     (options,) = (problem for problem in problems if problem.startswith("source log: unknown"))
     assert options.count("; option ") == 2
     assert [problem[:30] for problem in problems if "xml" in problem] == ["source log: no decoder 'xml'; "]
@@ -185,12 +185,12 @@ def test_a_live_source_needs_no_archive_yet_and_feeds_one_query(write, whole, tm
 @pytest.mark.parametrize("option", ["archive", "ARCHIVE", "Path"])
 def test_an_archive_may_be_given_as_an_option_in_any_case(write, whole, option):
     text = whole.replace('archive = "', 'archive_ = "').replace("options = {", "options = { ARCHIVE")
-    key, _, place = text[text.index("archive_ = ") :].partition("\n")[0].partition(" = ")
-    text = text.replace(f"{key} = {place}\n", "").replace("ARCHIVE", f"{option} = {place},")
+    key, _, archive = text[text.index("archive_ = ") :].partition("\n")[0].partition(" = ")
+    text = text.replace(f"{key} = {archive}\n", "").replace("ARCHIVE", f"{option} = {archive},")
 
     pipeline = load_pipeline(write(text))
 
-    assert pipeline.sources["log"].place == place.strip('"')
+    assert pipeline.sources["log"].archive_uri == archive.strip('"')
     assert check_pipeline(pipeline) == []
 
 
