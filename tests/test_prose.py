@@ -40,6 +40,44 @@ def test_the_terms_that_are_counted(text, found):
     assert TOOL["banned"](text) == found
 
 
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def _told_when(self):", ["told"]),
+        ("    async def says_none():", ["says"]),
+        ("class TheWord(Base):", ["Word"]),
+        ("class NobodyHears:", ["Nobody", "Hears"]),
+        ("    cdef bint _give_way(self) noexcept nogil", ["way"]),
+        ("    cpdef int32_t words_for(self) except -1", ["words"]),
+        ("cdef class Room:", ["Room"]),
+        ("def always(keyword, headroom):", []),
+        ("def test_a_peer_whose_handler_raises():", []),
+        ("cdef class OneWayEstimate:", []),
+        ("    says = 1", []),
+    ],
+)
+def test_the_terms_that_are_counted_in_names(source, found):
+    assert [term for _, name in TOOL["defined_names"](source) for term in TOOL["banned"](name)] == found
+
+
+@pytest.mark.parametrize("folder", ["aeron_core", "plugins", "docs", "benchmarks", "tests", "tools"])
+def test_no_name_hides_a_standard_term(folder):
+    sources = [
+        path
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".pyx", ".pxd", ".pyi"} or (folder == "tools" and path.suffix == "")
+        if path.is_file() and "build" not in path.relative_to(ROOT).parts
+    ]
+    names = [
+        (path, name)
+        for path in sources
+        for _, name in TOOL["defined_names"](path.read_text(encoding="utf-8"))
+    ]
+
+    assert names
+    assert [(path, name) for path, name in names if TOOL["banned"](name)] == []
+
+
 def test_code_spans_and_code_blocks_of_markdown_are_no_prose():
     source = "Use `tell()` here.\n```\nwho says\n```\nA [link](who.md).\n"
 
