@@ -59,5 +59,6 @@ class BatchBuffer:
         self.reserved_values.put_i64(self.count * 8, reserved_value)
         self.session_ids.put_i32(self.count * 4, session_id)
         self.count += 1
+        # The end of this message is also the begin of the next one, as in Arrow.
         self.boundaries.put_i64(self.count * 8, self.data_length)
         return 0

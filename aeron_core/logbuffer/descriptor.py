@@ -35,7 +35,10 @@ class LogBuffer:
         self.max_possible_position = positions.max_possible_position(self.term_length)
         self.initial_term_id = buffer.get_i32(self.metadata_offset + wire.LOG_INITIAL_TERM_ID_OFFSET)
         self.mtu_length = buffer.get_i32(self.metadata_offset + wire.LOG_MTU_LENGTH_OFFSET)
+        # The MTU is the length of the longest frame: it includes the header of Aeron, but not those of UDP and IP.
         self.max_payload_length = self.mtu_length - wire.DATA_HEADER_LENGTH
+        # An eighth of a term, at most 16 MiB. A message does not span terms, so up to about its length is padded at the
+        # end of a term.
         self.max_message_length = positions.max_message_length(self.term_length)
 
     @staticmethod

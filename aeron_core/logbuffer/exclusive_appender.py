@@ -60,6 +60,8 @@ class ExclusiveAppender(Appender):
 
     def position_limit(self) -> int:
         """Return the publisher limit, a position in bytes: a message may start only before it, but may end after it."""
+        # Acquire: pairs with the release of the driver, which zeroes a term before the limit reaches it. A frame that
+        # is written before could be overwritten with zeros.
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
@@ -128,6 +130,7 @@ class ExclusiveAppender(Appender):
 
         The caller fills `claim` and commits or aborts it. Raises ValueError if `claim` is open.
         """
+        # One frame at most: the headers of fragments would divide the memory that the caller fills.
         if length < 0 or length > self._max_payload_length:
             return wire.RESULT_ERROR
         claim.prepare(self._buffer)
@@ -279,14 +282,18 @@ class ExclusiveAppender(Appender):
         """
         left_in_term = self._term_length - self.term_offset
         if left_in_term > 0:
+            # The header of the padding fits: what is left of a term is a multiple of 32, the length of a header.
             self._writer.write_padding(self.position(), left_in_term)
             self.term_offset = self._term_length
         if self.position() >= self._max_possible_position:
             return wire.RESULT_MAX_POSITION_EXCEEDED
+        # The message is not written: the caller offers it again, and is then held to the limit at the new position.
         self._rotate()
         return wire.RESULT_ADMIN_ACTION
 
     def _rotate(self) -> int:
+        # Without compare-and-set, unlike `LogBuffer.rotate`: only this publisher rotates the log. The driver unblocks,
+        # and so rotates, the log of an exclusive publication only after the publication was removed.
         self.term_id = positions.add_wrap(self.term_id, 1)
         self.term_offset = 0
         self._term_begin_position += self._term_length
@@ -304,6 +311,7 @@ class ExclusiveAppender(Appender):
     def _refuse(self, position: int, length: int) -> int:
         if position + length >= self._max_possible_position:
             return wire.RESULT_MAX_POSITION_EXCEEDED
+        # Without receivers the driver lowers the limit to what was sent or consumed, so that every offer gets here.
         return wire.RESULT_BACK_PRESSURED if self.log.is_connected() else wire.RESULT_NOT_CONNECTED
 
     def _is_block(self, source: AtomicBuffer, source_offset: int, length: int) -> bool:

@@ -68,6 +68,7 @@ class FrameWriter:
         remaining = positions.fragmented_length(length, self._max_payload_length)
         flags = wire.DATA_FLAG_BEGIN
         while remaining > 0:
+            # Every fragment but the last has the maximum length, as `fragmented_length` assumed for the claim.
             payload_length = min(length, self._max_payload_length)
             length -= payload_length
             if length == 0:
@@ -128,6 +129,7 @@ class FrameWriter:
         """Begin a frame for a payload of `length` bytes, which the prepared `claim` completes; return 0."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, 0)
+        # The frame keeps its negative length, at which readers stop, until the claim is committed or aborted.
         claim.open(frame, length)
         return 0
 
@@ -183,6 +185,7 @@ class FrameWriter:
         part_offset = skip
         while filled < length:
             part = parts[part_index]
+            # Not positive for an empty part, and for one that ends before `skip`: it has no byte of this fragment.
             chunk = min(part.capacity - part_offset, length - filled)
             if chunk > 0:
                 self._buffer.copy_from(offset + filled, part, part_offset, chunk)
@@ -210,6 +213,7 @@ class FrameWriter:
 def check_range(boundaries: AtomicBuffer, first: int, count: int) -> int:
     """Raise ValueError unless `boundaries` describes the `count` messages from index `first` on; otherwise return 0."""
     entries = boundaries.capacity // 8
+    # Compared with a difference: the sum of `first` and `count` could overflow.
     if first < 0 or count < 0 or first > entries or (count > 0 and count > entries - first - 1):
         return _refuse_range(first, count, entries)
     return 0

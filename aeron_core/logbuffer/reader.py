@@ -59,6 +59,7 @@ class TermReader:
                 self.position = position + positions.align_frame(frame_length)
                 return offset
             # Padding, no frame yet, or an impossible one, for which `_length_at` raises.
+            # A data frame that was completed between the two loads ends the loop too; the next call returns it.
             frame_length = self._length_at(offset, left)
             if frame_length == 0 or self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_PAD:
                 break
@@ -237,6 +238,7 @@ class TermReader:
             copied += positions.align_frame(frame_length)
         batch.finish(
             position + measured,
+            # Of the first fragment: a publisher of the reference computes a value for each one.
             self._buffer.get_i64(begin + wire.DATA_RESERVED_VALUE_OFFSET),
             self._buffer.get_i32(begin + wire.DATA_SESSION_ID_OFFSET),
         )
@@ -303,11 +305,13 @@ class TermReader:
         return 0
 
     def _offset_of(self, position: int) -> int:
+        # Terms fill the three partitions in turn, so the position alone determines partition and offset.
         return positions.partition_offset(
             positions.index_by_position(position, self._position_bits_to_shift), self._term_length
         ) + (position & (self._term_length - 1))
 
     def _left_in_term(self, position: int) -> int:
+        # A term length is a power of two: masking gives the remainder of the division by it.
         return self._term_length - (position & (self._term_length - 1))
 
     def _length_at(self, offset: int, left: int) -> int:

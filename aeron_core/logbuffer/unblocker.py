@@ -118,6 +118,7 @@ def unblock_term(
 
 
 def _find_hole(buffer: AtomicBuffer, begin: int, tail: int, end: int) -> int:
+    # Frames begin at multiples of 32: only these offsets can hold the length of another one.
     offset = begin + wire.FRAME_ALIGNMENT
     while offset < tail and buffer.get_i32_acquire(offset) == 0:
         offset += wire.FRAME_ALIGNMENT

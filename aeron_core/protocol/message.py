@@ -106,6 +106,7 @@ class _Blob(Kind[bytes]):
             raise _too_short(_LENGTH_OF_LENGTH + length, remaining)
         content = buffer.get_bytes(offset + _LENGTH_OF_LENGTH, length)
         # -n % a is the distance from n to the next multiple of a.
+        # The sum may exceed `remaining`: a message may end without the padding of its last field.
         return content, _LENGTH_OF_LENGTH + length + -length % self._alignment
 
     def packed(self, value: bytes) -> bytes:

@@ -59,6 +59,7 @@ class StreamInterest:
                 self._states.remove(self._states.key_at(slot))
             if self._states.is_used(slot):
                 earliest_ns = min(earliest_ns, self._stale_from(slot, now_ns))
+        # At least an interval ahead: a flood of forged session ids must not cause a scan for each frame.
         self._stale_from_ns = max(earliest_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
         return 0
 

@@ -78,6 +78,7 @@ class ResolutionEntry:
         length = _aligned(layout.name_offset + len(name))
         buffer.put_u8(offset + wire.RES_TYPE_OFFSET, layout.res_type)
         buffer.put_u8(offset + wire.RES_FLAGS_OFFSET, self.flags)
+        # Little-endian, as drivers of the reference store their own byte order; only the address is in network order.
         buffer.put_u16(offset + wire.RES_UDP_PORT_OFFSET, self.udp_port)
         buffer.put_i32(offset + wire.RES_AGE_MS_OFFSET, self.age_ms)
         buffer.put_bytes(offset + wire.RES_ADDRESS_OFFSET, self.address)
@@ -96,6 +97,7 @@ class ResolutionEntry:
         return layout
 
     def _encoded_name(self) -> bytes:
+        # A name from another driver may have any bytes: it is forwarded as it was received.
         return self.name.encode("utf-8", "surrogateescape")
 
 

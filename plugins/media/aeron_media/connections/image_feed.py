@@ -135,6 +135,7 @@ class ImageFeed:
             or offset + positions.align_frame(length) + wire.FRAME_ALIGNMENT > buffer.capacity
         ):
             return self.offer(buffer, offset, length, reserved_value, now_ns)
+        # The frames in the packet precede this message: padding and `flush` deliver them first.
         self._pad_unless_fitting(length, now_ns)
         self.flush(now_ns)
         return self._append_fragments(buffer, offset, length, reserved_value, now_ns, True)
@@ -154,6 +155,7 @@ class ImageFeed:
             if step == length:
                 flags |= wire.DATA_FLAG_END
             if is_in_place:
+                # Its header overwrites the end of the previous fragment, which the log buffers already have.
                 self._append_in_place(buffer, offset, step, flags, reserved_value, now_ns)
             else:
                 self._append(buffer, offset, step, flags, reserved_value, now_ns)
@@ -304,6 +306,7 @@ class ImageFeed:
         if self._packet_length > 0:
             # The packet holds frames that are about to be flushed, which makes a heartbeat unnecessary.
             return 0
+        # A heartbeat is a DATA frame of length 0, with the term id and offset at which the next frame will begin.
         self._put_header(self._packet, 0, 0, flags, wire.TYPE_DATA, 0)
         for index in range(self._streams.count):
             self._packet.put_i32(wire.DATA_STREAM_ID_OFFSET, self._stream_ids.get_i32(index * 4))

@@ -62,5 +62,6 @@ class RemoteHost:
         """Store a pending address in `address`; return whether the address is known. Runs on the agent."""
         if self._has_found.get_acquire() != 0:
             self.address.assign(self._found)
+            # Release: the conductor overwrites `_found` only after it has loaded this zero, when the copy is complete.
             self._has_found.set_release(0)
         return self.address.is_set()

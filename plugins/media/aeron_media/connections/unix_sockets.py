@@ -54,6 +54,7 @@ class _PathSocket(socket.socket):
                         f"its owner is {found.st_uid} instead of {os.geteuid()}: it was replaced, or its filesystem "
                         "does not keep owners: use another folder, or do not set permissions",
                     )
+                # Through /proc: the path may be another file by now, and `fchmod` refuses a descriptor of O_PATH.
                 os.chmod(f"/proc/self/fd/{descriptor}", permissions)
         finally:
             os.close(descriptor)
@@ -82,6 +83,7 @@ def _is_dead(path: bytes) -> bool:
     except FileNotFoundError:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        # With a full backlog the call would block; now it fails with EAGAIN: there is a listener.
         probe.setblocking(False)
         # ECONNREFUSED: no process listens at the file, for example because the listener was killed.
         return probe.connect_ex(path) == errno.ECONNREFUSED
@@ -93,6 +95,7 @@ def _bind(sock: _PathSocket, address: SocketAddress, permissions: int | None) ->
     if path.startswith(b"\0"):
         sock.bind(path)
         return
+    # Not atomic: a listener that replaces the dead socket between these two calls loses its path.
     if _is_dead(path):
         os.unlink(path)
     sock.bind(path)

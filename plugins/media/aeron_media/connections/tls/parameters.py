@@ -122,6 +122,7 @@ class TlsParameters(BaseModel):
             )
 
     def _check_authorities(self, uri: ChannelUri) -> None:
+        # The authorities of the system are no substitute: they certify every site, so any site could be a client.
         if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
             raise uri.fault(
                 "client-auth",
