@@ -1,0 +1,24 @@
+"""Pairs of drivers with a recorder."""
+
+import pytest
+from recorded_pair import RecordedPair
+
+
+@pytest.fixture
+def make_pair(tmp_path):
+    pairs = []
+
+    def make(**arguments):
+        pairs.append(RecordedPair(tmp_path, **arguments))
+        return pairs[-1]
+
+    yield make
+    for pair in pairs:
+        if pair.recorder:
+            pair.recorder.on_close()
+        pair.close()
+
+
+@pytest.fixture
+def pair(make_pair):
+    return make_pair()
