@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 import zlib
 
+from plain_codec import ack
+
 from aeron_core._native.address import SocketAddress
 from aeron_core.testing.pair import MS, S, Simulation
 
@@ -89,3 +91,15 @@ def windows(data):
 
 def payloads(found):
     return [payload for window in found for _, payload in window]
+
+
+def acknowledged(writing):
+    """Acknowledge windows until all are acknowledged; return the payloads."""
+    came = []
+    for _ in range(400):
+        found = writing.received_windows(10 * MS)
+        came += payloads(found)
+        writing.answer(*(ack(len(window)) for window in found))
+        if writing.unacknowledged() == 0:
+            return came
+    raise AssertionError(f"{writing.unacknowledged()} bytes are not acknowledged; {writing.errors()}")
