@@ -20,6 +20,8 @@ SMALL = {
     "counters_buffer_length": "1m",
     "error_buffer_length": "4m",
 }
+#: For a driver in a process of its own.
+SMALL_FILES = {"AERON_COUNTERS_BUFFER_LENGTH": "1m", "AERON_TERM_BUFFER_LENGTH": "64k"}
 
 
 @dataclass
@@ -127,3 +129,17 @@ def await_driver(process: Process, directory: Path) -> None:
 def await_driver_fixture() -> Callable[[Process, Path], None]:
     """Return `await_driver`."""
     return await_driver
+
+
+@pytest.fixture
+def launch(start, await_driver, tmp_path, monkeypatch):
+    """Start the driver as a script for aeronmd does; wait until it accepts clients."""
+
+    def call(*arguments, directory=tmp_path / "driver", **environment):
+        for name, value in {"AERON_DIR": directory, **SMALL_FILES, **environment}.items():
+            monkeypatch.setenv(name, str(value))
+        process = start("driver", *arguments)
+        await_driver(process, directory)
+        return process, directory
+
+    return call
