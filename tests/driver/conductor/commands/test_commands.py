@@ -5,11 +5,12 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refusal
 
 from aeron_core._native import wire
 from aeron_core.concurrent.broadcast_receiver import BroadcastReceiver
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.errors import ErrorCode
 from aeron_core.protocol import commands, responses
 from aeron_core.testing import DriverUnderTest
 from aeron_core.testing.pair import MS, S
@@ -55,13 +56,6 @@ class RawClient:
 @pytest.fixture
 def raw(lone):
     return RawClient(lone)
-
-
-def refusal(lone, registration):
-    lone.run_until(lambda: registration.is_done)
-    with pytest.raises(RegistrationError) as raised:
-        registration.poll()
-    return raised.value
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ import os
 from collections import Counter as Multiset
 
 import pytest
+from refusals import refusal
 
 from aeron_core._native import wire
-from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.errors import ErrorCode
 from aeron_core.protocol import commands
 from aeron_core.testing import DriverUnderTest, Feed, Sink
 from aeron_core.testing.pair import MS, S
@@ -70,13 +71,6 @@ def free_counters(simulation):
 def state(simulation):
     driver = simulation.driver
     return counters_by_type(simulation), driver.log_files(), driver.counted("bytes_currently_mapped")
-
-
-def refusal(simulation, registration):
-    simulation.run_until(lambda: registration.is_done)
-    with pytest.raises(RegistrationError) as raised:
-        registration.poll()
-    return raised.value
 
 
 @pytest.mark.parametrize(

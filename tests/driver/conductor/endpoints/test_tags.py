@@ -1,21 +1,15 @@
 """Channels by tag, and sessions by tag."""
 
 import pytest
+from refusals import refusal
 
 from aeron_core.client.channel_status import ChannelStatus
-from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.errors import ErrorCode
 from aeron_core.testing import Sink
 from aeron_core.testing.pair import S
 
 ONE, OTHER = "aeron:udp?endpoint=127.0.0.1:20121", "aeron:udp?endpoint=127.0.0.1:20122"
 IPC = "aeron:ipc"
-
-
-def refusal(lone, registration):
-    lone.run_until(lambda: registration.is_done)
-    with pytest.raises(RegistrationError) as raised:
-        registration.poll()
-    return raised.value
 
 
 def test_a_publication_shares_the_channel_with_its_tag(lone):
