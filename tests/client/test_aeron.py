@@ -1,8 +1,7 @@
-"""A client with a driver double: commands and responses."""
+"""A client with a driver double: adding, using and closing of resources, and of the client."""
 
 import asyncio
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +13,10 @@ from aeron_core import (
     ClientHandlers,
     ClientSettings,
     ClosedError,
-    ErrorCode,
     NotConnectedError,
     aio,
     connect,
 )
-from aeron_core.errors import ProtocolError, StorageError
 from aeron_core.protocol import commands, responses
 
 IPC = "aeron:ipc"
@@ -182,120 +179,6 @@ def test_revoking_sends_the_revoke_flag(aeron, double):
     assert command.revoke
 
 
-def test_image_handlers_are_called_for_images_that_are_added_and_removed(aeron, double):
-    events = []
-    subscription = aeron.add_subscription(
-        IPC,
-        5,
-        on_available_image=lambda image: events.append(("available", image)),
-        on_unavailable_image=lambda image: events.append(("unavailable", image)),
-    )
-    publication = aeron.add_publication(IPC, 5)
-    subscription.await_connected()
-    [image] = subscription.images
-
-    double.take_image(publication.registration_id, subscription.registration_id)
-    aeron.do_work()
-
-    assert events == [("available", image), ("unavailable", image)]
-    assert image.is_closed
-    assert not subscription.is_connected
-
-
-@pytest.fixture
-def hidden_log(aeron, double):
-    """A publication with a log that cannot be opened, as without free descriptors; returns it and the log's path."""
-    publication = aeron.add_publication(IPC, 5)
-    path = Path(double.publications[publication.registration_id][1])
-    hidden = path.with_suffix(".hidden")
-    path.rename(hidden)
-    aeron.close()
-    return publication.registration_id, path, hidden
-
-
-def test_an_image_that_could_not_be_mapped_becomes_available_once_it_can(
-    make_client, double, clock, hidden_log
-):
-    errors, available = [], []
-    client = make_client(error_handler=errors.append)
-    subscription = client.add_subscription(IPC, 5, on_available_image=available.append)
-    client.do_work()
-    assert [type(error) for error in errors] == [StorageError]
-    assert subscription.images == ()
-
-    _, path, hidden = hidden_log
-    clock.advance(SECOND)
-    client.do_work()
-    hidden.rename(path)
-    clock.advance(SECOND)
-    client.do_work()
-
-    assert len(errors) == 1
-    assert subscription.images == tuple(available)
-    assert len(available) == 1
-
-
-def test_a_damaged_log_of_an_image_that_could_not_be_mapped_is_an_error_and_not_tried_again(
-    make_client, double, clock, hidden_log
-):
-    errors = []
-    client = make_client(error_handler=errors.append)
-    subscription = client.add_subscription(IPC, 5)
-    client.do_work()
-
-    _, path, hidden = hidden_log
-    path.write_bytes(bytes(hidden.stat().st_size))
-    for _ in range(2):
-        clock.advance(SECOND)
-        client.do_work()
-
-    assert [type(error) for error in errors] == [StorageError, ProtocolError]
-    assert subscription.images == ()
-    assert not client.is_closed
-
-
-def test_an_image_that_could_not_be_mapped_is_forgotten_when_it_ends(make_client, double, clock, hidden_log):
-    client = make_client(error_handler=lambda error: None)
-    subscription = client.add_subscription(IPC, 5)
-    client.do_work()
-
-    publication_id, path, hidden = hidden_log
-    double.take_image(publication_id, subscription.registration_id)
-    client.do_work()
-    hidden.rename(path)
-    clock.advance(SECOND)
-    client.do_work()
-
-    assert subscription.images == ()
-
-
-def test_closing_a_subscription_closes_its_images_and_calls_the_handler(aeron, double):
-    gone = []
-    subscription = aeron.add_subscription(IPC, 5, on_unavailable_image=gone.append)
-    aeron.add_publication(IPC, 5)
-    subscription.await_connected()
-    [image] = subscription.images
-
-    subscription.close()
-    subscription.close()
-    double.do_work()
-
-    assert gone == [image]
-    assert image.is_closed
-    assert subscription.is_closed
-    assert len(double.of_type(commands.RemoveSubscription)) == 1
-
-
-def test_images_of_other_clients_are_ignored(aeron, double):
-    subscription = aeron.add_subscription(IPC, 5)
-    double.answer(responses.OnAvailableImage(1, 2, 5, subscription.registration_id + 999, 0, "/nowhere", "x"))
-    double.answer(responses.OnUnavailableImage(1, subscription.registration_id + 999, 5, IPC))
-
-    aeron.do_work()
-
-    assert subscription.images == ()
-
-
 def test_await_connected_raises_after_its_timeout(aeron):
     subscription = aeron.add_subscription(IPC, 5)
 
@@ -363,55 +246,6 @@ def test_a_destination_is_removed_by_the_id_that_adding_it_returned(aeron, doubl
     assert sent.destination_registration_id == destination_id
 
 
-def test_rejecting_an_image_sends_its_id_its_position_and_the_reason(aeron, double):
-    subscription = aeron.add_subscription(IPC, 5)
-    publication = aeron.add_publication(IPC, 5)
-    subscription.await_connected()
-
-    subscription.images[0].reject("not wanted")
-
-    [sent] = double.of_type(commands.RejectImage)
-    assert (sent.image_correlation_id, sent.position, sent.reason) == (
-        publication.registration_id,
-        0,
-        "not wanted",
-    )
-
-
-def test_an_error_frame_of_a_receiver_is_passed_to_the_publication_error_handler(make_client, double):
-    frames = []
-    aeron = make_client(handlers=ClientHandlers(on_publication_error=frames.append))
-    publication = aeron.add_publication(IPC, 5)
-    for registration_id in (publication.registration_id, publication.registration_id + 999):
-        double.answer(
-            responses.OnPublicationError(
-                registration_id, -1, 1, 5, 77, -1, 1, 4000, b"\x7f\0\0\1" + bytes(12), 13, "not wanted"
-            )
-        )
-
-    aeron.do_work()
-
-    [frame] = frames
-    assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
-    assert (frame.source, frame.receiver_id) == (("127.0.0.1", 4000), 77)
-
-
-def test_a_handler_may_send_commands_but_must_not_wait_for_the_driver(make_client, double):
-    errors, asked = [], []
-    aeron = make_client(error_handler=errors.append)
-
-    def on_image(image):
-        asked.append(aeron.add_publication_async(IPC, 6))
-        aeron.add_publication(IPC, 7)
-
-    subscription = aeron.add_subscription(IPC, 5, on_available_image=on_image)
-    aeron.add_publication(IPC, 5)
-    subscription.await_connected()
-
-    assert "must not wait" in str(errors[0])
-    assert asked[0].result().stream_id == 6
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -464,41 +298,6 @@ def test_a_handler_of_a_client_that_closes_gets_the_cause(make_client, double, c
 
     assert isinstance(errors[1], ClosedError)
     assert str(errors[1]).endswith("has ended: start it, then connect again")
-
-
-def test_an_exception_of_a_handler_is_reported_and_the_client_stays_open(make_client, double):
-    errors = []
-    aeron = make_client(error_handler=errors.append)
-
-    def on_image(image):
-        raise RuntimeError("handler")
-
-    subscription = aeron.add_subscription(IPC, 5, on_available_image=on_image)
-    aeron.add_publication(IPC, 5)
-    subscription.await_connected()
-
-    assert [str(error) for error in errors] == ["handler"]
-    assert not aeron.is_closed
-
-
-def test_a_channel_endpoint_error_is_reported_with_the_channel(make_client, double):
-    errors = []
-    aeron = make_client(error_handler=errors.append)
-    aeron.add_publication(IPC, 5)
-    double.answer(responses.OnError(-1, int(ErrorCode.CHANNEL_ENDPOINT_ERROR), "port taken"))
-
-    aeron.do_work()
-
-    assert "aeron:ipc" in str(errors[0])
-    assert errors[0].code is ErrorCode.CHANNEL_ENDPOINT_ERROR
-
-
-def test_responses_of_unknown_types_are_ignored(aeron, double):
-    double.transmitter.transmit(0x0FFF, b"from a later driver")
-
-    aeron.do_work()
-
-    assert not aeron.is_closed
 
 
 def test_closing_the_client_closes_its_resources_before_it_informs_the_driver(make_client, double):
