@@ -202,8 +202,11 @@ def test_a_driver_that_closes_closes_sockets_that_agents_have_not_released(drive
 
     driver.close()
 
-    # Raises OSError if a socket is still bound to the address.
-    driver.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 20121)))
+    options = DatagramOptions(SocketAddress.of("127.0.0.1", 20121))
+    driver.network.open(options)
+    # The first call would have failed like this one if a socket of the driver were still bound to the address.
+    with pytest.raises(OSError, match="in use"):
+        driver.network.open(options)
 
 
 def leave_log(folder, prefix, name="publications-1"):

@@ -129,3 +129,5 @@ def test_missing_client_certificate_for_go_lumber_is_reported(writing, start, go
     writer.until(lambda: writer.counted("writer-rejects-tls-refused") >= 1)
 
     writer.until(lambda: any("requires a certificate" in error for error in writer.errors()))
+    (error,) = [error for error in writer.errors() if "requires a certificate" in error]
+    assert line.split()[1] in error

@@ -56,6 +56,8 @@ def test_a_publication_resolves_the_name_of_a_driver(simulation):
     publication = simulation.result(publisher.add_publication_async("aeron:udp?endpoint=two:20121", 1))
 
     simulation.run_until(lambda: publication.is_connected and subscription.is_connected)
+    assert subscription.resolved_endpoint() == "10.0.0.2:20121"
+    assert subscription.images[0].source_identity.startswith("10.0.0.1:")
 
 
 def test_a_chain_of_bootstraps_becomes_a_mesh(simulation):
@@ -303,7 +305,7 @@ def test_other_names_are_resolved_by_the_fallback(simulation):
 def test_bootstrap_names_are_resolved_by_the_fallback(simulation):
     one = start(simulation, "one", "10.0.0.1")
 
-    start(
+    two = start(
         simulation,
         "two",
         "10.0.0.2",
@@ -313,6 +315,7 @@ def test_bootstrap_names_are_resolved_by_the_fallback(simulation):
     )
 
     simulation.run_until(lambda: names(one) == 1)
+    assert two.find_counter("Bootstrap neighbor: name=first:8050").label.endswith("resolved=10.0.0.1:8050")
 
 
 class Directory:
@@ -339,9 +342,10 @@ def test_a_bootstrap_name_without_a_port_is_looked_up_by_the_fallback(tmp_path, 
     with Simulation(tmp_path, plugins=[plugin], idle_step_ns=5 * MS) as simulation:
         one = start(simulation, "one", "10.0.0.1")
 
-        start(simulation, "two", "10.0.0.2", "seed", resolver_fallback="directory")
+        two = start(simulation, "two", "10.0.0.2", "seed", resolver_fallback="directory")
 
         simulation.run_until(lambda: names(one) == 1)
+        assert two.find_counter("Bootstrap neighbor: name=seed").label.endswith("resolved=10.0.0.1:8050")
 
 
 def test_a_bootstrap_is_looked_up_again_after_its_resolver_failed(tmp_path):

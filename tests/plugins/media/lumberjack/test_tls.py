@@ -162,7 +162,7 @@ def test_a_publication_reaches_a_subscription(running, files, certificates, auth
 
 def test_a_publication_that_cannot_verify_its_reader_reports_why(running, files, certificates):
     _, port = running.listen(files["any client"])
-    running.client.add_publication(f"{HERE}:{port}|tls=true|ca={certificates.other_ca}", 9)
+    publication = running.client.add_publication(f"{HERE}:{port}|tls=true|ca={certificates.other_ca}", 9)
     running.await_error("the certificate of the peer was rejected", str(port))
     running.until(
         lambda: any(
@@ -171,6 +171,7 @@ def test_a_publication_that_cannot_verify_its_reader_reports_why(running, files,
             if record.label.startswith("lumberjack-writer-rejects-tls-certificate: ")
         )
     )
+    assert not publication.is_connected
 
 
 def test_a_writer_without_a_required_certificate_is_reported(running, files, python_context):
@@ -183,19 +184,21 @@ def test_a_writer_without_a_required_certificate_is_reported(running, files, pyt
 
 
 def test_a_writer_without_tls_is_reported(running, files):
-    _, port = running.listen(files["server"])
+    subscription, port = running.listen(files["server"])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(window(1) + json_event(1, b'{"n":1}'))
         running.await_error("the peer does not speak TLS")
     running.counts("rejects-tls-protocol")
+    assert subscription.images == ()
 
 
 def test_a_writer_that_closes_during_the_handshake_is_counted(running, files):
-    _, port = running.listen(files["server"])
+    subscription, port = running.listen(files["server"])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"\x16\x03\x01")
     running.await_error("closed the connection during the TLS handshake")
     running.counts("rejects-tls-other")
+    assert subscription.images == ()
 
 
 def test_a_closed_subscription_resets_its_connections(running, files, python_context):

@@ -83,10 +83,12 @@ def test_messages_are_exchanged_in_both_directions(driver, client, certificates,
 
 def test_an_unknown_path_is_reported_in_the_error_log(driver, client, certificates):
     ends = Ends(driver, client, "transport=ws|path=/x", "transport=ws|path=/y")
-    ends.publish(ends.dialing)
+    publication = ends.publish(ends.dialing)
 
     ends.until(lambda: any("the peer asks for '/y', not /x" in text for text in ends.errors()))
     ends.until(lambda: any("the peer answered 404 to /y, not 101" in text for text in ends.errors()))
+    assert not publication.is_connected
+    assert ends.subscription.images == ()
 
 
 def test_a_path_that_begins_another_one_has_its_own_connection(driver, client):
