@@ -1,11 +1,13 @@
-"""Reference page of channel URIs; a test compares its keys with those of `ChannelUriBuilder`."""
+"""Reference page of channel URIs: all keys that the driver knows, as `aeron_core.uri.keys` has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aeron_core.uri.keys import CHANNEL_KEYS
+
 #: Where a key is valid (P publication, S subscription, D destination), its values with the default first, meaning.
-CHANNEL_KEYS = {
+ROWS = {
     "endpoint": ("P S D, udp", "`host:port`", "address of the receivers: unicast, or a multicast group"),
     "interface": (
         "P S D, udp",
@@ -143,21 +145,24 @@ LENIENT = {
     ),
     "gtag=": ("", "a key without a value is ignored at the end of the channel; elsewhere it is refused"),
     "mtu": ("", "likewise a key without `=`"),
-    "mut=8k": ("", "unknown keys are ignored"),
+    "mut=8k": ("", "unknown keys are ignored, and [reported](#unknown-keys)"),
 }
 
 
 def channels_page() -> Iterator[str]:
-    """Yield the reference page of channel URIs."""
+    """Yield the reference page of channel URIs; raise ValueError if a key has no row, or a row no key."""
+    if ROWS.keys() != CHANNEL_KEYS:
+        raise ValueError(f"keys and rows differ: {', '.join(sorted(ROWS.keys() ^ CHANNEL_KEYS))}")
     yield "# Channels\n"
     yield (
         "`aeron:udp?key=value|key=value`, `aeron:ipc`, `aeron-spy:aeron:udp?…`, or the medium of a plugin. As in "
-        "the reference, unknown keys are ignored. [Sizes and durations](settings.md#sizes-and-durations) may "
-        "be written `64k` and `100ms`. Build channels in code with `ChannelUriBuilder`.\n"
+        "the reference, unknown keys are ignored; they are [reported](#unknown-keys). [Sizes and durations]"
+        "(settings.md#sizes-and-durations) may be written `64k` and `100ms`. Build channels in code with "
+        "`ChannelUriBuilder`.\n"
     )
     yield "P: publication. S: subscription. D: destination of one of them.\n"
     yield "| key | where | values, the default first | meaning |\n|---|---|---|---|"
-    for key, (where, allowed, meaning) in CHANNEL_KEYS.items():
+    for key, (where, allowed, meaning) in ROWS.items():
         yield f"| `{key}` | {where} | {allowed} | {meaning} |"
     yield ""
     yield "## Accepted mistakes\n"
@@ -177,4 +182,14 @@ def channels_page() -> Iterator[str]:
         "- `fc=min,t:5`: 5 ns, so a receiver is dropped before its next status message. Write `t:5s`.\n"
         "- `rcv-wnd=1`: the subscription is added, because the `mtu` of publications is not known yet. A publication "
         "with an `mtu` above the window gets no image; the error log (`aeron-core errors`) reports it.\n"
+    )
+    yield "## Unknown keys\n"
+    yield (
+        "A channel with a key that is neither on this page nor on the page of its medium is accepted: a driver of "
+        "another version may have that key. The key is reported, with the most similar known one if there is one: "
+        "`unknown channel key mtuu: did you mean mtu?`\n\n"
+        "- Commands print it as a warning before they connect to the driver.\n"
+        "- The driver records it in its error log when a publication, subscription or destination is added: one entry "
+        "for each medium and key, with the number of observations, for at most 8 keys of a channel and 64 keys in "
+        "all. The system counter `Errors` does not count it, since it is no error.\n"
     )

@@ -22,6 +22,7 @@ from aeron_core.spi import hookspecs
 from aeron_core.uri import builder
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.uri.keys import CHANNEL_KEYS
 from aeron_core.uri.parameters import PublicationParameters, SubscriptionParameters
 from aeron_core.version import SOFTWARE_VERSION
 
@@ -71,12 +72,20 @@ def test_every_stream_counter_type_is_documented():
     assert types == set(GENERATOR["STREAM_COUNTERS"])
 
 
-def test_every_key_of_a_channel_is_documented():
+def test_every_key_of_the_builder_is_known():
     source = inspect.getsource(builder)
     keys = set(re.findall(r'put\w*\(\s*"([a-z-]+)"', source))
 
-    assert keys == set(GENERATOR["channel_page"].CHANNEL_KEYS)
+    assert keys == CHANNEL_KEYS
     assert "endpoint" in keys
+
+
+def test_the_page_of_channels_has_a_row_for_each_key(monkeypatch):
+    page = GENERATOR["channel_page"]
+    monkeypatch.setattr(page, "ROWS", {key: row for key, row in page.ROWS.items() if key != "mtu"})
+
+    with pytest.raises(ValueError, match="keys and rows differ: mtu"):
+        list(page.channels_page())
 
 
 @pytest.mark.parametrize(
@@ -199,7 +208,7 @@ def keys_read(tree):
 def test_every_key_that_is_read_from_a_channel_is_documented():
     keys = {key for tree in sources("aeron_core", "plugins") for key in keys_read(tree)}
 
-    assert keys <= set(GENERATOR["channel_page"].CHANNEL_KEYS)
+    assert keys <= CHANNEL_KEYS
     assert {"mtu", "so-sndbuf", "endpoint"} <= keys
 
 

@@ -27,19 +27,25 @@ from aeron_core.errors import (
     RegistrationError,
 )
 from aeron_core.settings import load_client_settings
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.keys import may_have_unknown_keys
 
 # Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
 _CHECK_INTERVAL_S: Final = 0.02
 
 
-def connect_to_driver(aeron_dir: Path | None) -> Aeron:
-    """Return a client of the driver; raise DriverTimeoutError if no driver runs within 3 s.
+def connect_to_driver(
+    aeron_dir: Path | None, *, publications: Sequence[str] = (), subscriptions: Sequence[str] = ()
+) -> Aeron:
+    """Return a client of the driver, for these channels; raise DriverTimeoutError if no driver runs within 3 s.
 
-    Raises CncIncompatibleError if its `cnc.dat` is damaged or has another version, StorageError if it cannot be mapped,
-    and ConfigurationError for wrong settings of the client. The wait is not implemented as a short driver timeout,
-    because that setting also limits heartbeat gaps later on.
+    Prints a warning for each unknown key of a channel. Raises ChannelUriError for a channel that is no URI,
+    CncIncompatibleError if `cnc.dat` is damaged or has another version, StorageError if it cannot be mapped, and
+    ConfigurationError for wrong settings of the client. The wait is not implemented as a short driver timeout, because
+    that setting also limits heartbeat gaps later on.
     """
+    _warn_of_unknown_keys([*publications, *subscriptions])
     directory = directory_of(aeron_dir)
     deadline_s = time.monotonic() + _DRIVER_WAIT_S
     while (problem := _problem(directory)) is not None:
@@ -86,6 +92,17 @@ def checked_channels(
         ):
             raise ConfigurationError(str(error)) from error
         raise
+
+
+def _warn_of_unknown_keys(channels: Sequence[str]) -> None:
+    """Print a warning for each unknown key, once; raise ChannelUriError for a channel that is no URI."""
+    uris = [ChannelUri.parse(channel) for channel in channels]
+    if not any(may_have_unknown_keys(uri) for uri in uris):
+        return
+    from aeron_core.cli.channel_faults import warnings_of_keys  # noqa: PLC0415 - lazy: most channels have known keys only
+
+    for text in dict.fromkeys(text for uri in uris for text in warnings_of_keys(uri)):
+        print_stderr(f"warning: {text}")
 
 
 def report_error(error: Exception) -> None:

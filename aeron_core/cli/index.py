@@ -108,6 +108,33 @@ PLUGINS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "spark": {},
 }
 
+_CONNECTION_KEYS: Final = {
+    *("backoff-init", "backoff-max", "ca", "cert", "client-auth", "key", "key-passphrase-env"),
+    *("key-passphrase-file", "max-connections", "max-memory", "max-per-source", "tls", "verify"),
+}
+
+#: Keys of channels that a medium of this distribution has in addition to those of `aeron_core.uri.keys`.
+MEDIA_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "ipc": frozenset(),
+    "lumberjack": frozenset(
+        {
+            *_CONNECTION_KEYS,
+            *("ack", "ack-partial", "balance", "compression", "connection-counters", "eviction-timeout"),
+            *("idle-timeout", "keep-alive", "keep-alive-v1", "max-compressed", "max-event", "max-frame"),
+            *("max-inflated", "max-nesting", "max-pairs", "max-ratio", "max-window", "pipeline"),
+            *("progress-timeout", "timeout", "window", "window-timeout", "wrap", "write-timeout"),
+        }
+    ),
+    "sp": frozenset(
+        {
+            *_CONNECTION_KEYS,
+            *("accept-zero-hop", "confirm", "handshake-timeout", "max-message", "message-timeout", "mode"),
+            *("path", "peer-queue", "permissions", "poly", "protocol", "transport"),
+        }
+    ),
+    "udp": frozenset(),
+}
+
 #: What each hook provides, as shown to users.
 HOOKS: Final[Mapping[str, str]] = {
     "aeron_media_transports": "medium",

@@ -26,6 +26,7 @@ from aeron_core.driver.conductor.context import DriverContext
 from aeron_core.driver.conductor.error_sink import Cause, ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
+from aeron_core.driver.conductor.unknown_keys import UnknownKeys
 from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
@@ -79,12 +80,7 @@ class Assembly:
             # Replaced sockets, as in a simulation, have no kernel buffers to check.
             _warn_of_socket_lengths(settings)
         self.cnc = self._create_cnc()
-        counters = CountersManager(
-            self.cnc.counters_metadata,
-            self.cnc.counters_values,
-            clock,
-            settings.counters_free_to_reuse_timeout_ns // _NS_PER_MS,
-        )
+        counters = self._create_counters()
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         events = _open_event_log(settings, clock, errors)
@@ -98,6 +94,7 @@ class Assembly:
             counters=counters,
             system_counters=system,
             errors=errors,
+            unknown_keys=UnknownKeys(errors),
             events=events,
             loss_report=LossReport(self._create_loss_report()),
             to_driver=ManyToOneRingBuffer(self.cnc.to_driver),
@@ -120,6 +117,14 @@ class Assembly:
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
         self._resolution = self._make_resolution(resolver, start_lookup, open_datagrams)
         self._create_agents(from_sender, from_receiver, terminate)
+
+    def _create_counters(self) -> CountersManager:
+        return CountersManager(
+            self.cnc.counters_metadata,
+            self.cnc.counters_values,
+            self._clock,
+            self._settings.counters_free_to_reuse_timeout_ns // _NS_PER_MS,
+        )
 
     def _make_resolution(
         self, resolver: NameResolver, start_lookup: StartLookup, open_datagrams: OpenDatagrams | None

@@ -221,6 +221,11 @@ class MediaTransport(ABC):
         """
 
     @property
+    def uri_keys(self) -> frozenset[str]:
+        """The URI keys of `parameters`; a key that neither they nor `aeron_core.uri.keys` contain is reported."""
+        return frozenset(field.alias or name for name, field in self.parameters.model_fields.items())
+
+    @property
     def supports_gso(self) -> bool:
         """Whether one batch entry may hold several datagrams at no extra cost."""
         return False

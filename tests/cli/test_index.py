@@ -9,6 +9,7 @@ import typer
 from aeron_core.cli import index
 from aeron_core.cli.groups import commands_of
 from aeron_core.registry import TABLES, Registry
+from aeron_core.uri.keys import CHANNEL_KEYS
 
 
 def commands(entries, path=()):
@@ -51,3 +52,15 @@ def test_the_index_has_what_the_plugins_provide():
 
     assert provided == index.PLUGINS
     assert dict(index.HOOKS) == dict(TABLES)
+
+
+def test_the_index_has_the_keys_of_the_media():
+    registry = Registry.load()
+    names = [
+        name
+        for plugin in registry.plugins()
+        if plugin.distribution == index.DISTRIBUTION
+        for name in plugin.provides.get("aeron_media_transports", [])
+    ]
+
+    assert {name: registry.media(name).uri_keys - CHANNEL_KEYS for name in names} == index.MEDIA_KEYS

@@ -72,7 +72,11 @@ def imported_with(channel):
 @pytest.mark.system
 @pytest.mark.parametrize(
     ("channel", "needed", "measured"),
-    [("aeron:ipc", set(), 435), ("aeron:udp?endpoint=127.0.0.1:0", OF_UDP, 455)],
+    [
+        ("aeron:ipc", set(), 435),
+        ("aeron:ipc?mtuu=1408", set(), 437),  # an unknown key, which is reported
+        ("aeron:udp?endpoint=127.0.0.1:0|mtuu=1408", OF_UDP, 457),
+    ],
 )
 def test_a_stream_imports_only_the_plugins_that_it_uses_and_few_modules(channel, needed, measured):
     count, heavy = imported_with(channel)

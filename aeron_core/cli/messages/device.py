@@ -79,8 +79,9 @@ def device(  # noqa: PLR0913 - the options of the command
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         errors = _Errors()
-        aeron = stack.enter_context(_connected(aeron_dir, stack, errors))
-        with checked_channels(publications=[first, second], subscriptions=[first, second]):
+        channels = [first, second]
+        aeron = stack.enter_context(_connected(aeron_dir, channels, stack, errors))
+        with checked_channels(publications=channels, subscriptions=channels):
             joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
             print_stderr("joined; interrupt to stop")
@@ -121,9 +122,9 @@ class _Errors:
                 print_stderr(f"warning: {record.line}")
 
 
-def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aeron:
+def _connected(aeron_dir: Path | None, channels: list[str], stack: ExitStack, errors: _Errors) -> Aeron:
     if aeron_dir is not None:
-        return connect_to_driver(aeron_dir)
+        return connect_to_driver(aeron_dir, publications=channels, subscriptions=channels)
     driver = stack.enter_context(MediaDriver.launch_embedded())
     errors.watch(driver)
     return connect(driver.aeron_dir, error_handler=report_error)

@@ -116,8 +116,9 @@ def ping(  # noqa: PLR0913 - the options of the command
         )
     latencies = Latencies()
     with ExitStack() as stack:
-        aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(publications=[ping_channel], subscriptions=[pong_channel]):
+        channels = {"publications": [ping_channel], "subscriptions": [pong_channel]}
+        aeron = stack.enter_context(connect_to_driver(aeron_dir, **channels))
+        with checked_channels(**channels):
             subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(ping_channel, ping_stream))

@@ -50,8 +50,9 @@ def pong(  # noqa: PLR0913 - the options of the command
     Runs until an interrupt, or with --once until the first ping has disconnected.
     """
     with ExitStack() as stack:
-        aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        with checked_channels(publications=[pong_channel], subscriptions=[ping_channel]):
+        channels = {"publications": [pong_channel], "subscriptions": [ping_channel]}
+        aeron = stack.enter_context(connect_to_driver(aeron_dir, **channels))
+        with checked_channels(**channels):
             subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
             publication = stack.enter_context(
                 closing(aeron.add_exclusive_publication(pong_channel, pong_stream))

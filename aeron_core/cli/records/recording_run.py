@@ -66,7 +66,7 @@ class RecordingRun:
         `ends_with_driver` and the driver shuts down, ConfigurationError or RegistrationError for a channel that it
         refuses, and the errors of `connect_to_driver` and `Recorder`.
         """
-        aeron = connect_to_driver(self.wanted.aeron_dir)
+        aeron = connect_to_driver(self.wanted.aeron_dir, subscriptions=[self.wanted.channel])
         self._last_received_s = time.monotonic()
         while (end := self._record(aeron, releases=releases)) is _End.DRIVER_CLOSED:
             if ends_with_driver:

@@ -129,7 +129,7 @@ def ship(  # noqa: PLR0913 - the options of the command
             aeron = _embedded(aeron_dir, stack)
             driver_errors = DriverErrors(aeron.aeron_dir, lambda text: print_stderr(f"warning: {text}"))
         else:
-            aeron = connect_to_driver(aeron_dir)
+            aeron = connect_to_driver(aeron_dir, publications=[to])
         run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain, driver_errors)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     _report(shown, json=json)

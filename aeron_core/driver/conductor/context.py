@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.client_proxy import ClientProxy
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.driver.conductor.log_storage import LogStorage
+    from aeron_core.driver.conductor.unknown_keys import UnknownKeys
     from aeron_core.driver.event_log import EventLog
     from aeron_core.driver.receiver.awaited_images import AwaitedImages
     from aeron_core.protocol.responses import OnPublicationError
@@ -43,6 +44,7 @@ class DriverContext:
     counters: CountersManager
     system_counters: SystemCounters
     errors: ErrorSink
+    unknown_keys: UnknownKeys
     events: EventLog
     # The conductor prepares the entry of each image; the receiver writes it.
     loss_report: LossReport

@@ -132,6 +132,10 @@ class ErrorSink:
         # count and its time, so a text should not contain numbers that always differ.
         self._log.record(code, text, peer)
 
+    def note(self, text: str) -> None:
+        """Log a text about what the driver ignores, without counting an error; the caller limits how many there are."""
+        self._log.record(ErrorCode.UNUSED, text)
+
     def record_variable(self, cause: Cause, code: int, text: str, kind: str, *, peer: str = "") -> None:
         """Count an error and log its text, which may differ each time; used by the conductor only.
 

@@ -23,6 +23,7 @@ from aeron_core.testing.probes import ReceiveEndpointProbe, SendEndpointProbe
 from aeron_core.testing.recorders import RecordingDispatcher, RecordingSendStream
 from aeron_core.uri.addresses import parse_address
 from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.keys import CHANNEL_KEYS
 
 _POLLS: Final = 1000
 
@@ -49,6 +50,16 @@ class MediaTransportConformance(ABC):
         assert issubclass(parameters, BaseModel)
         required = [name for name, field in parameters.model_fields.items() if field.is_required()]
         assert required == [], f"without a default: {required}"
+
+    def test_keys_of_channels_are_known(self) -> None:
+        """The driver reports unknown keys: those of the parameters and of the channels must be known."""
+        medium = self.make()
+        fields = medium.parameters.model_fields.items()
+        known = CHANNEL_KEYS | medium.uri_keys
+        assert {field.alias or name for name, field in fields} <= known
+        for channel in (self.channel, self.other_channel):
+            unknown = sorted(ChannelUri.parse(channel).params.keys() - known)
+            assert unknown == [], f"not in `parameters`: {unknown} of {channel}"
 
     def test_equal_channels_have_equal_forms(self) -> None:
         """Channels of equal form share an endpoint."""

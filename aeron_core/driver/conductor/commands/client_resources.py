@@ -65,7 +65,7 @@ class ClientResources:
                 f"aeron:",
                 ErrorCode.INVALID_CHANNEL,
             )
-        transport = self.context.media_of(uri)
+        transport = self._medium_of(uri)
         if transport.is_shared_memory:
             # Shared memory has no names to resolve: the response follows at once.
             self._registrars.ipc.add(client, command, uri, is_exclusive=is_exclusive)
@@ -105,7 +105,7 @@ class ClientResources:
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             return self._add_spy(client, command, uri)
-        transport = self.context.media_of(uri)
+        transport = self._medium_of(uri)
         if transport.is_shared_memory:
             self._registrars.subscriptions.add_shared_memory(
                 client, command, uri, self._registrars.ipc.lifecycles
@@ -123,8 +123,14 @@ class ClientResources:
                 client, command, channel, self._registrars.network.lifecycles
             )
 
-        transport = self.context.media_of(uri)
+        transport = self._medium_of(uri)
         return self._resolution.resolve(transport, uri, is_publication=True), resolved
+
+    def _medium_of(self, uri: ChannelUri) -> MediaTransport:
+        """Return the medium of a channel that is added, and report keys that it does not have."""
+        transport = self.context.media_of(uri)
+        self.context.unknown_keys.report(uri, transport)
+        return transport
 
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel

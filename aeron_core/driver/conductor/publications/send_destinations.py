@@ -47,6 +47,7 @@ class SendDestinations:
         # Refuse at once what cannot succeed, before a lookup that may take seconds.
         self._endpoint(command.registration_id)
         uri = self._destination_of(command.channel)
+        self._context.unknown_keys.report(uri, self._context.registry.media(uri.media))
 
         def resolved(channel: Channel) -> None:
             # The publication may have been removed during the lookup.

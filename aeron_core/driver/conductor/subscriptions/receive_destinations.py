@@ -43,6 +43,7 @@ class ReceiveDestinations:
         """
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
+        self._context.unknown_keys.report(uri, transport)
         if uri.is_spy:
             self._params(uri)
             return self._resolution.resolve(
