@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core.cli.index import MEDIA_KEYS
 from aeron_core.errors import AeronError, ConfigurationError, PluginError
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 _STRATEGIES: Final = {"fc": "aeron_flow_controls", "cc": "aeron_congestion_controls"}
 #: Stands for the address of every host name, which only a driver resolves.
 _ANY_HOST: Final = "127.0.0.1"
+#: Defaults with which our driver accepts every publication that it accepts with any settings.
+_MOST_LENIENT: Final = PublicationDefaults(
+    term_length=wire.TERM_MAX_LENGTH,
+    ipc_term_length=wire.TERM_MAX_LENGTH,
+    mtu=wire.MIN_MTU_LENGTH,
+    ipc_mtu=wire.MIN_MTU_LENGTH,
+)
 
 
 def is_wrong_channel(channel: str, *, is_publication: bool) -> bool:
@@ -33,11 +41,18 @@ def is_wrong_channel(channel: str, *, is_publication: bool) -> bool:
     """
     try:
         uri = ChannelUri.parse(channel)
-        _check_parameters(uri, is_publication=is_publication)
+        _check_parameters(uri, PublicationDefaults() if is_publication else None)
         _check_plugins(uri, is_publication=is_publication)
     except (ConfigurationError, PluginError):
         return True
     return False
+
+
+def check_for_any_driver(channel: str, *, is_publication: bool) -> None:
+    """Raise ChannelUriError or ConfigurationError if our driver refuses a channel with any settings and plugins."""
+    uri = ChannelUri.parse(channel)
+    if uri.is_udp or uri.is_ipc:
+        _check_parameters(uri, _MOST_LENIENT if is_publication else None, compares_sockets=False)
 
 
 def warnings_of_keys(uri: ChannelUri) -> Iterator[str]:
@@ -55,12 +70,15 @@ def warnings_of_keys(uri: ChannelUri) -> Iterator[str]:
         yield unknown_key_text(key, media_keys)
 
 
-def _check_parameters(uri: ChannelUri, *, is_publication: bool) -> None:
+def _check_parameters(
+    uri: ChannelUri, publication: PublicationDefaults | None, *, compares_sockets: bool = True
+) -> None:
+    """Check the parameters of the core, of a publication with these defaults or else of a subscription."""
     EndpointParameters.parse(uri)
-    if is_publication:
-        PublicationParameters.parse(uri, PublicationDefaults())
+    if publication is not None:
+        PublicationParameters.parse(uri, publication, compares_sockets=compares_sockets)
     else:
-        SubscriptionParameters.parse(uri, SubscriptionDefaults())
+        SubscriptionParameters.parse(uri, SubscriptionDefaults(), compares_sockets=compares_sockets)
     if uri.is_udp:
         # The medium does not resolve the channel here: it would also compare interfaces with those of this machine.
         for key in ("endpoint", "control"):

@@ -40,16 +40,18 @@ def connect_to_driver(
 ) -> Aeron:
     """Return a client of the driver, for these channels; raise DriverTimeoutError if no driver runs within 3 s.
 
-    Prints a warning for each unknown key of a channel. Raises ChannelUriError for a channel that is no URI,
-    CncIncompatibleError if `cnc.dat` is damaged or has another version, StorageError if it cannot be mapped, and
-    ConfigurationError for wrong settings of the client. The wait is not implemented as a short driver timeout, because
-    that setting also limits heartbeat gaps later on.
+    Prints a warning for each unknown key of a channel. Raises ChannelUriError for a channel that is no URI, and, if no
+    driver runs, for one that ours refuses with any settings. Raises CncIncompatibleError if `cnc.dat` is damaged or has
+    another version, StorageError if it cannot be mapped, and ConfigurationError for wrong settings of the client. The
+    wait is not implemented as a short driver timeout, because that setting also limits heartbeat gaps later on.
     """
     _warn_of_unknown_keys([*publications, *subscriptions])
     directory = directory_of(aeron_dir)
     deadline_s = time.monotonic() + _DRIVER_WAIT_S
     while (problem := _problem(directory)) is not None:
         if time.monotonic() >= deadline_s:
+            # Only now: a running driver decides itself, and the C driver accepts some values that ours refuses.
+            _check_for_any_driver(publications, subscriptions)
             raise DriverTimeoutError(f"{problem}; start one with {command_line('driver', aeron_dir)}")
         time.sleep(_CHECK_INTERVAL_S)
     return connect(directory, error_handler=report_error)
@@ -103,6 +105,15 @@ def _warn_of_unknown_keys(channels: Sequence[str]) -> None:
 
     for text in dict.fromkeys(text for uri in uris for text in warnings_of_keys(uri)):
         print_stderr(f"warning: {text}")
+
+
+def _check_for_any_driver(publications: Sequence[str], subscriptions: Sequence[str]) -> None:
+    from aeron_core.cli.channel_faults import check_for_any_driver  # noqa: PLC0415 - lazy: only if no driver runs
+
+    for channel in publications:
+        check_for_any_driver(channel, is_publication=True)
+    for channel in subscriptions:
+        check_for_any_driver(channel, is_publication=False)
 
 
 def report_error(error: Exception) -> None:

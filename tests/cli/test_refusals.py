@@ -2,7 +2,9 @@
 
 import pytest
 
-from aeron_core.cli.channel_faults import is_wrong_channel
+from aeron_core.cli import connecting
+from aeron_core.cli.channel_faults import check_for_any_driver, is_wrong_channel
+from aeron_core.errors import ConfigurationError
 
 WRONG = [
     "no-scheme",
@@ -67,21 +69,69 @@ def test_a_sound_spy_is_not_wrong():
     assert not is_wrong_channel("aeron-spy:aeron:udp?endpoint=localhost:20121", is_publication=False)
 
 
-@pytest.mark.system
-def test_a_wrong_channel_is_a_usage_error_of_every_command(aeron, running_driver, tmp_path):
-    _, directory = running_driver
-    (tmp_path / "one.log").write_text("one line\n")
-    wrong = "aeron:udp?endpoint=localhost"
+def commands(channel):
+    return (
+        ["pub", channel, "1"],
+        ["sub", channel, "1"],
+        ["ping", "--ping-channel", channel],
+        ["pong", "--pong-channel", channel],
+        ["record", channel, "1", "--to", "archive"],
+        ["ship", "one.log", "--to", channel, "--state", "state"],
+        ["device", channel, channel],
+    )
 
-    for command in (
-        ["pub", wrong, "1"],
-        ["sub", wrong, "1"],
-        ["ping", "--ping-channel", wrong],
-        ["pong", "--pong-channel", wrong],
-        ["record", wrong, "1", "--to", tmp_path / "archive"],
-        ["ship", tmp_path / "one.log", "--to", wrong, "--state", tmp_path / "state"],
-        ["device", wrong, wrong],
-    ):
+
+@pytest.mark.parametrize(
+    ("channel", "text"),
+    [
+        ("udp?endpoint=localhost:20121", "Aeron URIs must start with 'aeron:' or 'aeron-spy:aeron:'"),
+        ("aeron:udp?endpoint=localhost", "must be host:port"),
+    ],
+)
+def test_a_wrong_channel_is_a_usage_error_without_a_driver(aeron, monkeypatch, tmp_path, channel, text):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(connecting, "_DRIVER_WAIT_S", 0)
+
+    for command in commands(channel):
+        outcome = aeron(*command, "--aeron-dir", tmp_path / "no-driver")
+
+        assert outcome.code == 2, command
+        assert text in outcome.err
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "aeron:udp?endpoint=localhost:20121|pub-wnd=32m",  # right if the driver's terms have 64 MiB
+        "aeron:udp?endpoint=localhost:20121|pub-wnd=1k",  # right if its frames have at most that
+        "aeron:udp?endpoint=localhost:20121|rcv-wnd=1m|so-rcvbuf=0",
+        "aeron:udp?endpoint=localhost:20121|fc=strategy-of-a-plugin|cc=strategy-of-a-plugin",
+        "aeron:medium-of-a-plugin?endpoint=anything",
+        "aeron:lumberjack?endpoint=localhost:5044|ca=/ca.pem",
+        "aeron:udp?endpoint=no.such.host.invalid:20121|session-id=tag:5",
+    ],
+)
+def test_without_a_driver_a_channel_that_some_driver_accepts_is_not_wrong(channel):
+    check_for_any_driver(channel, is_publication=True)
+    check_for_any_driver(channel, is_publication=False)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [each for each in WRONG if ("udp" in each or "scheme" in each) and "fc=" not in each],
+)
+def test_without_a_driver_a_channel_that_every_driver_refuses_is_wrong(channel):
+    with pytest.raises(ConfigurationError):
+        check_for_any_driver(channel, is_publication=True)
+
+
+@pytest.mark.system
+def test_a_wrong_channel_is_a_usage_error_of_every_command(aeron, running_driver, monkeypatch, tmp_path):
+    _, directory = running_driver
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.log").write_text("one line\n")
+
+    for command in commands("aeron:udp?endpoint=localhost"):
         outcome = aeron(*command, "--aeron-dir", directory)
 
         assert outcome.code == 2, command
