@@ -16,6 +16,7 @@ from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.command.editable_wheel import editable_wheel
+from setuptools.command.sdist import sdist
 
 # A build in isolation does not look for modules in the folder of this file.
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
@@ -175,6 +176,8 @@ class Build(build):
         if self.distribution.has_ext_modules():
             compression_library()
             require_compiler()
+        # After the checks, so that a build that cannot start changes nothing; before the file is copied.
+        record_commit()
         super().run()
 
 
@@ -199,6 +202,8 @@ class BuildExtensions(build_ext):
             [ext for ext in self.extensions if is_traced(ext.name)], DIRECTIVES | {"linetrace": True}
         )
         super().run()
+        if self.inplace:
+            record_commit()
 
     def _translate(self, modules: list[Extension], directives: dict[str, object]) -> None:
         """Translate modules to C and make the C files their sources."""
@@ -263,6 +268,11 @@ class PathFile:
 class EditableWheel(editable_wheel):
     """Make editable installations that type checkers can read."""
 
+    def run(self) -> None:
+        """Build the wheel."""
+        record_commit()
+        super().run()
+
     def _select_strategy(self, name: str, tag: str, build_lib: str) -> PathFile:
         # Private to setuptools, but the only place that chooses; tests/test_distributions.py fails if it changes.
         return PathFile(name)
@@ -294,7 +304,14 @@ def record_commit() -> None:
         COMMIT_FILE.write_text(text, encoding="ascii")
 
 
-record_commit()
+class SourceDistribution(sdist):
+    """Record the commit, which an unpacked distribution does not know."""
+
+    def run(self) -> None:
+        """Build the distribution."""
+        record_commit()
+        super().run()
+
 
 # An editable installation compiles in a folder that it throws away, and the next `setup.py build_ext --inplace`
 # would repeat all of it: with this variable the installation compiles nothing.
@@ -302,6 +319,11 @@ IS_COMPILED_ELSEWHERE = bool(os.environ.get("AERON_CORE_COMPILED_ELSEWHERE"))
 
 setup(
     ext_modules=[] if IS_COMPILED_ELSEWHERE else extensions(),
-    cmdclass={"build": Build, "build_ext": BuildExtensions, "editable_wheel": EditableWheel},
+    cmdclass={
+        "build": Build,
+        "build_ext": BuildExtensions,
+        "editable_wheel": EditableWheel,
+        "sdist": SourceDistribution,
+    },
     options={"build_ext": {"parallel": CORES}},
 )

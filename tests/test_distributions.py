@@ -240,15 +240,21 @@ def run_git(folder: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-def recorded_commit(folder: Path) -> str:
-    """Return the commit that a run of the build rule leaves for `aeron_core.version`."""
-    subprocess.run(
-        [sys.executable, "setup.py", "--name"],
+def run_build_rule(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "setup.py", *command],
         cwd=folder,
-        env=os.environ | {"AERON_CORE_COMPILED_ELSEWHERE": "1"},
+        env=os.environ | environment,
         capture_output=True,
-        check=True,
+        text=True,
+        check=False,
     )
+
+
+def recorded_commit(folder: Path, command: str = "build") -> str:
+    """Return the commit that a build leaves for `aeron_core.version`."""
+    done = run_build_rule(folder, command, AERON_CORE_COMPILED_ELSEWHERE="1")
+    assert done.returncode == 0, done.stderr
     return (folder / "aeron_core" / "commit.txt").read_text()
 
 
@@ -261,6 +267,32 @@ def test_a_build_records_its_commit_in_the_form_of_the_reference(repository):
     assert recorded_commit(repository) == f"{commit}+guilty"
     shutil.rmtree(repository / ".git")
     assert recorded_commit(repository) == f"{commit}+guilty"
+
+
+@pytest.mark.parametrize("command", ["build", "build_ext --inplace", "sdist", "editable_wheel"])
+def test_every_kind_of_build_records_the_commit(repository, command):
+    (repository / "aeron_core" / "__init__.py").touch()
+    name, *options = command.split()
+
+    done = run_build_rule(repository, name, *options, CC="true", AERON_CORE_COMPILED_ELSEWHERE="1")
+
+    assert done.returncode == 0, done.stderr
+    commit = run_git(repository, "log", "-1", "--format=%h", "--abbrev=10")
+    assert (repository / "aeron_core" / "commit.txt").read_text() == commit
+
+
+@pytest.mark.parametrize(
+    ("command", "compiler"),
+    [("build", "no-such-compiler"), ("build_ext --inplace", "false"), ("--name", "gcc")],
+)
+def test_a_build_that_fails_or_a_query_records_no_commit(repository, command, compiler):
+    for name in ("__init__.py", "compiled.py", "compiled.pxd"):
+        (repository / "aeron_core" / name).touch()
+
+    done = run_build_rule(repository, *command.split(), CC=compiler)
+
+    assert (done.returncode == 0) == (command == "--name"), done.stderr
+    assert not (repository / "aeron_core" / "commit.txt").exists()
 
 
 def test_distributions_contain_the_recorded_commit(checkout):
