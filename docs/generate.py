@@ -143,7 +143,7 @@ def quantities_section() -> Iterator[str]:
     """Yield the syntax of sizes and durations, one for channels, settings, commands and Spark."""
     yield "## Sizes and durations\n"
     yield (
-        "One syntax in channel URIs, environment variables, files, Python, options of commands and options of Spark: a "
+        "One syntax in channel URIs, environment variables, files, Python, options of commands, Spark and pipelines: a "
         "whole decimal number and a unit, in lower or upper case, without a space.\n"
     )
     yield "| | unit | is | also in the reference |\n|---|---|---|---|"
@@ -151,7 +151,7 @@ def quantities_section() -> Iterator[str]:
     for unit, length in (("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)):
         assert parse_size(f"1{unit}") == length
         yield f"| size | `{unit}` | {length:,} bytes | yes |"
-    yield "| duration | none | nanoseconds; on the command line a unit is required | yes |"
+    yield "| duration | none | nanoseconds; on the command line seconds | yes |"
     for unit, duration_ns, meaning in (
         ("ns", 1, "nanoseconds"),
         ("us", 10**3, "microseconds"),
@@ -168,8 +168,10 @@ def quantities_section() -> Iterator[str]:
         "\nMinutes are `min`, not `m`, which is a unit of sizes. In a channel that drivers of the reference read "
         "too, use units up to `s`. A duration beyond 292 years is 292 years; a size of 2^63 bytes or more is "
         "refused. In environment variables, property files and after `-D`, text after the unit of a size is "
-        "ignored, as in the C driver: `64mb` is `64m`. Options of commands with the value `SECONDS` are plain "
-        "numbers, fractions included.\n"
+        "ignored, as in the C driver: `64mb` is `64m`.\n\n"
+        "Options of commands with the value `DURATION` may also be a number of seconds without a unit, fractions "
+        "included, such as `0.5`; ages, such as that of `--retain-age`, need a unit. Pipelines accept the names of "
+        "Spark too, with a space: `10 seconds`; there a number needs a unit.\n"
     )
 
 
@@ -279,7 +281,8 @@ def cli_page() -> Iterator[str]:
     yield "# Command line\n"
     yield (
         "`aeron-core` finds its driver by `--aeron-dir`, then `AERON_DIR`, then the user's default directory. "
-        "Diagnostics go to stderr, one line each; output goes to stdout.\n"
+        "Diagnostics go to stderr, one line each; output goes to stdout. A `DURATION` is a number of seconds, or has a "
+        "unit: `0.5`, `100ms`, `2min`; see [sizes and durations](settings.md#sizes-and-durations).\n"
     )
     yield "## Exit codes\n"
     yield "| code | meaning |\n|---|---|"

@@ -63,8 +63,12 @@ class _Conversion:
         try:
             return self.convert(text)
         except ValueError as error:
-            shown = text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
-            raise ConfigurationError(f"{_name_of(param)}={shown}: {error}") from None
+            raise ConfigurationError(f"{_name_of(param)}={shown(text)}: {error}") from None
+
+
+def shown(text: str) -> str:
+    """Return a wrong value as a message has it: at most 100 characters of it."""
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
 
 
 def _name_of(param: Any) -> str:

@@ -47,7 +47,7 @@ def test_help_names_values_and_not_their_types(aeron):
     out = aeron("record", "--help").out
 
     assert out.startswith("Usage: aeron-core record [OPTIONS] CHANNEL STREAM_ID...\n")
-    assert "--timeout SECONDS" in out
+    assert "--timeout DURATION" in out
     assert "<" not in out
 
 

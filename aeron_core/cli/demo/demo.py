@@ -12,6 +12,7 @@ import typer
 from aeron_core.cli.demo.demo_run import DemoResult, DemoRun
 from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
+from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import print_table
 from aeron_core.errors import ConfigurationError
@@ -55,7 +56,8 @@ def demo(  # noqa: PLR0913 - the options of the command
         typer.Option(metavar="PORT", min=0, max=65535, help="UDP port on 127.0.0.1; 0 for any free port."),
     ] = 0,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Fail after this time without a received line.")
+        float,
+        typer.Option(metavar="DURATION", parser=wait_s, help="Fail after this time without a received line."),
     ] = 15.0,
     json: Json = False,
 ) -> None:

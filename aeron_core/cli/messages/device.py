@@ -14,6 +14,7 @@ from aeron_core.cli.connecting import checked_channels, connect_to_driver, repor
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, int32, print_json
 from aeron_core.cli.outcome import failed, print_stderr
+from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import counted
 from aeron_core.client.aeron import Aeron
@@ -56,8 +57,8 @@ def device(  # noqa: PLR0913 - the options of the command
     linger: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS",
-            min=0,
+            metavar="DURATION",
+            parser=wait_s,
             help="Time to forward messages already received when the command is interrupted.",
         ),
     ] = 5.0,

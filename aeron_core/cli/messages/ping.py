@@ -22,7 +22,7 @@ from aeron_core.cli.messages.ping_pong import (
     PongStream,
 )
 from aeron_core.cli.options import AeronDir, Json, positive, print_json
-from aeron_core.cli.quantities import size_in_bytes
+from aeron_core.cli.quantities import size_in_bytes, wait_s
 from aeron_core.cli.text_table import counted, print_table
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.subscriptions.header import Header
@@ -30,6 +30,11 @@ from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 
 _TIMESTAMP_LENGTH = 8
+
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="DURATION", parser=wait_s, help="Fail if pong does not answer within this time."),
+]
 
 
 class _Pinger:
@@ -97,9 +102,7 @@ def ping(  # noqa: PLR0913 - the options of the command
             help="Length of a message: at least 8, at most one datagram.",
         ),
     ] = 32,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Fail if pong does not answer within this time.")
-    ] = 10.0,
+    timeout: Timeout = 10.0,
     ping_channel: PingChannel = PING_CHANNEL,
     ping_stream: PingStream = PING_STREAM,
     pong_channel: PongChannel = PONG_CHANNEL,

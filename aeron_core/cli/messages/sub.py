@@ -14,6 +14,7 @@ from aeron_core.cli.connecting import checked_channels, connect_to_driver, disco
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import failed, print_stderr, standard_output
+from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.cli.text_table import counted
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -36,7 +37,9 @@ def sub(  # noqa: PLR0913 - the options of the command
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
+        typer.Option(
+            metavar="DURATION", parser=wait_s, help="Exit after this time without a message; default: never."
+        ),
     ] = None,
     aeron_dir: AeronDir = None,
     json: Json = False,

@@ -10,7 +10,7 @@ import typer
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import failed, print_stderr
-from aeron_core.cli.quantities import duration_ns_of, size_of
+from aeron_core.cli.quantities import age_ns_of, duration_ns_of, size_of, wait_s
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.errors import ConfigurationError
@@ -48,7 +48,7 @@ DurabilityOption = Annotated[
         "after an interval) or never (at once).",
     ),
 ]
-SyncInterval = Annotated[str, typer.Option(metavar="TIME", help="Interval of --durability interval.")]
+SyncInterval = Annotated[str, typer.Option(metavar="DURATION", help="Interval of --durability interval.")]
 SegmentLength = Annotated[
     str,
     typer.Option(
@@ -62,7 +62,7 @@ RetainBytes = Annotated[
 ]
 RetainAge = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Delete segments older than this, such as 12h or 7d; default: never."),
+    typer.Option(metavar="AGE", help="Delete segments older than this, such as 12h or 7d; default: never."),
 ]
 NoVerify = Annotated[
     bool,
@@ -73,7 +73,9 @@ NoVerify = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
+    typer.Option(
+        metavar="DURATION", parser=wait_s, help="Exit after this time without a message; default: never."
+    ),
 ]
 Release = Annotated[
     bool,
@@ -122,7 +124,7 @@ def record(  # noqa: PLR0913 - the options of the command
     )
     retention = RetentionPolicy(
         max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
-        max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
+        max_age_ns=None if retain_age is None else age_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
         target = stack.enter_context(recording_target(to, spool, retention, params, verify=not no_verify))

@@ -15,7 +15,7 @@ from aeron_core.cli.connecting import await_other_side, checked_channels, connec
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
 from aeron_core.cli.outcome import print_stderr
-from aeron_core.cli.quantities import size_of
+from aeron_core.cli.quantities import size_of, wait_s
 from aeron_core.cli.records.export import Begin, End, range_of
 from aeron_core.cli.records.selection import NoVerify, RecordingId, progress
 from aeron_core.cli.text_table import counted
@@ -42,7 +42,11 @@ Rate = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Fail if not connected for this time; default: wait forever."),
+    typer.Option(
+        metavar="DURATION",
+        parser=wait_s,
+        help="Fail if not connected for this time; default: wait forever.",
+    ),
 ]
 
 

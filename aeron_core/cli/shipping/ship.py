@@ -13,7 +13,7 @@ from aeron_core.cli.connecting import connect_to_driver, report_error
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import failed, print_stderr
-from aeron_core.cli.quantities import size_of
+from aeron_core.cli.quantities import size_of, wait_s
 from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.cli.shipping.shipping_run import ShippingRun
 from aeron_core.cli.text_table import counted
@@ -64,10 +64,15 @@ Window = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Fail if nothing is confirmed for this time; default: never."),
+    typer.Option(
+        metavar="DURATION", parser=wait_s, help="Fail if nothing is confirmed for this time; default: never."
+    ),
 ]
 Drain = Annotated[
-    float, typer.Option(metavar="SECONDS", help="Time to wait at the end until messages are confirmed.")
+    float,
+    typer.Option(
+        metavar="DURATION", parser=wait_s, help="Time to wait at the end until messages are confirmed."
+    ),
 ]
 EndWithDriver = Annotated[
     bool,

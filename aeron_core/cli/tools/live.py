@@ -10,9 +10,10 @@ import typer
 
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import is_tty
+from aeron_core.cli.quantities import wait_s
 
 Once = Annotated[bool, typer.Option("--once", help="Show one page and exit, also on a terminal.")]
-Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between two updates.")]
+Interval = Annotated[float, typer.Option(metavar="DURATION", parser=wait_s, help="Time between two updates.")]
 
 
 def show(page: Callable[[], str], interval: float, *, once: bool) -> None:

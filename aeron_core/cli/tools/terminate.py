@@ -10,6 +10,7 @@ import typer
 
 from aeron_core.cli.options import AeronDir, command_line, directory_of, positive
 from aeron_core.cli.outcome import failed, print_stderr
+from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.conductor.driver_proxy import DriverProxy
 from aeron_core.concurrent import wake_up
@@ -41,7 +42,8 @@ def terminate(
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time to wait until the driver has shut down.")
+        float,
+        typer.Option(metavar="DURATION", parser=wait_s, help="Time to wait until the driver has shut down."),
     ] = 10.0,
 ) -> None:
     """Ask a driver to shut down, and wait until it has.

@@ -40,6 +40,7 @@ from pydantic import (
 )
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.uri.values import parse_duration_ns
 from pyspark_aeron.option_parsing import allowed
 
 AVAILABLE_NOW = "available-now"
@@ -48,9 +49,20 @@ FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
-_INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
-# Spark accepts only the long names of units.
-_UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+_INTERVAL = re.compile(r"([0-9]+) ?([A-Za-z]+)")
+# Spark accepts only the long names of units, and counts in microseconds.
+_UNITS = {
+    "us": "microseconds",
+    "ms": "milliseconds",
+    "s": "seconds",
+    "min": "minutes",
+    "h": "hours",
+    "d": "days",
+}
+_SHORT_NAMES = {form: unit for unit, name in _UNITS.items() for form in (name, name.removesuffix("s"))}
+
+#: Longest echo of a wrong interval in a message.
+_SHOWN_LENGTH = 100
 
 OutputMode = Literal["append", "update", "complete"]
 
@@ -97,14 +109,23 @@ def _identifier(value: str) -> str:
 
 
 def _interval(value: str) -> str:
-    """Return an interval with Spark's unit names; raises ConfigurationError for other text."""
+    """Return an interval with Spark's unit names, rounded up to microseconds; raises ConfigurationError for other text.
+
+    `value` is a duration as everywhere else, or one with the long name of its unit, and with or without a space.
+    """
     match = _INTERVAL.fullmatch(value)
-    if match is None:
+    written = match[2].lower() if match else ""
+    unit = _SHORT_NAMES.get(written, written)
+    if match is None or unit not in {"ns", *_UNITS}:
+        shown = value if len(value) <= _SHOWN_LENGTH else f"{value[:_SHOWN_LENGTH]}..."
         raise ConfigurationError(
-            f"{value!r}: must be a whole number and a unit, such as 500 ms, 10 seconds, 2 minutes, 1 hour or 1 day; "
-            "a trigger may also be available-now"
+            f"{shown!r}: must be a whole number and a unit, such as 500ms, 10s or 2min, or 10 seconds, 2 minutes, "
+            "1 hour or 1 day; a trigger may also be available-now"
         )
-    return f"{match[1]} {_UNITS.get(match[2], match[2])}"
+    duration_ns = parse_duration_ns(f"{match[1]}{unit}")
+    unit = "us" if unit == "ns" else unit
+    count = -(-duration_ns // parse_duration_ns(f"1{unit}"))
+    return f"{count} {written if written in _SHORT_NAMES else _UNITS[unit]}"
 
 
 def _trigger(value: str) -> str:
@@ -134,7 +155,9 @@ class Watermark(_Part):
     """Maximum lateness of rows: Spark may drop later ones."""
 
     column: str = Field(description="Column with the time of the event.")
-    delay: IntervalText = Field(description="Maximum delay of a row behind the latest one.")
+    delay: IntervalText = Field(
+        description="Maximum delay of a row behind the latest one, such as 10s or 1 minute."
+    )
 
 
 class Source(_Part):
@@ -232,7 +255,8 @@ class Pipeline(_Part):
     checkpoint: str = Field(description="Folder or URI for the checkpoints of all queries.")
     trigger: TriggerText = Field(
         "0 seconds",
-        description="Time between micro-batches, or available-now to stop after the existing data.",
+        description="Time between micro-batches, such as 500ms or 10 seconds, or available-now to stop after the "
+        "existing data.",
     )
     settings: Settings = Field(
         {},

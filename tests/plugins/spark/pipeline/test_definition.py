@@ -64,7 +64,7 @@ def test_a_file_defines_sources_steps_and_sinks(write):
         (
             'trigger = "2 seconds"',
             'trigger = "now"',
-            "'now': must be a whole number and a unit, such as 500 ms",
+            "'now': must be a whole number and a unit, such as 500ms",
         ),
         ('trigger = "2 seconds"', "trigger = 5", "trigger: 5: must be a valid string"),
         ('from = "per_minute"', "from = 5", "from: 5: must be a valid string"),
