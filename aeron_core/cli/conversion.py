@@ -21,6 +21,8 @@ from aeron_core.errors import ConfigurationError
 _INT64_MAX: Final = 2**63 - 1
 #: Largest number with a fraction: 31 years as seconds. Invented; system calls that wait accept no more than 292 years.
 _FLOAT_MAX: Final = 1e9
+#: Longest path that Linux accepts, in bytes. Source: limits.h, PATH_MAX without the final NUL.
+_MAX_PATH_LENGTH: Final = 4095
 #: Longest echo of a wrong value in a message.
 _SHOWN_LENGTH: Final = 100
 
@@ -146,6 +148,8 @@ def _path_of(text: str, info: ParameterInfo) -> Path:
     # An empty path would stand for the current directory.
     if not text or "\0" in text:
         raise ValueError("must be a path that is not empty and has no NUL")
+    if len(os.fsencode(text)) > _MAX_PATH_LENGTH:
+        raise ValueError(f"must be a path with a length of at most {_MAX_PATH_LENGTH} (in bytes)")
     path = Path(text)
     if info.exists and not path.exists():
         raise ValueError("must be a path that exists")

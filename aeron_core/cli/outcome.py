@@ -27,6 +27,10 @@ EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 
+#: Characters of the longest message, and of what remains of its end. Invented: a message repeats what the user wrote,
+#: and a channel may have 4095 bytes.
+_MAX_MESSAGE_LENGTH: Final = 2000
+_LAST_PART: Final = 500
 #: Error codes of a driver for usage errors.
 _USAGE_ERRORS: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
 
@@ -70,7 +74,7 @@ def print_stderr(text: str) -> None:
         # With None as the file, `print` would write to stdout.
         return
     with suppress(OSError):
-        print(f"aeron-core: {printable(text)}", file=sys.stderr)
+        print(f"aeron-core: {_without_middle(printable(text))}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
@@ -80,6 +84,13 @@ def printable(text: str) -> str:
     return "".join(
         letter if letter.isprintable() or letter in "\t\n" else ascii(letter)[1:-1] for letter in text
     )
+
+
+def _without_middle(text: str) -> str:
+    """Return `text`, without its middle if it is longer than 2000 characters: the cause and the remedy remain."""
+    if len(text) <= _MAX_MESSAGE_LENGTH:
+        return text
+    return f"{text[: _MAX_MESSAGE_LENGTH - _LAST_PART]} ... {text[-_LAST_PART:]}"
 
 
 def ended(code: int) -> typer.Exit:

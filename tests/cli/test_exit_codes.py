@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from aeron_core.cli.main import main
-from aeron_core.cli.outcome import exit_code_of, message_of
+from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
 from aeron_core.errors import (
     ActiveDriverError,
     ChannelUriError,
@@ -33,6 +33,17 @@ from aeron_core.errors import (
 )
 def test_each_kind_of_error_has_its_exit_code(error, code):
     assert exit_code_of(error) == code
+
+
+def test_a_long_message_has_its_cause_and_its_remedy(capsys):
+    print_stderr(f"error: cause: {'x' * 5000}: remedy")
+
+    line = capsys.readouterr().err
+    assert line.startswith("aeron-core: error: cause: xxx")
+    assert line.endswith("xxx: remedy\n")
+    assert 2000 < len(line) < 2100
+    print_stderr("y" * 2000)
+    assert capsys.readouterr().err == f"aeron-core: {'y' * 2000}\n"
 
 
 def test_a_message_is_one_line_without_an_errno_in_front():
@@ -167,3 +178,15 @@ def test_control_characters_of_a_value_are_escaped(aeron):
 
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert "STREAM_ID=\\x1b[2J\\u202e1: must be a whole number" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [(("pipeline", "check"), "FILE"), (("pipeline", "plot"), "LOG"), (("stat", "-d"), "--aeron-dir")],
+)
+def test_a_path_that_no_file_can_have_is_not_repeated_in_full(aeron, command, name):
+    outcome = aeron(*command, "a" * 5000)
+
+    assert outcome.code == 2
+    allowed = "must be a path with a length of at most 4095 (in bytes)"
+    assert outcome.err == f"aeron-core: error: {name}={'a' * 100}...: {allowed}\n"
