@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 PipelineFile = Annotated[Path, typer.Argument(metavar="FILE", help="TOML file that describes the pipeline.")]
 
+
+def _master_of(text: str) -> str:
+    """Parse the master of Spark; raise ValueError, as typer expects, if it has the form of none."""
+    from pyspark_aeron.pipeline.definition import check_master  # noqa: PLC0415 - imports pydantic
+
+    return check_master(text)
+
+
 pipeline_app = typer.Typer(
     help="Pipelines on Spark: streams in, SQL, tables or streams out.", no_args_is_help=True
 )
@@ -35,7 +43,8 @@ def run(
         typer.Option(metavar="FILE", help="File to append a line to for each batch, for `pipeline plot`."),
     ] = None,
     master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Spark master instead of the file's.")
+        str | None,
+        typer.Option(metavar="URL", parser=_master_of, help="Spark master instead of the file's."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -132,13 +132,21 @@ def _trigger(value: str) -> str:
     return value if value == AVAILABLE_NOW else _interval(value)
 
 
-def _master(value: str) -> str:
-    if not _MASTER.fullmatch(value):
-        raise ConfigurationError(
-            f"{value!r}: must be local[*] or another master of Spark, such as local[2], spark://host:port, "
-            "sc://host:port, yarn or k8s://…"
+def check_master(text: str) -> str:
+    """Return the master of Spark that `text` names; raises ValueError if it has the form of none."""
+    if not _MASTER.fullmatch(text):
+        raise ValueError(
+            "must be local[*] or another master of Spark, such as local[2], spark://host:port, sc://host:port, yarn or "
+            "k8s://…"
         )
-    return value
+    return text
+
+
+def _master(value: str) -> str:
+    try:
+        return check_master(value)
+    except ValueError as error:
+        raise ConfigurationError(f"{value!r}: {error}") from None
 
 
 Identifier = Annotated[str, AfterValidator(_identifier)]

@@ -33,7 +33,10 @@ def demo(
         ),
     ] = None,
     min_lines: Annotated[
-        int, typer.Option(metavar="COUNT", help="Repeat the log until at least this many lines are sent.")
+        int,
+        typer.Option(
+            metavar="COUNT", max=10_000_000, help="Repeat the log until at least this many lines are sent."
+        ),
     ] = 200_000,
     loss: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of datagrams to lose, in each direction.")
@@ -48,13 +51,13 @@ def demo(
 
     Shows the events of packages by minute and action, as a table and as a picture.
     """
-    check_spark()
-    from pyspark_aeron.pipeline.demo_run import DemoParams, run_demo  # noqa: PLC0415 - needs Spark
-
     positive("--min-lines", min_lines)
     if not 0 <= loss < 1:
         raise ConfigurationError(f"--loss={loss}: must be at least 0 and less than 1")
     name, content = read_log(input)
+    check_spark()
+    from pyspark_aeron.pipeline.demo_run import DemoParams, run_demo  # noqa: PLC0415 - needs Spark
+
     lines = content.split(b"\n")[:-1]
     lines *= -(-min_lines // len(lines))
     folder = to or Path(tempfile.mkdtemp(prefix="aeron-demo-"))

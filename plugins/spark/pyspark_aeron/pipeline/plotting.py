@@ -46,6 +46,9 @@ def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
     Raises ConfigurationError for another file type, or if matplotlib is not installed; OSError if the file cannot be
     written.
     """
+    kind = target.suffix.lower()
+    if kind not in {".png", ".svg", ".html"}:
+        raise ConfigurationError(f"{target}: must end with .png, .svg or .html")
     try:
         import matplotlib  # noqa: PLC0415 - optional
     except ImportError:
@@ -53,9 +56,6 @@ def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
             "a plot needs matplotlib, which is not installed: pip install 'aeron-core[plots]'"
         ) from None
     matplotlib.use("agg")
-    kind = target.suffix.lower()
-    if kind not in {".png", ".svg", ".html"}:
-        raise ConfigurationError(f"{target}: must end with .png, .svg or .html")
     figure = _draw(batches, title)
     if kind == ".html":
         picture = io.StringIO()

@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark_aeron.pipeline.checking import check_file, check_pipeline
-from pyspark_aeron.pipeline.definition import load_pipeline
+from pyspark_aeron.pipeline.definition import check_master, load_pipeline
 
 from aeron_core.errors import ConfigurationError
 
@@ -220,3 +220,14 @@ def test_missing_parts_of_delta_are_reported_with_a_remedy(write, whole):
     assert "Delta Lake is not installed: settings must name a jar of it" in problems[0]
     assert len(problems) == 3
     assert check_file(write(delta.replace("settings = {", "settings = {" + settings))) == []
+
+
+@pytest.mark.parametrize("text", ["", "spark:/h", "local[", "a" * 5000])
+def test_a_text_that_is_no_master_of_spark_is_refused(text):
+    with pytest.raises(ValueError, match="must be local"):
+        check_master(text)
+
+
+@pytest.mark.parametrize("text", ["local[*]", "local[2]", "spark://host:7077", "sc://host:15002", "yarn"])
+def test_a_master_of_spark_is_accepted(text):
+    assert check_master(text) == text
