@@ -2,21 +2,32 @@
 
 import shutil
 import signal
+from pathlib import Path
+from typing import get_args, get_origin
 
 import pytest
 import typer
+from pyspark_aeron.pipeline.progress import BatchProgress
 
-from aeron_core.cli import connecting
-from aeron_core.cli.program import make_core_app
+from aeron_core.cli import connecting, program
+from aeron_core.cli.groups import ProgramGroup, make_lazy_group
+from aeron_core.cli.index import COMMANDS
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
+from aeron_core.registry import Registry
 from aeron_core.testing.recordings import RecordingUnderTest
 
 #: What no user means, but shells and scripts pass.
-VALUES = (
+ANY = (
     "",
+    "\udcff",  # a byte that is no UTF-8
+    "a" * 5000,
+    "{}%s\n",
+    "\x01\x1b[2J\r\u202e",  # what a terminal would execute
+)
+NUMBERS = (
     "-1",
     "0",
     "99999999999",
@@ -24,18 +35,10 @@ VALUES = (
     "nan",
     "-inf",
     "\u0661",  # a digit to `str.isdigit`
-    "\udcff",  # a byte that is no UTF-8
-    "a" * 5000,
-    "(",
-    "{}%s\n",
-    "\x01\x1b[2J\r\u202e",  # what a terminal would execute
-    "0001-01-01",
-    "a..b:9100",
-    "~nosuchuser/x",
-    "s3://",
-    "file://[",
-    "file:///%00",
 )
+PATHS = ("(", "~nosuchuser/x", "s3://", "file://[", "file:///%00")
+#: Values of options that a command parses itself.
+TEXTS = (*NUMBERS, *PATHS, "0001-01-01", "a..b:9100")
 #: Arguments with which a command ends soon: there is no driver, a dead one, or nothing to do.
 BASES = {
     "driver": ["driver"],
@@ -49,20 +52,38 @@ BASES = {
     "streams": ["streams", "-d", "dead"],
     "backlog": ["backlog", "-d", "dead"],
     "log-inspect": ["log-inspect", "dead/3.logbuffer"],
-    "demo": ["demo", "--input", "one-line.log", "--min-lines", "1", "--timeout", "1"],
+    # Everything is checked before a log that has no lines.
+    "demo": ["demo", "--input", "empty.log"],
     "recordings list": ["recordings", "list", "archive"],
     "recordings verify": ["recordings", "verify", "archive", "0"],
     "recordings export": ["recordings", "export", "archive", "0"],
     "recordings purge": ["recordings", "purge", "archive", "0"],
+    "pipeline demo": ["pipeline", "demo", "--input", "empty.log"],
+    "pipeline run": ["pipeline", "run", "wrong.toml"],
+    "pipeline check": ["pipeline", "check", "wrong.toml"],
+    "pipeline plot": ["pipeline", "plot", "progress.log"],
 }
+
+
+#: A batch of a pipeline's progress log.
+PROGRESS = BatchProgress("events", 0, "2026-11-21T19:30:00Z", 10, 5.0, 20).to_json() + "\n"
+#: Characters of a line on stderr: a value is not echoed in full, however long it is.
+MAX_LINE = 2020
 
 
 class Hang(BaseException):
     """A command did not end."""
 
 
+def all_parameters():
+    """Return path, position, option and values of each parameter that takes a value, also of plugins' commands."""
+    app = program.make_core_app()
+    Registry.load().add_commands(app)
+    return list(parameters(typer.main.get_command(app)))
+
+
 def parameters(command, path=()):
-    """Yield path, position and option of each parameter that takes a value; the position is -1 for an option."""
+    """Yield path, position, option and values of each parameter; the position is -1 for an option."""
     for name, child in command.commands.items():
         here = (*path, name)
         if hasattr(child, "commands"):
@@ -75,8 +96,19 @@ def parameters(command, path=()):
             is_argument = param in arguments
             position = arguments.index(param) if is_argument else -1
             yield pytest.param(
-                " ".join(here), position, param.opts[-1], id=f"{' '.join(here)} {param.opts[-1]}"
+                " ".join(here),
+                position,
+                param.opts[-1],
+                values_of(param),
+                id=f"{' '.join(here)} {param.opts[-1]}",
             )
+
+
+def values_of(param):
+    """Return the values for a parameter: those that differ for the conversion of its type."""
+    annotation = param.type_descriptor.annotation
+    kind = get_args(annotation)[0] if get_origin(annotation) is list else annotation
+    return (*ANY, *(PATHS if kind is Path else TEXTS if kind is str else NUMBERS))
 
 
 def command_line(command, position, option, value):
@@ -107,36 +139,43 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def program_group():
+    """The program, built once: that takes most of the time of a command that does nothing."""
+    return make_lazy_group(COMMANDS, "", program._program, ProgramGroup)
+
+
 @pytest.fixture
-def sandbox(monkeypatch, tmp_path, files):
+def sandbox(monkeypatch, tmp_path, files, program_group):
     """A directory with one file, an archive, and a dead driver, in which there is no driver and cannot be one."""
 
     def on_alarm(_number, _frame):
         raise Hang
 
     (tmp_path / "one-line.log").write_text("one line\n")
+    (tmp_path / "empty.log").touch()
+    (tmp_path / "progress.log").write_text(PROGRESS)
     (tmp_path / "dead").symlink_to(files / "dead")
     shutil.copytree(files / "archive", tmp_path / "archive")
     (tmp_path / "wrong.toml").write_text("no table\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(connecting, "_DRIVER_WAIT_S", 0)
+    monkeypatch.setattr(program, "make_lazy_group", lambda *_: program_group)
     before = signal.signal(signal.SIGALRM, on_alarm)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize(
-    ("command", "position", "option"), list(parameters(typer.main.get_command(make_core_app())))
-)
-def test_an_absurd_value_ends_in_a_line(aeron, sandbox, monkeypatch, command, position, option):
+@pytest.mark.parametrize(("command", "position", "option", "values"), all_parameters())
+def test_an_absurd_value_ends_in_a_line(aeron, sandbox, monkeypatch, command, position, option, values):
     if command == "driver":
         # A driver cannot start: its directory is a file, or its settings are no TOML.
         monkeypatch.setenv("AERON_DIR", "one-line.log")
         if option == "-d":
             monkeypatch.setitem(BASES, "driver", ["driver", "wrong.toml"])
 
-    for value in VALUES:
+    for value in values:
         arguments = command_line(command, position, option, value)
         signal.alarm(20)
         outcome = aeron(*arguments)
@@ -145,6 +184,7 @@ def test_an_absurd_value_ends_in_a_line(aeron, sandbox, monkeypatch, command, po
         assert outcome.code in {0, 1, 2}, arguments
         assert "Traceback" not in outcome.err, arguments
         assert outcome.err.replace("\n", "").isprintable(), arguments
+        assert max(map(len, outcome.err.splitlines()), default=0) <= MAX_LINE, arguments
         if outcome.code:
             errors = [line for line in outcome.err.splitlines() if line.startswith("aeron-core: error: ")]
             assert len(errors) == 1, (arguments, outcome.err)
