@@ -1,6 +1,6 @@
-/* Byte streams over TCP and Unix sockets: each call returns at once. Results below 0 are -errno. */
-#ifndef AERON_CORE_STREAMS_H
-#define AERON_CORE_STREAMS_H
+/* Byte connections over TCP and Unix sockets: each call returns at once. Results below 0 are -errno. */
+#ifndef AERON_CORE_CONNECTIONS_H
+#define AERON_CORE_CONNECTIONS_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -241,7 +241,7 @@ cdef class SocketListener(ConnectionListener):
 
 @cython.final
 cdef class PythonConnection(ByteConnection):
-    """A `Stream` object of Python, such as a simulation. Takes the GIL for each call.
+    """A `ConnectionDelegate` of Python, such as a simulation, as a connection. Takes the GIL for each call.
 
     `dial` creates such an object for an address; without it `connect` cannot be used.
     """
@@ -298,7 +298,7 @@ cdef class PythonConnection(ByteConnection):
 
 @cython.final
 cdef class PythonConnectionListener(ConnectionListener):
-    """A `Listener` object of Python, such as a simulation. Takes the GIL for each call."""
+    """A `ListenerDelegate` of Python, such as a simulation, as a listener. Takes the GIL for each call."""
 
     def __init__(self, delegate):
         self._delegate = delegate

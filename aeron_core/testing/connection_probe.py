@@ -63,12 +63,12 @@ def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress
 
     Raises OSError if the listener failed.
     """
-    stream = listener.new_connection()
+    connection = listener.new_connection()
     peer = SocketAddress()
-    result = listener.accept(stream, peer)
+    result = listener.accept(connection, peer)
     if result < 0:
         raise OSError(
             listener.error_code,
             f"the listener failed: {os.strerror(listener.error_code)}: open another listener",
         )
-    return (ConnectionProbe(stream), peer) if result else None
+    return (ConnectionProbe(connection), peer) if result else None
