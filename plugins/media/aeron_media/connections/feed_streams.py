@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.frozen import frozen
 from aeron_core.protocol.frames.setup import Setup
 from aeron_media._native import limits
 
@@ -21,31 +22,48 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher
 
 
-class FeedStreams:
-    """The streams of one `ImageFeed`, up to MAX_STREAMS; see there for the threads and `window_length`.
+@frozen(kw_only=True)
+class FeedParams:
+    """Parameters that the feeds of an endpoint share; lengths are bytes.
 
-    `source`: the address of the peer, which the feed updates. Lengths are bytes.
+    `packet`: writable, at least `mtu` bytes; see `ImageFeed`. `window_length`: the receiver window of the URI
+    (rcv-wnd=), 0 if it has none.
     """
 
-    def __init__(self, source: SocketAddress, term_length: int, mtu: int, window_length: int) -> None:
+    packet: AtomicBuffer
+    term_length: int
+    mtu: int
+    window_length: int = 0
+
+
+class FeedStreams:
+    """The streams of one `ImageFeed`, up to MAX_STREAMS; see there for the threads.
+
+    `source`: the address of the peer, which the feed updates.
+    """
+
+    def __init__(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        dispatcher: ReceiveDispatcher,
+        source: SocketAddress,
+        params: FeedParams,
+    ) -> None:
+        self._endpoint = endpoint
+        self._dispatcher = dispatcher
         self._source = source
-        self._term_length = term_length
-        self._bits = positions.position_bits_to_shift(term_length)
-        self._window_length = window_length
+        self._term_length = params.term_length
+        self._bits = positions.position_bits_to_shift(params.term_length)
+        self._window_length = params.window_length
         self._wanted = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
         self.ids = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
         self._limits = AtomicBuffer.allocate(limits.MAX_STREAMS * 8)
         self._setup = Setup()
-        self._setup.term_length = term_length
-        self._setup.mtu = mtu
-
-    def bind(self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher) -> None:
-        """Set the endpoint and the dispatcher of the images."""
-        self._endpoint = endpoint
-        self._dispatcher = dispatcher
+        self._setup.term_length = params.term_length
+        self._setup.mtu = params.mtu
 
     def unbind(self) -> None:
-        """Release the endpoint and the dispatcher; call only `bind` afterwards."""
+        """Release the endpoint and the dispatcher; call no method afterwards."""
         self._endpoint = None  # type: ignore[assignment]
         self._dispatcher = None  # type: ignore[assignment]
 

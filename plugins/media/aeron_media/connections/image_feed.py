@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import frames, positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_media.connections.feed_streams import FeedStreams
+from aeron_media.connections.feed_streams import FeedParams, FeedStreams
 from aeron_media.connections.image_keys import longest_message
 
 if TYPE_CHECKING:
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 
 class ImageFeed:
-    """The streams of one connection; all but the constructor, `bind` and `unbind` runs on the receiver.
+    """The streams of one connection; all but the constructor and `unbind` runs on the receiver.
 
-    Lengths are bytes. `packet`: writable, at least `mtu` bytes, shared by all feeds of an endpoint; call `flush` before
-    another feed uses it. `window_length`: the receiver window of the URI (rcv-wnd=), 0 if it has none. The feed sends
-    as much as the windows that the images report, at most half a term; without rcv-wnd= always up to half a term.
+    `endpoint`, `dispatcher`: those of the images. The endpoint's feeds share the packet of `params`: call `flush`
+    before another feed uses it. The feed sends as much as the windows that the images report, at most half a term;
+    without rcv-wnd= always up to half a term.
     """
 
-    def __init__(self, packet: AtomicBuffer, term_length: int, mtu: int, window_length: int = 0) -> None:
-        self._packet = packet
-        self._capacity = packet.capacity
-        self._term_length = term_length
-        self._bits = positions.position_bits_to_shift(term_length)
-        self._max_payload_length = mtu - wire.DATA_HEADER_LENGTH
-        self.max_message_length = longest_message(term_length, mtu, window_length or None)
-        self._behind = AtomicBuffer.allocate(wire.FRAME_ALIGNMENT)
-        self._source = SocketAddress()
-        self._streams = FeedStreams(self._source, term_length, mtu, window_length)
-        self._stream_ids = self._streams.ids
-
-    def bind(self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher) -> None:
-        """Set the endpoint and the dispatcher of the images; call it before any other method."""
+    def __init__(
+        self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher, params: FeedParams
+    ) -> None:
         self._endpoint = endpoint
         self._dispatcher = dispatcher
-        self._streams.bind(endpoint, dispatcher)
+        self._packet = params.packet
+        self._capacity = params.packet.capacity
+        self._term_length = params.term_length
+        self._bits = positions.position_bits_to_shift(params.term_length)
+        self._max_payload_length = params.mtu - wire.DATA_HEADER_LENGTH
+        self.max_message_length = longest_message(
+            params.term_length, params.mtu, params.window_length or None
+        )
+        self._behind = AtomicBuffer.allocate(wire.FRAME_ALIGNMENT)
+        self._source = SocketAddress()
+        self._streams = FeedStreams(endpoint, dispatcher, self._source, params)
+        self._stream_ids = self._streams.ids
 
     def unbind(self) -> None:
-        """Release the endpoint and the dispatcher; call only `bind` afterwards.
+        """Release the endpoint and the dispatcher; call no method afterwards.
 
         The endpoint owns its feeds: without this, only the cycle collector could free a closed endpoint, and with it
         the memory of the whole driver.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_media.connections.feed_streams import FeedParams
 from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, PairCounters
 from aeron_media.sp.pair_socket import PairSocket
@@ -37,7 +38,6 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
                 "dispatcher=None: must be a ReceiveDispatcher: set `dispatcher` of ReceiveEndpointParams"
             )
         self.receiver_id = params.receiver_id
-        self._dispatcher = params.dispatcher
         self._lease = lease
         self._socket: PairSocket = lease.socket
         self._connections = self._socket.connections
@@ -45,14 +45,14 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         self._tallies = self._socket.tallies
         self._bytes_received = params.counters["bytes_received"]
         self._now_ns = params.clock.nano_time()
-        packet = AtomicBuffer.allocate(_PACKET_LENGTH)
-        feeds = [self._new_feed(keys, packet) for _ in self._socket.peers]
+        feed_params = FeedParams(
+            packet=AtomicBuffer.allocate(_PACKET_LENGTH),
+            term_length=keys.term_length,
+            mtu=keys.image_mtu,
+            window_length=keys.receiver_window or 0,
+        )
+        feeds = [ImageFeed(self, params.dispatcher, feed_params) for _ in self._socket.peers]
         self._number = self._connections.attach(feeds, self._now_ns)
-
-    def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> ImageFeed:
-        feed = ImageFeed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
-        feed.bind(self, self._dispatcher)
-        return feed
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""

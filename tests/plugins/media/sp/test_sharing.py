@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from aeron_media._native.byte_queue import MemoryBudget
+from aeron_media.connections.feed_streams import FeedParams
 from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.connections.remote_host import RemoteHost
 from aeron_media.connections.sockets import SystemConnections
@@ -14,6 +15,7 @@ from pairing import ADDRESS, LISTENING, STREAM, message, received_by
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import RegistrationError
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher
 from aeron_core.testing.pair import S
 
 
@@ -74,7 +76,8 @@ def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
     params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20))
     host = RemoteHost(str(ADDRESS), ADDRESS)
     socket = PairSocket(params, 1, SystemConnections().new_connection, None, host)
-    feeds = [[ImageFeed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
+    feed_params = FeedParams(packet=AtomicBuffer.allocate(1 << 17), term_length=65536, mtu=1408)
+    feeds = [[ImageFeed(ReceiveChannelEndpoint(), ReceiveDispatcher(), feed_params)] for _ in range(2)]
     former, _ = (socket.connections.attach(each, 0) for each in feeds)
     socket.connections.detach(former)
     [peer] = socket.peers

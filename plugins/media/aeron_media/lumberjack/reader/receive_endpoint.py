@@ -24,6 +24,7 @@ from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_media._native.source_counts import SourceCounts
+from aeron_media.connections.feed_streams import FeedParams
 from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases
@@ -78,16 +79,25 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                 "dispatcher=None: must be a ReceiveDispatcher: set `dispatcher` of ReceiveEndpointParams"
             )
         self.receiver_id = params.receiver_id
-        self._dispatcher = params.dispatcher
         self._listener = listener
         self._counters = reader.counters
         self._budget = reader.budget
         self._ends = FaultSlot(fault_text)
         self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
-        packet = AtomicBuffer.allocate(_PACKET_LENGTH)
+        feed_params = FeedParams(
+            packet=AtomicBuffer.allocate(_PACKET_LENGTH),
+            term_length=keys.term_length,
+            mtu=keys.image_mtu,
+            window_length=keys.receiver_window or 0,
+        )
         # One more than may be active: a connection accepted beyond the maximum is closed, or another evicted for it.
-        self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections + 1)]
+        self._slots = [
+            ReaderConnection(
+                reader, listener.new_connection(), ImageFeed(self, params.dispatcher, feed_params)
+            )
+            for _ in range(keys.max_connections + 1)
+        ]
         self._max_connections = keys.max_connections
         self._sources = SourceCounts(reader.max_per_source)
         self._eviction_timeout_ns = reader.eviction_timeout_ns
@@ -105,17 +115,6 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._peer = SocketAddress()
         self._next_session_id = random.getrandbits(31)
         self._next = 0
-
-    def _slot(
-        self,
-        reader: ReaderParams,
-        listener: ConnectionListener,
-        keys: LumberjackParameters,
-        packet: AtomicBuffer,
-    ) -> ReaderConnection:
-        feed = ImageFeed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
-        feed.bind(self, self._dispatcher)
-        return ReaderConnection(reader, listener.new_connection(), feed)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""
