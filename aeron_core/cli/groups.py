@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import typer
 from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
@@ -27,9 +27,9 @@ ENTRY_POINTS = "aeron_core"
 
 
 class LazyGroup(TyperGroup):
-    """A group with the commands of `entries`, a part of the index."""
+    """A group with the commands of `entries`, a part of the index; `make_lazy_group` derives a class for each group."""
 
-    entries: Mapping[str, IndexEntry] = {}
+    entries: ClassVar[Mapping[str, IndexEntry]]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options; those of the types of `conversion` convert their values without pydantic."""
@@ -142,7 +142,8 @@ def make_lazy_group(
 ) -> LazyGroup:
     """Return a group of class `kind` with the commands of `entries` and the options of `callback`."""
     app = typer.Typer(
-        cls=kind,
+        # Typer constructs the group itself, and takes only a class: the commands are an attribute of the class.
+        cls=type(kind.__name__, (kind,), {"entries": entries}),
         help=help_,
         rich_markup_mode=None,
         add_completion=kind is ProgramGroup,
@@ -150,9 +151,7 @@ def make_lazy_group(
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(callback)
-    group = cast(LazyGroup, typer.main.get_command(app))
-    group.entries = entries
-    return group
+    return cast(LazyGroup, typer.main.get_command(app))
 
 
 def make_app(entries: Mapping[str, IndexEntry]) -> typer.Typer:
