@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
 from typing import Final
 
@@ -16,15 +17,19 @@ _MAX_RESULT: Final = 255
 
 
 class AgentSide:
-    """Plain bytes to and from one agent; used by the relay thread."""
+    """Plain bytes to and from one agent; used by the relay thread.
 
-    def __init__(self, sock: socket.socket | None) -> None:
+    `sock` is the thread's end of the socket pair, and `inode` that of the agent's end; without arguments, `connect`
+    creates the pair.
+    """
+
+    def __init__(self, sock: socket.socket | None = None, inode: int = 0) -> None:
         #: This end of the socket pair, None until the pair is created.
         self.socket = sock
         #: The agent's end of a pair that was created here, until it is handed over.
         self.other_end: socket.socket | None = None
-        #: Inode of the agent's end, 0 until it is known.
-        self.inode = 0
+        #: Inode of the agent's end, which identifies the connection in requests; 0 until the pair is created.
+        self.inode = inode
         #: Whether the agent has closed its sending side.
         self.has_ended = False
         #: Bytes for the agent that its socket did not take yet.
@@ -41,6 +46,7 @@ class AgentSide:
             # The pair is created only now: an agent gets no connection whose handshake may still fail.
             self.socket, self.other_end = socket.socketpair()
             self.socket.setblocking(False)
+            self.inode = os.fstat(self.other_end.fileno()).st_ino
 
     def report(self, code: int) -> None:
         """Report an errno to the agent that dialed, if it has not closed its end; EIO unless `code` is 1 to 255."""

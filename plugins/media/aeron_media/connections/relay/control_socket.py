@@ -6,7 +6,6 @@ end. The thread hands over the agents' ends of connections that it accepted, onc
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 from collections import deque
@@ -48,15 +47,13 @@ class ControlSocket:
         """Return the connection whose agent's end has this inode; None if there is none."""
         return self._by_agent.get(inode)
 
-    def add(self, connection: RelayedConnection, inode: int) -> None:
+    def add(self, connection: RelayedConnection) -> None:
         """Add a connection that agents can abort, by the inode of the agent's end."""
-        connection.agent.inode = inode
-        self._by_agent[inode] = connection
+        self._by_agent[connection.agent.inode] = connection
 
     def announce(self, connection: RelayedConnection) -> None:
         """Hand the agent's end of a connection over, now or when the socket has space."""
-        assert connection.agent.other_end is not None
-        self.add(connection, os.fstat(connection.agent.other_end.fileno()).st_ino)
+        self.add(connection)
         if self.unannounced or not self._hand_over(connection):
             self.unannounced.append(connection)
 

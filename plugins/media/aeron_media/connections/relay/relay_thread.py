@@ -21,6 +21,7 @@ from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_media._native.source_counts import SourceCounts
+from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.control_socket import ControlSocket
 from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.relay.params import RelayParams
@@ -180,7 +181,7 @@ class RelayThread:
             wire, peer = accepted
             # Many peers behind one address may connect at once: refuse them only while half of MAX_HANDSHAKES is taken.
             if self._sources.has_space(peer) or self._unaccounted() < MAX_HANDSHAKES // 2:
-                self._begin(wire, None, peer, now)
+                self._begin(wire, AgentSide(), peer, now)
             else:
                 wire.close()
                 text = (
@@ -216,16 +217,9 @@ class RelayThread:
             # The agent waits for the result of the connection as the first byte on the pair.
             _refuse(plain, error.errno or errno.EIO)
             return
-        self._begin(wire, plain, peer, now, inode)
+        self._begin(wire, AgentSide(plain, inode), peer, now)
 
-    def _begin(
-        self,
-        wire: socket.socket,
-        plain: socket.socket | None,
-        peer: SocketAddress,
-        now: float,
-        inode: int = 0,
-    ) -> None:
+    def _begin(self, wire: socket.socket, agent: AgentSide, peer: SocketAddress, now: float) -> None:
         wire.setblocking(False)
         # A session writes whole records: Nagle's algorithm would only delay the last short one.
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -234,23 +228,22 @@ class RelayThread:
         except (OSError, ValueError) as error:
             self._faults.keep(str(error), peer)
             wire.close()
-            if plain is not None:
-                _refuse(plain, errno.EPROTO)
+            if agent.socket is not None:
+                _refuse(agent.socket, errno.EPROTO)
             return
-        connection = RelayedConnection(wire, plain, session, peer, self._params)
+        connection = RelayedConnection(wire, agent, session, peer, self._params)
         connection.deadline = now + self._params.handshake_limit_s
         self._connections.add(connection)
         self._in_handshake.add(connection)
-        if plain is None:
-            self._sources.add(peer)
         self._by_descriptor[wire.fileno()] = connection
-        if plain is None:
+        if agent.socket is None:
+            self._sources.add(peer)
             connection.work(now)
         else:
             connection.phase = Phase.CONNECTING
-            plain.setblocking(False)
-            self._by_descriptor[plain.fileno()] = connection
-            self._control.add(connection, inode)
+            agent.socket.setblocking(False)
+            self._by_descriptor[agent.socket.fileno()] = connection
+            self._control.add(connection)
         self._settle(connection)
 
     def _on_connection(self, connection: RelayedConnection, descriptor: int, events: int, now: float) -> None:

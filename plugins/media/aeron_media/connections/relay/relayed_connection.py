@@ -30,13 +30,13 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.relay.params import RelayParams
 from aeron_media.connections.relay.session import Session, SessionError, closed_in_handshake
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
+    from aeron_media.connections.relay.agent_side import AgentSide
 
 #: Bytes of one read: a few TLS records.
 CHUNK_LENGTH: Final = 1 << 16
@@ -63,21 +63,18 @@ class Phase(enum.Enum):
 
 
 class RelayedConnection:
-    """One relayed connection; used by the relay thread.
-
-    `plain` is the thread's end of the socket pair; None creates the pair after the handshake.
-    """
+    """One relayed connection; used by the relay thread."""
 
     def __init__(
         self,
         wire: socket.socket,
-        plain: socket.socket | None,
+        agent: AgentSide,
         session: Session,
         peer: SocketAddress,
         params: RelayParams,
     ) -> None:
         self.wire = wire
-        self.agent = AgentSide(plain)
+        self.agent = agent
         self.peer = peer
         #: When the connection is given up, in seconds of the monotonic clock; None without a limit.
         self.deadline: float | None = None

@@ -6,6 +6,7 @@ import select
 import socket
 
 import pytest
+from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.faults import RelayFaults
 from aeron_media.connections.relay.params import RelayParams
 from aeron_media.connections.relay.relayed_connection import (
@@ -118,7 +119,7 @@ def flooded():
     assert len(wire.recv(5 * CHUNK_LENGTH + 1, socket.MSG_PEEK | socket.MSG_WAITALL)) == 5 * CHUNK_LENGTH
     wire.setblocking(False)
     session = PlainSession()
-    connection = RelayedConnection(wire, None, session, LOOPBACK, params())
+    connection = RelayedConnection(wire, AgentSide(), session, LOOPBACK, params())
     yield connection, session
     connection.close()
 
@@ -162,7 +163,7 @@ def test_dropped_bytes_are_read_turn_by_turn_too(flooded):
 def test_a_session_that_raises_ends_only_its_own_connection():
     wire, peer = socket.socketpair()
     session_params = params()
-    connection = RelayedConnection(wire, None, BrokenSession(), LOOPBACK, session_params)
+    connection = RelayedConnection(wire, AgentSide(), BrokenSession(), LOOPBACK, session_params)
 
     connection.work(0.0)
 
@@ -182,7 +183,7 @@ def holding():
     wire, peer = socket.socketpair()
     wire.setblocking(False)
     session_params = params()
-    connection = RelayedConnection(wire, None, HoldingSession(), LOOPBACK, session_params)
+    connection = RelayedConnection(wire, AgentSide(), HoldingSession(), LOOPBACK, session_params)
     yield connection, peer, session_params.faults
     connection.close()
     peer.close()
@@ -225,7 +226,7 @@ def slow():
     wire, peer = socket.socketpair()
     wire.setblocking(False)
     session = SlowSession()
-    connection = RelayedConnection(wire, None, session, LOOPBACK, params(lambda: session.now))
+    connection = RelayedConnection(wire, AgentSide(), session, LOOPBACK, params(lambda: session.now))
     yield connection, session, peer
     connection.close()
     peer.close()
