@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from aeron_core._native cimport wire
+
 # Term ids and term counts wrap in 32 bits. Signed overflow is undefined in C, hence the casts to unsigned.
 
 cpdef inline int32_t add_wrap(int32_t value, int32_t other) noexcept nogil:
@@ -12,7 +14,7 @@ cpdef inline int64_t align(int64_t length, int64_t alignment) noexcept nogil:
     return (length + alignment - 1) & ~(alignment - 1)
 
 cpdef inline int64_t align_frame(int64_t length) noexcept nogil:
-    return (length + 31) & ~<int64_t>31
+    return align(length, wire.FRAME_ALIGNMENT)
 
 cpdef inline int32_t compute_term_count(int32_t term_id, int32_t initial_term_id) noexcept nogil:
     return subtract_wrap(term_id, initial_term_id)
@@ -34,10 +36,10 @@ cpdef inline int32_t compute_term_offset(int64_t position, int32_t position_bits
 # Unsigned remainder: the index is 0, 1 or 2 even for a negative count from a corrupt file or from a peer.
 
 cpdef inline int32_t index_by_position(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
-    return <int32_t>(<uint64_t>(position >> position_bits_to_shift) % 3)
+    return <int32_t>(<uint64_t>(position >> position_bits_to_shift) % wire.PARTITION_COUNT)
 
 cpdef inline int32_t index_by_term_count(int32_t term_count) noexcept nogil:
-    return <int32_t>(<uint32_t>term_count % 3)
+    return <int32_t>(<uint32_t>term_count % wire.PARTITION_COUNT)
 
 cpdef inline int32_t index_by_term(int32_t initial_term_id, int32_t term_id) noexcept nogil:
     return index_by_term_count(compute_term_count(term_id, initial_term_id))
@@ -69,15 +71,15 @@ cpdef inline int64_t max_possible_position(int32_t term_length) noexcept nogil:
     return <int64_t>term_length << 31
 
 cpdef inline int32_t max_message_length(int32_t term_length) noexcept nogil:
-    return term_length // 8 if term_length // 8 < 16777216 else 16777216
+    return term_length // 8 if term_length // 8 < wire.MAX_MESSAGE_LENGTH else wire.MAX_MESSAGE_LENGTH
 
 cpdef inline int64_t fragmented_length(int64_t length, int32_t max_payload_length) noexcept nogil:
     cdef int64_t remainder = length % max_payload_length
-    cdef int64_t whole = (length // max_payload_length) * (max_payload_length + 32)
-    return whole + (align_frame(remainder + 32) if remainder > 0 else 0)
+    cdef int64_t whole = (length // max_payload_length) * (max_payload_length + wire.DATA_HEADER_LENGTH)
+    return whole + (align_frame(remainder + wire.DATA_HEADER_LENGTH) if remainder > 0 else 0)
 
 cpdef inline int64_t compute_log_length(int32_t term_length, int32_t page_size) noexcept nogil:
-    return align(<int64_t>term_length * 3 + 4096, page_size)
+    return align(<int64_t>term_length * wire.PARTITION_COUNT + wire.LOG_META_DATA_LENGTH, page_size)
 
 # Two 32-bit numbers in one int64, for functions that return both. Negative only if `high` is negative.
 

@@ -153,6 +153,7 @@ cpdef enum:
     ERR_TEXT_OFFSET = 40
     ERR_MAX_TEXT_LENGTH = 1023
     ERR_FLAG_HAS_GROUP_TAG = 0x08
+    NO_GROUP_TAG = -1  # of a receiver that has none, here and in RESPONSE_ON_PUBLICATION_ERROR
 
 # RTTM: struct aeron_rttm_header_stct
 cpdef enum:
@@ -330,8 +331,10 @@ cpdef enum:
     LOSS_CHANNEL_OFFSET = 40
     LOSS_ENTRY_ALIGNMENT = 64
 
-# Intervals that no setting changes: aeron_network_publication.h, aeron_driver_receiver.h
+# Intervals and limits that no setting changes: aeron_network_publication.h, aeron_driver_receiver.h,
+# aeron_retransmit_handler.h
 cpdef enum:
     SETUP_INTERVAL_NS = 100000000
     HEARTBEAT_INTERVAL_NS = 100000000
     PENDING_SETUP_TIMEOUT_NS = 1000000000
+    MAX_RESEND_LIMIT = 256  # active retransmits of one publication

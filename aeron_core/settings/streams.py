@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
+from aeron_core._native import wire
 from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.timeouts import MS, US
 from aeron_core.settings.variables import Choice, Duration, Integer, Switch
 from aeron_core.uri.defaults import Inferable
-from aeron_core.uri.parameters import MAX_RESEND_LIMIT
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 
@@ -34,7 +34,7 @@ class StreamSettings(SettingsFields):
     receiver_group_tag: Annotated[
         int | None, Integer("AERON_RECEIVER_GROUP_TAG", INT64_MIN, INT64_MAX, optional=True)
     ] = setting(None, description="Group tag in status messages; default: none.")
-    max_resend: Annotated[int, Integer("AERON_MAX_RESEND", 1, MAX_RESEND_LIMIT, is_long=True)] = setting(
+    max_resend: Annotated[int, Integer("AERON_MAX_RESEND", 1, wire.MAX_RESEND_LIMIT, is_long=True)] = setting(
         16, description="Maximum active retransmits of one publication."
     )
     retransmit_unicast_delay_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_DELAY")] = setting(

@@ -31,8 +31,6 @@ from aeron_core.uri.socket_buffers import SocketBuffer, check_mtu_fits_socket, c
 from aeron_core.uri.start_position import StartPosition
 from aeron_core.uri.untethered_timeouts import UntetheredTimeouts
 
-#: Highest `max-resend` and AERON_MAX_RESEND; the array in `driver/sender/retransmit_handler.pxd` must be as long.
-MAX_RESEND_LIMIT: Final = 256
 NULL_CORRELATION_ID: Final = -1
 PROTOTYPE_CORRELATION_ID: Final = -2
 
@@ -226,13 +224,13 @@ def _max_resend(uri: ChannelUri, defaults: PublicationDefaults) -> int:
     except ChannelUriError:
         raise uri.error(
             f"could not parse max-resend={uri.get('max-resend')} in URI",
-            f"must be a number from 1 to {MAX_RESEND_LIMIT}",
+            f"must be a number from 1 to {wire.MAX_RESEND_LIMIT}",
         ) from None
     if count is None:
         return defaults.max_resend
-    if not 1 <= count <= MAX_RESEND_LIMIT:
+    if not 1 <= count <= wire.MAX_RESEND_LIMIT:
         raise ChannelUriError(
-            f"invalid max-resend={count}, must be > 0 and <= {MAX_RESEND_LIMIT}: channel={uri}",
+            f"invalid max-resend={count}, must be > 0 and <= {wire.MAX_RESEND_LIMIT}: channel={uri}",
             ErrorCode.GENERIC_ERROR,
         )
     return count

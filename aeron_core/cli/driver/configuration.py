@@ -119,7 +119,6 @@ stream_session_limit""".splitlines()
     )
 )
 _INFERABLE: Final = {Inferable.FALSE: 0, Inferable.TRUE: 1, Inferable.INFER: 2}
-_NO_GROUP_TAG: Final = -1
 _QUOTED: Final = ("sender_wildcard_port_range", "receiver_wildcard_port_range")
 
 
@@ -144,7 +143,7 @@ def _value(settings: DriverFields, field: str) -> object:
     if field in _QUOTED:
         return f'"{settings.formatted(field)}"'
     if field == "receiver_group_tag" and value is None:
-        return _NO_GROUP_TAG
+        return wire.NO_GROUP_TAG
     if isinstance(value, Inferable):
         return _INFERABLE[value]
     return (

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 #: wait for a flood of events.
 EVENT_DRAIN_LIMIT: Final = 64
 
-#: The group tag in a response for a receiver that has no group tag.
-_NO_GROUP_TAG: Final = -1
 #: Address types of a response by the length of the address.
 _ADDRESS_TYPES: Final = {
     wire.RES_IP4_ADDRESS_LENGTH: wire.RESPONSE_ADDRESS_TYPE_IP4,
@@ -175,7 +173,7 @@ class Conductor:
                 publication.session_id,
                 publication.stream_id,
                 receiver_id,
-                group_tag if has_group_tag else _NO_GROUP_TAG,
+                group_tag if has_group_tag else wire.NO_GROUP_TAG,
                 _ADDRESS_TYPES.get(len(packed), wire.RESPONSE_ADDRESS_TYPE_NONE),
                 source.port,
                 # The field always has the length of an IPv6 address; its type gives the number of

@@ -1,10 +1,10 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core._native cimport wire
 from aeron_core.driver._native cimport operations
 from aeron_core.spi.endpoints cimport SendStream
 from aeron_core.spi.flow_control cimport FlowControl
-
 
 
 cdef struct Retransmit:
@@ -21,7 +21,7 @@ cdef class Resender(SendStream):
 
 @cython.final
 cdef class RetransmitHandler:
-    cdef Retransmit _actions[256]   # length: MAX_RESEND_LIMIT of `uri.parameters`; the constructor checks it
+    cdef Retransmit _actions[wire.MAX_RESEND_LIMIT]
     cdef int32_t _capacity          # usable actions: 1 if there is only one receiver
     cdef int32_t _active_count      # actions that are delayed or lingering
     cdef bint _is_group             # several receivers: several gaps at a time

@@ -2,11 +2,11 @@
 
 import pytest
 
+from aeron_core._native import wire
 from aeron_core.driver._native import operations
 from aeron_core.driver.sender.retransmit_handler import RetransmitHandler
 from aeron_core.spi.flow_control import FlowControl
 from aeron_core.testing.parts import RetransmitProbe
-from aeron_core.uri.parameters import MAX_RESEND_LIMIT
 
 ACCEPTED, COVERED, OVERFLOW = (
     operations.RETRANSMIT_ACCEPTED,
@@ -131,17 +131,17 @@ def test_slots_of_the_pool_are_free_after_the_linger_time():
 
 
 def test_the_largest_pool_works():
-    handler = Handler(is_group=True, max_resend=MAX_RESEND_LIMIT)
+    handler = Handler(is_group=True, max_resend=wire.MAX_RESEND_LIMIT)
 
-    results = [handler.nak(n * 32, 32) for n in range(MAX_RESEND_LIMIT + 1)]
+    results = [handler.nak(n * 32, 32) for n in range(wire.MAX_RESEND_LIMIT + 1)]
 
-    assert results == [ACCEPTED] * MAX_RESEND_LIMIT + [OVERFLOW]
-    assert handler.pass_time(LINGER + 1) == MAX_RESEND_LIMIT
+    assert results == [ACCEPTED] * wire.MAX_RESEND_LIMIT + [OVERFLOW]
+    assert handler.pass_time(LINGER + 1) == wire.MAX_RESEND_LIMIT
 
 
-@pytest.mark.parametrize("max_resend", [0, MAX_RESEND_LIMIT + 1])
+@pytest.mark.parametrize("max_resend", [0, wire.MAX_RESEND_LIMIT + 1])
 def test_a_pool_that_the_array_cannot_hold_is_refused(max_resend):
-    with pytest.raises(ValueError, match=f"max_resend={max_resend}: must be from 1 to {MAX_RESEND_LIMIT}"):
+    with pytest.raises(ValueError, match=f"max_resend={max_resend}: must be from 1 to {wire.MAX_RESEND_LIMIT}"):
         Handler(is_group=True, max_resend=max_resend)
 
 

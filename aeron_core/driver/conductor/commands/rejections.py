@@ -81,12 +81,12 @@ class Rejections:
         self._context.report_publication_error(
             responses.OnPublicationError(
                 registration_id=lifecycle.registration_id,
-                # IPC has no destinations, receivers or groups: -1 stands for none.
+                # IPC has no destinations, receivers or groups: -1 stands for none, as `wire.NO_GROUP_TAG` does.
                 destination_registration_id=-1,
                 session_id=lifecycle.session_id,
                 stream_id=lifecycle.stream_id,
                 receiver_id=-1,
-                group_tag=-1,
+                group_tag=wire.NO_GROUP_TAG,
                 address_type=wire.RESPONSE_ADDRESS_TYPE_IP4,
                 source_port=0,
                 source_address=_LOOPBACK,

@@ -22,7 +22,6 @@ from aeron_media.udp.loss cimport LossGenerator
 
 
 cdef int64_t _TIMESTAMP_LENGTH
-cdef int64_t _NO_GROUP_TAG
 
 
 @cython.final

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MAX_CONTROL_FRAME_LENGTH: Final = wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LENGTH
 _TIMESTAMP_LENGTH = 8  # nanoseconds since the epoch
-_NO_GROUP_TAG = -1  # value in an error frame without a group tag
 
 
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
@@ -240,7 +239,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
         """See `ReceiveChannelEndpoint.send_error`."""
         error.receiver_id = self.receiver_id
-        error.group_tag = self._group_tag if self._has_group_tag else _NO_GROUP_TAG
+        error.group_tag = self._group_tag if self._has_group_tag else wire.NO_GROUP_TAG
         error.flags = wire.ERR_FLAG_HAS_GROUP_TAG if self._has_group_tag else 0
         return self._send_frame(error.encode(self._frame, 0), control)
 
