@@ -5,7 +5,7 @@ Not here: sending. A medium that does not distinguish peers has none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import cython
 from cython.cimports.cpython.ref import PyObject
@@ -14,15 +14,13 @@ from aeron_core._native import peers, positions, wire
 from aeron_core._native.buffer import fence_acquire
 from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
+from aeron_core.concurrent import counter_types
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.concurrent.counters import CountersReader
     from aeron_core.logbuffer.descriptor import LogBuffer
-
-# Source: AERON_COUNTER_SENDER_POSITION_TYPE_ID.
-_SENDER_POSITION_TYPE_ID: Final = 2
 
 
 @frozen(slots=True)
@@ -55,7 +53,7 @@ class ChannelPeers:
             if record.registration_id == endpoint_id and record.type_id == peers.COUNTER_TYPE_PEER:
                 self._counters.append(reader.counter(record.id))
                 self._slots.append(cython.cast(cython.pointer(PyObject), self._counters[-1]))
-        sender_position_id = reader.find(_SENDER_POSITION_TYPE_ID, registration_id)
+        sender_position_id = reader.find(counter_types.SENDER_POSITION, registration_id)
         if sender_position_id >= 0:
             self._sender_position = reader.counter(sender_position_id)
             self._is_sent = True

@@ -8,7 +8,11 @@ from pydantic import Field
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.retention.leases import DEFAULT_LEASE_TIMEOUT_NS
-from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
+from aeron_core.recording.storage.descriptor import (
+    DEFAULT_SEGMENT_LENGTH,
+    MAX_SEGMENT_LENGTH,
+    MIN_SEGMENT_LENGTH,
+)
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, Duration, Size, Switch, Text, Texts
@@ -18,8 +22,6 @@ if TYPE_CHECKING:
     from aeron_core.recording.retention.retention import RetentionPolicy
 
 SECTION: Final = "recording"
-_MIN_SEGMENT_LENGTH: Final = 64 * 1024
-_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
 
 
 class RecordingSettings(SettingsModel):
@@ -46,7 +48,7 @@ class RecordingSettings(SettingsModel):
         DEFAULT_INTERVAL_NS, description="Time between flushes with durability interval."
     )
     segment_length: Annotated[
-        int, Size("AERON_RECORDING_SEGMENT_LENGTH", _MIN_SEGMENT_LENGTH, _MAX_SEGMENT_LENGTH)
+        int, Size("AERON_RECORDING_SEGMENT_LENGTH", MIN_SEGMENT_LENGTH, MAX_SEGMENT_LENGTH)
     ] = Field(DEFAULT_SEGMENT_LENGTH, description="Bytes of a segment file, a power of two.")
     retain_bytes: Annotated[int, Size("AERON_RECORDING_RETAIN_BYTES", 0, INT64_MAX)] = Field(
         0, description="Maximum bytes of the archive; 0: no limit."

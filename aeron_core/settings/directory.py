@@ -4,6 +4,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
+from aeron_core._native import wire
 from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.fields import SettingsFields, setting
 from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
@@ -52,5 +53,11 @@ class DirectorySettings(SettingsFields):
         int, Size("AERON_LOW_FILE_STORE_WARNING_THRESHOLD", 0, INT64_MAX)
     ] = setting(160 * MIB, description="Warn if less than this is free.")
     file_page_size: Annotated[
-        int, Size("AERON_FILE_PAGE_SIZE", 4096, INT32_MAX, sensible=(4096, 1024 * MIB))
-    ] = setting(4096, description="Alignment of the files' lengths in bytes, a power of two.")
+        int,
+        Size(
+            "AERON_FILE_PAGE_SIZE",
+            wire.PAGE_MIN_SIZE,
+            INT32_MAX,
+            sensible=(wire.PAGE_MIN_SIZE, wire.PAGE_MAX_SIZE),
+        ),
+    ] = setting(wire.PAGE_MIN_SIZE, description="Alignment of the files' lengths in bytes, a power of two.")

@@ -15,15 +15,13 @@ from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.retention.retention import RetentionPolicy
+from aeron_core.recording.storage.descriptor import MAX_SEGMENT_LENGTH, MIN_SEGMENT_LENGTH
 from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.uri.values import format_duration_ns
 
 _DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
-#: Limits of --segment-length: the shortest term, because a segment has at least one, and the longest segment.
-_MIN_SEGMENT_LENGTH: Final = 64 * 1024
-_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
 
 StreamIds = Annotated[
     list[int], typer.Argument(metavar="STREAM_ID", parser=int32, help="Stream ids within the channel.")
@@ -146,6 +144,6 @@ def record(  # noqa: PLR0913 - the options of the command
 
 def _segment_length_of(text: str) -> int:
     length = size_of("--segment-length", text)
-    if length & (length - 1) or not _MIN_SEGMENT_LENGTH <= length <= _MAX_SEGMENT_LENGTH:
+    if length & (length - 1) or not MIN_SEGMENT_LENGTH <= length <= MAX_SEGMENT_LENGTH:
         raise ConfigurationError(f"--segment-length={text}: must be a power of two from 64k to 1g")
     return length

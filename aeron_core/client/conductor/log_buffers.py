@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from aeron_core._native import wire
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
 
 Opener = Callable[[str], "AtomicBuffer"]
-_SMALLEST_PAGE: Final = 4096
 
 
 @dataclass(slots=True)
@@ -56,8 +56,8 @@ class LogBuffers:
         if entry is None:
             buffer = self._open(path)
             if self._pre_touch:
-                # Reading one byte of each page maps it.
-                bytes(memoryview(buffer)[::_SMALLEST_PAGE])
+                # Reading one byte of each page maps it; no page is smaller than this.
+                bytes(memoryview(buffer)[:: wire.PAGE_MIN_SIZE])
             try:
                 entry = self._entries[registration_id] = _Entry(LogBuffer(buffer))
             except ProtocolError as error:

@@ -26,6 +26,7 @@ from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent import counter_types
 from aeron_core.errors import ClosedError, NotConnectedError
 from aeron_core.protocol import commands
+from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
 if TYPE_CHECKING:
     from aeron_core.client.conductor.conductor import ClientConductor
@@ -39,7 +40,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 _P = TypeVar("_P", Publication, ExclusivePublication)
 
-_INT32: Final = 1 << 31
 # A field of AddSubscription that drivers ignore.
 _NO_CORRELATION_ID: Final = -1
 
@@ -151,7 +151,7 @@ class ClientOperations:
             and counters.value(counter_id) >= wire.CONTROL_PROTOCOL_VERSION
         )
         if not is_known:
-            return random.randrange(-_INT32, _INT32)
+            return random.randint(INT32_MIN, INT32_MAX)
 
         def make(response: responses.OnNextAvailableSessionId) -> int:
             return response.next_session_id

@@ -13,7 +13,9 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 #: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
-_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
+#: Limits of the length of a segment file: those of a term, because a segment has at least one.
+MIN_SEGMENT_LENGTH: Final = wire.TERM_MIN_LENGTH
+MAX_SEGMENT_LENGTH: Final = wire.TERM_MAX_LENGTH
 #: A stream has at most 2**31 terms: a term count is an int32 from 0 on.
 _TERM_COUNT_BITS: Final = 31
 
@@ -87,11 +89,11 @@ def check_segment_length(segment_length: int, term_length: int) -> None:
     if (
         segment_length & (segment_length - 1)
         or segment_length < term_length
-        or segment_length > _MAX_SEGMENT_LENGTH
+        or segment_length > MAX_SEGMENT_LENGTH
     ):
         raise ConfigurationError(
             f"segment_length={segment_length}: must be a power of two from the term length, {term_length}, "
-            f"to {_MAX_SEGMENT_LENGTH} bytes"
+            f"to {MAX_SEGMENT_LENGTH} bytes"
         )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from aeron_core._native import wire
+from aeron_core.concurrent import counter_types
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -28,8 +29,6 @@ from aeron_flow_control.receivers import Receivers
 #: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
-# Source: aeron_counters.h, AERON_COUNTER_FC_NUM_RECEIVERS_TYPE_ID.
-_COUNTER_TYPE: Final = 17
 _COUNTER_NAME: Final = "fc-receivers"
 _NO_HOLD = (1 << 63) - 1
 
@@ -55,7 +54,7 @@ class MinFlowControl(FlowControl):
         #: Whether the publication passes on status messages of proved receivers only, see `receiver_proofs`.
         self.requires_proof = options.requires_proof
         self._receivers = Receivers()
-        self._receiver_count = params.new_counter(_COUNTER_TYPE, _COUNTER_NAME)
+        self._receiver_count = params.new_counter(counter_types.FLOW_CONTROL_RECEIVERS, _COUNTER_NAME)
         self._is_setup_for_group = False
         self._hold_limit = _NO_HOLD
         self._hold_deadline_ns = 0
