@@ -14,6 +14,7 @@
     │   ├── ActiveDriverError              another driver is running in the directory
     │   └── StorageError(OSError)          a file could not be created or mapped: /dev/shm is too small, ...
     ├── CommandRefusedError                a command of a client was refused; stays inside the conductor
+    ├── NameNeedsHelperError               a name cannot be resolved at once; stays inside the conductor
     ├── RecordingError                     a recording could not be written or read
     │   ├── RecordingNotFoundError         the archive or the recording does not exist
     │   ├── CorruptRecordingError(ValueError)  a file of the archive is damaged or missing

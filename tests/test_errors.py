@@ -24,7 +24,7 @@ _NODE = re.compile(r"^    (?P<indent>[│ ]*(?:[├└]── )?)(?P<name>[A-Z]\
 
 
 def product_exceptions() -> dict[str, list[str]]:
-    """Return the bases of every public exception class of the product, found in its sources."""
+    """Return the bases of every exception class of the product, found in its sources."""
     bases = {
         node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
         for package in PACKAGES
@@ -36,7 +36,7 @@ def product_exceptions() -> dict[str, list[str]]:
     def is_exception(name: str) -> bool:
         return name in _BUILTIN or any(is_exception(base) for base in bases.get(name, ()))
 
-    return {name: bases[name] for name in bases if is_exception(name) and not name.startswith("_")}
+    return {name: bases[name] for name in bases if is_exception(name)}
 
 
 def tree() -> dict[str, list[str]]:

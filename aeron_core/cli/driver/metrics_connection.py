@@ -11,6 +11,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from aeron_core.frozen import frozen
+
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication, WSGIEnvironment
 
@@ -23,11 +25,12 @@ _END_OF_HEADERS: Final = b"\r\n\r\n"
 _PASSED_HEADERS: Final = {"accept": "HTTP_ACCEPT", "accept-encoding": "HTTP_ACCEPT_ENCODING"}
 
 
-class _Refusal(Exception):  # noqa: N818 - not an error, but an answer
-    def __init__(self, status: HTTPStatus, text: str = "") -> None:
-        super().__init__(status, text)
-        self.status = status
-        self.text = text
+@frozen()
+class _Refusal:
+    """The answer to a request that is not one for the metrics; an empty `text` is the phrase of the status."""
+
+    status: HTTPStatus
+    text: str = ""
 
 
 class MetricsConnection:
@@ -79,14 +82,14 @@ class MetricsConnection:
             return None
         self._received += data
         end = self._received.find(_END_OF_HEADERS)
-        try:
-            if end < 0 and len(self._received) < MAX_REQUEST_LENGTH:
-                return selectors.EVENT_READ
-            if not 0 <= end < MAX_REQUEST_LENGTH:
-                raise _Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-            self.request = _parse(self._received[:end].decode("latin-1"))
-        except _Refusal as refusal:
-            return self._refuse(refusal)
+        if end < 0 and len(self._received) < MAX_REQUEST_LENGTH:
+            return selectors.EVENT_READ
+        if not 0 <= end < MAX_REQUEST_LENGTH:
+            return self._refuse(_Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
+        parsed = _parse(self._received[:end].decode("latin-1"))
+        if isinstance(parsed, _Refusal):
+            return self._refuse(parsed)
+        self.request = parsed
         return 0
 
     def _refuse(self, refusal: _Refusal) -> int | None:
@@ -116,18 +119,18 @@ class MetricsConnection:
         return None
 
 
-def _parse(text: str) -> WSGIEnvironment:
-    """Return the environment of a request for the metrics; raise _Refusal for anything else."""
+def _parse(text: str) -> WSGIEnvironment | _Refusal:
+    """Return the environment of a request for the metrics; a refusal for anything else."""
     first, *lines = text.split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise _Refusal(HTTPStatus.BAD_REQUEST)
+        return _Refusal(HTTPStatus.BAD_REQUEST)
     method, target, _ = words
     if method != "GET":
-        raise _Refusal(HTTPStatus.METHOD_NOT_ALLOWED)
+        return _Refusal(HTTPStatus.METHOD_NOT_ALLOWED)
     path, _, query = target.partition("?")
     if unquote(path) != METRICS_PATH:
-        raise _Refusal(HTTPStatus.NOT_FOUND, f"metrics are at {METRICS_PATH}")
+        return _Refusal(HTTPStatus.NOT_FOUND, f"metrics are at {METRICS_PATH}")
     environ: WSGIEnvironment = {"REQUEST_METHOD": method, "PATH_INFO": METRICS_PATH, "QUERY_STRING": query}
     for line in lines:
         name, _, value = line.partition(":")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class _NameNeedsHelperError(AeronError):
+class NameNeedsHelperError(AeronError):
     """A name cannot be resolved at once: it needs a helper thread. Raised through media, caught in this module."""
 
 
@@ -92,7 +92,7 @@ class NameResolution:
             done.set_result(
                 transport.resolve_channel(uri, self._resolve_at_once, is_publication=is_publication)
             )
-        except _NameNeedsHelperError:
+        except NameNeedsHelperError:
             return self._submit(
                 lambda: transport.resolve_channel(uri, self._resolve_name, is_publication=is_publication)
             )
@@ -106,11 +106,9 @@ class NameResolution:
 
         Raises RuntimeError if no helper thread can be started.
         """
-        try:
-            self._resolve_literal(text, uri_key)
-        except _NameNeedsHelperError:
-            return self._submit(lambda: self._resolve_name(text, uri_key, again=True))
-        return None
+        if _literal_of(text) is not None:
+            return None
+        return self._submit(lambda: self._resolve_name(text, uri_key, again=True))
 
     def _submit(self, work: Callable[[], _T]) -> Future[_T]:
         future: Future[_T] = Future()
@@ -125,31 +123,22 @@ class NameResolution:
         self._start_lookup(run)
         return future
 
-    def _resolve_literal(self, text: str, uri_key: str) -> SocketAddress:
-        try:
-            address = literal_address(parse_address(text))
-        except ValueError:
-            raise _NameNeedsHelperError from None
-        if address is None:
-            raise _NameNeedsHelperError
-        return address
-
     def _resolve_at_once(self, text: str, uri_key: str) -> SocketAddress:
-        try:
-            return self._resolve_literal(text, uri_key)
-        except _NameNeedsHelperError:
-            if self._prompt is None:
-                raise
+        literal = _literal_of(text)
+        if literal is not None:
+            return literal
+        if self._prompt is None:
+            raise NameNeedsHelperError
         started_ns = self._clock.nano_time()
         try:
             address = parse_address(text)
         except ValueError:
             # The text is not host:port: a helper thread looks it up as a name, or reports the error.
-            raise _NameNeedsHelperError from None
+            raise NameNeedsHelperError from None
         # Runs on the conductor's thread, so it must not block: `resolve_promptly` uses no network.
         host = self._prompt.resolve_promptly(address.host)
         if host is None:
-            raise _NameNeedsHelperError
+            raise NameNeedsHelperError
         self._events.record(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=False, found=text)
         self._events.record(
             events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=False, address=host
@@ -192,6 +181,14 @@ class NameResolution:
         self._counters.name_resolver_max_time.propose_max_release(duration_ns)
         if duration_ns > self._threshold_ns:
             self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)
+
+
+def _literal_of(text: str) -> SocketAddress | None:
+    try:
+        return literal_address(parse_address(text))
+    except ValueError:
+        # The text is not host:port: the name resolver may know it as a name.
+        return None
 
 
 def _parsed(found: str, text: str, uri_key: str) -> HostPort:
