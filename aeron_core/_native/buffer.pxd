@@ -64,6 +64,7 @@ cdef class AtomicBuffer:
             return raise_out_of_bounds(offset, length, self._writable)
         return 0
 
+    # Copy `length` bytes at `source`, which is outside the buffer.
     cdef inline int copy_in(self, int64_t offset, const uint8_t *source, int64_t length) except -1 nogil:
         self.check_writable(offset, length)
         memcpy(self._address + offset, source, length)
@@ -170,6 +171,7 @@ cdef class AtomicBuffer:
         self.check_writable(offset, 8)
         return ac_compare_and_set_i64(self._address + offset, expected, desired)
 
+    # Store `value` if it is larger; return whether it was, 1 or 0. Only one thread may write the field.
     cpdef inline int propose_max_i64_release(self, int64_t offset, int64_t value) except -1 nogil:
         self.check_writable(offset, 8)
         if ac_get_i64(self._address + offset) < value:

@@ -5,7 +5,7 @@ the session is unchanged and its peer connected, the key belongs to it.
 """
 
 cimport cython
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint8_t, uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memcpy, memset, strlen
 
@@ -80,6 +80,6 @@ cdef class PeerCounter:
         # with the acquire fence of the client between its load of the key and its second load of the value.
         ac_fence_release()
         cdef int64_t at = self._key_offset + PEER_KEY_TEXT_OFFSET
-        memcpy(self._metadata.at(at, PEER_KEY_TEXT_MAX_LENGTH), text, PEER_KEY_TEXT_MAX_LENGTH)
+        self._metadata.copy_in(at, <const uint8_t *>text, PEER_KEY_TEXT_MAX_LENGTH)
         self._metadata.put_i32_release(self._key_offset, length)
         return self.show(session_id, space)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -20,8 +20,6 @@ from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 if TYPE_CHECKING:
     from aeron_core.recording.retention.retention import RetentionPolicy
-
-SECTION: Final = "recording"
 
 
 class RecordingSettings(SettingsModel):

@@ -225,16 +225,6 @@ class MediaTransport(ABC):
         """The URI keys of `parameters`; a key that neither they nor `aeron_core.uri.keys` contain is reported."""
         return frozenset(field.alias or name for name, field in self.parameters.model_fields.items())
 
-    @property
-    def supports_gso(self) -> bool:
-        """Whether one batch entry may hold several datagrams at no extra cost."""
-        return False
-
-    @property
-    def supports_gro(self) -> bool:
-        """Whether the kernel can merge received datagrams."""
-        return False
-
     @abstractmethod
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
         """Check `uri`, resolve its names with `resolve`, and return the channel.

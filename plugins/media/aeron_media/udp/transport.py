@@ -26,7 +26,7 @@ from aeron_media.udp.interfaces import wildcard
 from aeron_media.udp.ports import WildcardPorts
 from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
 from aeron_media.udp.send_endpoint import UdpSendEndpoint
-from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
+from aeron_media.udp.sockets import open_datagrams
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -50,16 +50,6 @@ class UdpTransport(MediaTransport):
         from aeron_media.udp.parameters import UdpParameters  # noqa: PLC0415 - imports pydantic, for tools only
 
         return UdpParameters
-
-    @property
-    def supports_gso(self) -> bool:
-        """Whether the kernel can split one send into several datagrams (UDP_SEGMENT)."""
-        return detect_gso()
-
-    @property
-    def supports_gro(self) -> bool:
-        """Whether the kernel can merge received datagrams (UDP_GRO)."""
-        return detect_gro()
 
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
         """See `MediaTransport.resolve_channel`."""
