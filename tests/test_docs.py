@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import runpy
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -336,6 +337,22 @@ def test_paths_in_the_text_exist(path):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_in_the_text_exist(path):
     assert [name for name in modules(path.read_text(encoding="utf-8")) if not is_there(name)] == []
+
+
+def test_the_table_of_levels_names_each_package():
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    table = {
+        path.rstrip("/").removesuffix(".py")
+        for row in re.findall(r"^\| [0-5] \|.*$", text, re.M)
+        for path in repository_paths(row)
+    }
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    [levels] = [each for each in contracts["contracts"] if each.get("containers") == ["aeron_core"]]
+
+    assert table == {
+        "plugins/spark",
+        *(f"aeron_core/{name}" for layer in levels["layers"] for name in re.findall(r"\w+", layer)),
+    }
 
 
 def test_classes_and_methods_in_the_architecture_exist():
