@@ -4,12 +4,13 @@ from collections import Counter
 
 import pytest
 
-from aeron_core.errors import RegistrationError
+from aeron_core.errors import ConfigurationError, RegistrationError
 from aeron_core.spi.hookspecs import hookimpl
 from aeron_core.testing import Feed, SimulatedLink, Sink, make_messages
 from aeron_core.testing.pair import MS, US, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+CONNECTION = "aeron:sp?endpoint=127.0.0.1:5555|mode=listen"
 WINDOW = 16 * 1024
 
 
@@ -69,6 +70,17 @@ class CountingPlugin:
         return {"counting": lambda params: CountingCongestionControl(self.calls, self.states)}
 
 
+class RefusingPlugin:
+    """Registers a flow control that cannot be constructed."""
+
+    @hookimpl
+    def aeron_flow_controls(self):
+        def refuse(params):
+            raise ConfigurationError("no flow control today")
+
+        return {"refusing": refuse}
+
+
 @pytest.fixture
 def plugin():
     return CountingPlugin()
@@ -121,3 +133,18 @@ def test_a_congestion_control_that_is_not_installed_refuses_the_subscription(sta
 
     with pytest.raises(RegistrationError, match="no congestion control 'cubik'; installed: "):
         pair.add_subscription(f"{CHANNEL}|cc=cubik,fast", 1001)
+
+
+def test_a_publication_over_a_connection_constructs_no_flow_control(start_pair):
+    pair = start_pair(plugins=[RefusingPlugin()])
+    with pytest.raises(RegistrationError, match="no flow control today"):
+        pair.add_publication(f"{CHANNEL}|fc=refusing", 1001)
+
+    assert not pair.add_publication(f"{CONNECTION}|fc=refusing", 1001).is_closed
+
+
+def test_a_flow_control_that_is_not_installed_refuses_a_publication_over_a_connection(start_pair):
+    pair = start_pair()
+
+    with pytest.raises(RegistrationError, match="fc must begin with one of max, "):
+        pair.add_publication(f"{CONNECTION}|fc=maxx", 1001)

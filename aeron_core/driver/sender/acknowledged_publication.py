@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver.sender.sending_publication import SendingPublication
 
 if TYPE_CHECKING:
-    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+    from aeron_core.driver.sender.publication_params import AcknowledgedPublicationParams
 
 #: Upper limit of the result of `send_pending`, an `int32_t`: one call may confirm more bytes than that type can hold.
 _MAX_REPORTED = 1 << 30
@@ -26,9 +26,9 @@ _MAX_REPORTED = 1 << 30
 class AcknowledgedPublication(SendingPublication):
     """One stream that is sent over a connection; methods run on the sender, the constructor on the conductor."""
 
-    def __init__(self, params: NetworkPublicationParams, medium_state: object) -> None:
+    def __init__(self, params: AcknowledgedPublicationParams) -> None:
         super().__init__(params)
-        self.medium_state = medium_state
+        self.medium_state = params.medium_state
         self._window_length = params.log.term_length >> 1
 
     def send_pending(self, now_ns: int) -> int:

@@ -47,6 +47,7 @@ cdef class NetworkPublication(SendingPublication):
     cdef bint _is_response                      # the stream answers requests
     cdef bint _is_unicast                       # one receiver: its EOS ends the linger early
     cdef bint _signals_eos                      # heartbeats carry the end of the stream
+    cdef bint _simulates_connection             # spies count as receivers
     cdef bint _has_initial_connection           # a status message was received
     cdef bint _is_setup_elicited                # a receiver requested a SETUP
     cdef bint _tracks_sender_limits             # count the next back-pressure event

@@ -67,6 +67,7 @@ class NetworkPublication(SendingPublication):
         self._proofs = ReceiverProofs(params.proof_secret)
         self._is_unicast = not params.is_group
         self._signals_eos = params.signals_eos
+        self._simulates_connection = params.spies_simulate_connection
         # The sender may exceed its limit by the length of padding, of which only the header is sent. The longest
         # padding is almost as long as the longest fragmented message, which did not fit the rest of the term.
         self._longest_padding = positions.fragmented_length(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @frozen(kw_only=True)
-class IpcPublicationParams:
-    """Parameters of an IPC publication; `position` is the stream position at its start, lengths are bytes."""
+class PublicationParams:
+    """Parameters of any publication; `position` is the stream position at its start, lengths are bytes."""
 
     registration_id: int
     session_id: int
@@ -32,19 +32,40 @@ class IpcPublicationParams:
 
 
 @frozen(kw_only=True)
-class NetworkPublicationParams(IpcPublicationParams):
-    """Parameters of a publication over a network.
+class IpcPublicationParams(PublicationParams):
+    """Parameters of an IPC publication: none besides those of any publication."""
+
+
+@frozen(kw_only=True)
+class SendingPublicationParams(PublicationParams):
+    """Parameters of any publication that the sender sends."""
+
+    endpoint: SendChannelEndpoint
+    sender_position: AtomicCounter
+    sender_limit: AtomicCounter
+
+
+@frozen(kw_only=True)
+class AcknowledgedPublicationParams(SendingPublicationParams):
+    """Parameters of a publication over a connection.
+
+    `medium_state` is what the medium keeps for the stream; only the sender uses it once the stream has started.
+    """
+
+    medium_state: object
+
+
+@frozen(kw_only=True)
+class NetworkPublicationParams(SendingPublicationParams):
+    """Parameters of a publication in datagrams.
 
     `mtu` is bytes, `ttl` hops, `max_messages_per_send` entries of a batch, `max_resend` retransmissions at a time.
     `proof_secret` is random, at least 0. `now_ns` is the time of creation. One-way latency is not measured with an
     interval of 0.
     """
 
-    endpoint: SendChannelEndpoint
     flow_control: FlowControl
     system_counters: SystemCounters
-    sender_position: AtomicCounter
-    sender_limit: AtomicCounter
     back_pressure_events: AtomicCounter
     naks_received: AtomicCounter
     batch: SendBatch

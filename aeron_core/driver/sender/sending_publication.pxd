@@ -20,7 +20,6 @@ cdef class SendingPublication(Resender):
     cdef readonly AtomicCounter sender_position  # sent, or confirmed by the peer, up to here; written by the sender
     cdef readonly AtomicCounter sender_limit     # position that receivers allow; written by the sender
     cdef readonly SubscriberPositions spies      # local subscribers of the log; used by the sender only
-    cdef bint _simulates_connection             # spies count as receivers
     cdef bint _is_connected                     # as last stored in the log
     cdef AtomicCounter _publisher_position      # for tools
     cdef PublisherLimit _publisher_limit

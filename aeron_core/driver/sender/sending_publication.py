@@ -17,7 +17,7 @@ from aeron_core.driver.sender.publisher_limit import PublisherLimit
 from aeron_core.driver.sender.retransmit_handler import Resender
 
 if TYPE_CHECKING:
-    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+    from aeron_core.driver.sender.publication_params import SendingPublicationParams
 
 
 class SendingPublication(Resender):
@@ -25,7 +25,7 @@ class SendingPublication(Resender):
 
     _is_connected: bool
 
-    def __init__(self, params: NetworkPublicationParams) -> None:
+    def __init__(self, params: SendingPublicationParams) -> None:
         self.registration_id = params.registration_id
         self.session_id = params.session_id
         self.stream_id = params.stream_id
@@ -38,7 +38,6 @@ class SendingPublication(Resender):
         self.sender_position = params.sender_position
         self.sender_limit = params.sender_limit
         self.spies = SubscriberPositions()
-        self._simulates_connection = params.spies_simulate_connection
         self._publisher_position = params.publisher_position
         self._publisher_limit = PublisherLimit(
             params.log, params.publisher_limit, params.publisher_window_length, params.position

@@ -1,4 +1,7 @@
-"""Construction of the sender's object for a network publication: its flow control, counters and parameters."""
+"""Construction of the sender's object for a network publication: its flow control, counters and parameters.
+
+A publication over a connection has no flow control: the peer's confirmations are its limit.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.publication_log import start_position
 from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
 from aeron_core.driver.sender.network_publication import NetworkPublication
-from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+from aeron_core.driver.sender.publication_params import (
+    AcknowledgedPublicationParams,
+    NetworkPublicationParams,
+)
 from aeron_core.spi.flow_control import FlowControlParams
 from aeron_core.uri.parameters import NULL_CORRELATION_ID
 
@@ -46,32 +52,41 @@ def new_network_publication(
     Raises StorageError if no counter is free, CommandRefusedError if the flow control is not installed, or the error of
     its factory: PluginError, or another AeronError for wrong options.
     """
-    # Counters of a strategy come first, as in the reference.
-    flow_control = _flow_control(context, request, endpoint, storage, initial_term_id)
-    _allocate_counters(request, storage)
-    params = _params(context, request, endpoint, storage, flow_control)
     if endpoint.transport.draws_from_log:
-        # The state that the medium keeps for each stream; only the sender uses it once the stream has started.
-        return AcknowledgedPublication(params, endpoint.native.new_stream_state())
-    return NetworkPublication(params)
+        # Called for its check: a misspelt strategy is refused, as on any other channel.
+        _flow_control_of(context, request, endpoint)
+        _allocate_counters(request, storage)
+        return AcknowledgedPublication(_acknowledged_params(request, endpoint, storage))
+    # Counters of a strategy come first, as in the reference.
+    flow_control = _new_flow_control(context, request, endpoint, storage, initial_term_id)
+    _allocate_counters(request, storage)
+    return NetworkPublication(_network_params(context, request, endpoint, storage, flow_control))
 
 
-def _flow_control(
+def _flow_control_of(
+    context: DriverContext, request: PublicationRequest, endpoint: SendEndpointEntry
+) -> tuple[str, str]:
+    """Return the name of the strategy for a publication, and its options; see `new_network_publication` for errors."""
+    settings, channel = context.settings, endpoint.channel
+    default = settings.multicast_flow_control if channel.is_group else settings.unicast_flow_control
+    # The reference ignores `fc` on channels with one receiver. So does this driver for the strategies of the
+    # reference; a plugin's strategy is used on any channel that names it.
+    name, _, options = (request.params.flow_control or default).partition(",")
+    if not channel.is_group and name in _GROUP_FLOW_CONTROLS:
+        name, _, options = default.partition(",")
+    _check_flow_control(context, name, request.command.channel)
+    return name, options
+
+
+def _new_flow_control(
     context: DriverContext,
     request: PublicationRequest,
     endpoint: SendEndpointEntry,
     storage: StreamStorage,
     initial_term_id: int,
 ) -> FlowControl:
-    settings = context.settings
-    params, channel = request.params, endpoint.channel
-    default = settings.multicast_flow_control if channel.is_group else settings.unicast_flow_control
-    # The reference ignores `fc` on channels with one receiver. So does this driver for the strategies of the
-    # reference; a plugin's strategy is used on any channel that names it.
-    name, _, options = (params.flow_control or default).partition(",")
-    if not channel.is_group and name in _GROUP_FLOW_CONTROLS:
-        name, _, options = default.partition(",")
-    _check_flow_control(context, name, request.command.channel)
+    settings, params = context.settings, request.params
+    name, options = _flow_control_of(context, request, endpoint)
     return context.registry.flow_control(
         name,
         FlowControlParams(
@@ -82,7 +97,7 @@ def _flow_control(
             initial_term_id=initial_term_id,
             term_length=params.term_length,
             mtu=params.mtu,
-            is_multicast=channel.is_multicast,
+            is_multicast=endpoint.channel.is_multicast,
             options=options,
             group_tag=settings.flow_control_group_tag,
             group_min_size=settings.flow_control_group_min_size,
@@ -121,7 +136,27 @@ def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> N
         storage[type_id].set_release(position)
 
 
-def _params(
+def _acknowledged_params(
+    request: PublicationRequest, endpoint: SendEndpointEntry, storage: StreamStorage
+) -> AcknowledgedPublicationParams:
+    params = request.params
+    return AcknowledgedPublicationParams(
+        registration_id=request.registration_id,
+        session_id=request.session_id,
+        stream_id=request.command.stream_id,
+        log=storage.log,
+        position=start_position(storage.log, params),
+        publisher_window_length=params.publication_window_length,
+        publisher_position=storage[counter_types.PUBLISHER_POSITION],
+        publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+        endpoint=endpoint.native,
+        sender_position=storage[counter_types.SENDER_POSITION],
+        sender_limit=storage[counter_types.SENDER_LIMIT],
+        medium_state=endpoint.native.new_stream_state(),
+    )
+
+
+def _network_params(
     context: DriverContext,
     request: PublicationRequest,
     endpoint: SendEndpointEntry,
@@ -138,11 +173,11 @@ def _params(
         publisher_window_length=params.publication_window_length,
         publisher_position=storage[counter_types.PUBLISHER_POSITION],
         publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+        endpoint=endpoint.native,
         sender_position=storage[counter_types.SENDER_POSITION],
         sender_limit=storage[counter_types.SENDER_LIMIT],
         back_pressure_events=storage[counter_types.SENDER_BPE],
         naks_received=storage[counter_types.SENDER_NAKS_RECEIVED],
-        endpoint=endpoint.native,
         flow_control=flow_control,
         system_counters=context.system_counters,
         batch=context.send_batch,
