@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, cast
 
 from aeron_core._native import wire
 from aeron_core._native.commands import Command
-from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.driver.conductor.registrars import Registrars
+from aeron_core.driver.conductor.stream_errors import record_stream_error
 from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol import responses
 
@@ -190,14 +190,7 @@ class Conductor:
             f"more than {operations.MAX_TRACKED_RECEIVERS} receivers of a stream: status messages of further "
             f"receivers are ignored until a tracked one times out; divide a larger group among several streams"
         )
-        self._context.errors.record(ErrorCode.GENERIC_ERROR, text)
-        self._context.events.record(
-            events.GENERIC_MESSAGE,
-            registration_id=publication.registration_id,
-            session_id=publication.session_id,
-            stream_id=publication.stream_id,
-            message=text,
-        )
+        record_stream_error(self._context, publication, text)
 
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns

@@ -18,6 +18,7 @@ from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.stream_errors import record_stream_error
 from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
@@ -286,15 +287,7 @@ def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
             if lifecycle.on_timer(now_ns):
                 ended.append(lifecycle)
         except Exception as error:
-            lifecycle.context.errors.record_exception(error, "timer of a stream")
-            # Peers choose the session ids of images: they do not belong in the distinct error log.
-            lifecycle.context.events.record(
-                events.GENERIC_MESSAGE,
-                registration_id=lifecycle.registration_id,
-                session_id=lifecycle.session_id,
-                stream_id=lifecycle.stream_id,
-                message="timer of a stream",
-            )
+            record_stream_error(lifecycle.context, lifecycle, "timer of a stream", error)
     for lifecycle in ended:
         lifecycles.remove(lifecycle)
     return ended

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
-from aeron_core.driver import events
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+from aeron_core.driver.conductor.stream_errors import record_stream_error
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.errors import AeronError, ErrorCode
 from aeron_core.protocol import responses
@@ -118,14 +118,7 @@ class Rejections:
                 "cannot link subscriptions to an IPC stream after its rejection (add them again once the cause is "
                 "removed)"
             )
-            self._context.errors.record_exception(error, text)
-            self._context.events.record(
-                events.GENERIC_MESSAGE,
-                registration_id=lifecycle.registration_id,
-                session_id=lifecycle.session_id,
-                stream_id=lifecycle.stream_id,
-                message=text,
-            )
+            record_stream_error(self._context, lifecycle, text, error)
             return
         for link in links:
             link.establish()

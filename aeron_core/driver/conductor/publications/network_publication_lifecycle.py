@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
-from aeron_core.errors import ErrorCode
+from aeron_core.driver.conductor.stream_errors import record_stream_error
 from aeron_core.logbuffer.unblocker import first_gap
 from aeron_core.uri.channel_uri import INVALID_TAG
 from aeron_core.uri.defaults import TaggedPublication
@@ -114,16 +112,12 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             f"stream {self.stream_id} of {self.channel} was closed with data that no peer has confirmed within "
             f"linger={self.params.linger_timeout_ns} ns: it is lost; a longer linger gives the peer more time"
         )
-        self.context.errors.record_variable(
-            Cause.CLIENT, ErrorCode.UNUSED, text, kind="streams closed with data that no peer has confirmed"
-        )
-        # The session and the length are not part of the text: they would make each stream an entry of the log.
-        self.context.events.record(
-            events.GENERIC_MESSAGE,
-            registration_id=self.registration_id,
-            session_id=self.session_id,
+        record_stream_error(
+            self.context,
+            self,
+            text,
+            kind="streams closed with data that no peer has confirmed",
             lost_length=lost,
-            message=text,
         )
         return False
 
