@@ -6,7 +6,7 @@ from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.connections cimport ByteConnection
-from aeron_media.sp._native cimport phases, tallies, wire
+from aeron_media.sp._native cimport bounds, reasons, tallies, wire
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.connections.image_feed cimport ImageFeed
 

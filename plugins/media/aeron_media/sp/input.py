@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import connections
 from aeron_core._native import wire as aeron_wire
 from aeron_media._native.byte_queue import ByteQueue
-from aeron_media.sp._native import phases, tallies, wire
+from aeron_media.sp._native import bounds, reasons, tallies, wire
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -42,7 +42,7 @@ class Input:
         # The lead has space for a frame header before a message, which `ImageFeed.offer_in_place` needs.
         self.queue = ByteQueue(
             params.budget,
-            longest + 2 * phases.LONG_READ_LENGTH + aeron_wire.DATA_HEADER_LENGTH,
+            longest + 2 * bounds.LONG_READ_LENGTH + aeron_wire.DATA_HEADER_LENGTH,
             aeron_wire.DATA_HEADER_LENGTH,
         )
         self.is_fed = False
@@ -56,9 +56,9 @@ class Input:
         self.is_readable = True
         self.has_received = False
         self.is_blocked = False
-        self.fault = phases.NO_REASON
+        self.fault = reasons.NO_REASON
         self._wanted = 0
-        self._read_length = phases.READ_LENGTH
+        self._read_length = bounds.READ_LENGTH
         self._starved_ns = 0
         self._last_received_ns = now_ns
         return 0
@@ -121,7 +121,7 @@ class Input:
         if not self.is_readable and self.is_watched:
             return 0
         total = 0
-        while total < phases.TURN_LENGTH:
+        while total < bounds.TURN_LENGTH:
             length = self._reserve()
             if length == 0:
                 self._starve(now_ns)
@@ -136,7 +136,7 @@ class Input:
             if not self.parse(now_ns):
                 break
             # If a call fills the buffer, more bytes probably wait: read more with the next call.
-            self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
+            self._read_length = bounds.LONG_READ_LENGTH if received >= length else bounds.READ_LENGTH
             if received < length:
                 # The buffer was not filled, so the socket is probably empty: if it is watched, wait until epoll reports
                 # it readable.
@@ -152,7 +152,7 @@ class Input:
         length = max(self._read_length, wanted)
         if self.queue.reserve(length):
             return length
-        length = max(phases.READ_LENGTH, wanted)
+        length = max(bounds.READ_LENGTH, wanted)
         return length if self.queue.reserve(length) else 0
 
     def _read_ahead(self) -> int:
@@ -160,11 +160,11 @@ class Input:
 
         Return the number of bytes read.
         """
-        if (not self.is_readable and self.is_watched) or self.queue.size >= phases.READ_LENGTH:
+        if (not self.is_readable and self.is_watched) or self.queue.size >= bounds.READ_LENGTH:
             return 0
-        if self.fault != phases.NO_REASON or not self.queue.reserve(phases.READ_LENGTH - self.queue.size):
+        if self.fault != reasons.NO_REASON or not self.queue.reserve(bounds.READ_LENGTH - self.queue.size):
             return 0
-        received = self.receive(phases.READ_LENGTH - self.queue.size)
+        received = self.receive(bounds.READ_LENGTH - self.queue.size)
         if received <= 0:
             self._on_no_bytes(received)
             return 0
@@ -179,8 +179,8 @@ class Input:
     def _starve(self, now_ns: int) -> int:
         if self._starved_ns == 0:
             self._starved_ns = now_ns
-        elif now_ns - self._starved_ns > phases.STARVED_NS:
-            self._refuse(phases.BUDGET_SPENT, 0, 0)
+        elif now_ns - self._starved_ns > bounds.STARVED_NS:
+            self._refuse(reasons.BUDGET_SPENT, 0, 0)
         return 0
 
     def is_overdue(self, now_ns: int) -> bool:
@@ -215,18 +215,18 @@ class Input:
         if self.is_fed:
             self.feed.flush(now_ns)
             self._renew_feed(now_ns)
-        return not self.is_blocked and self.fault == phases.NO_REASON
+        return not self.is_blocked and self.fault == reasons.NO_REASON
 
     def _is_in_order(self) -> bool:
         """Check the prefix of a message; return whether it is valid. Sets `fault` if it is not."""
         at = self.queue.start
         if self._has_type and self.queue.buffer.get_u8(at) != wire.TYPE_MESSAGE:
-            return self._refuse(phases.NO_MESSAGE, self.queue.buffer.get_u8(at), wire.TYPE_MESSAGE)
+            return self._refuse(reasons.NO_MESSAGE, self.queue.buffer.get_u8(at), wire.TYPE_MESSAGE)
         length = wire.get_u64(self.queue.buffer, at + self._prefix_length - wire.LENGTH_LENGTH)
         if length > self._max_payload_length:
             self._tallies.add(tallies.TOO_LONG, 1)
             return self._refuse(
-                phases.TOO_LONG, length - self._hops_length, self._max_payload_length - self._hops_length
+                reasons.TOO_LONG, length - self._hops_length, self._max_payload_length - self._hops_length
             )
         self._wanted = self._prefix_length + length
         return True
@@ -254,7 +254,7 @@ class Input:
             length -= wire.HOPS_LENGTH
         if not self.is_fed or not self.feed.has_space(length):
             return False
-        if length >= phases.DIRECT_LENGTH:
+        if length >= bounds.DIRECT_LENGTH:
             self.feed.offer_in_place(self.queue.buffer, at, length, hops, now_ns)
         else:
             self.feed.offer(self.queue.buffer, at, length, hops, now_ns)
@@ -282,8 +282,8 @@ class Input:
         """
         total = 0
         self.clear()
-        while total < phases.CLOSING_LENGTH and self.queue.reserve(phases.READ_LENGTH):
-            received = self._connection.receive(self.queue.buffer, self.queue.start, phases.READ_LENGTH)
+        while total < bounds.CLOSING_LENGTH and self.queue.reserve(bounds.READ_LENGTH):
+            received = self._connection.receive(self.queue.buffer, self.queue.start, bounds.READ_LENGTH)
             if received <= 0:
                 break
             total += received

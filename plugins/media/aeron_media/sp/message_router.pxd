@@ -8,7 +8,7 @@ from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_media._native.spin_lock cimport SpinLock
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_media.sp._native cimport phases, tallies
+from aeron_media.sp._native cimport bounds, reasons, tallies
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.pair_publication cimport PairPublication
 from aeron_media.sp.peer cimport Peer

@@ -22,7 +22,7 @@ from aeron_core._native.pointers import PointerMap
 from aeron_core.spi.stream_counter import detached_peer_counter
 from aeron_media._native.spin_lock import SpinLock
 from aeron_media.connections.log_message import LogMessage
-from aeron_media.sp._native import phases, tallies
+from aeron_media.sp._native import bounds, reasons, tallies
 from aeron_media.sp.pair_publication import PairPublication
 from aeron_media.sp.peer import Peer
 
@@ -170,7 +170,7 @@ class MessageRouter:
         return answer
 
     def _distribute(self, log: LogBuffer, position: int, now_ns: int) -> int:
-        for _ in range(phases.MESSAGES_PER_TURN):
+        for _ in range(bounds.MESSAGES_PER_TURN):
             if not self._message.read(log, position):
                 break
             if self._message.is_message:
@@ -191,14 +191,14 @@ class MessageRouter:
             peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
             if peer == cython.NULL:
                 peer = self._first
-                cython.cast(Peer, peer).output.pass_over(phases.NO_PEER, self._message.payload_length)
+                cython.cast(Peer, peer).output.pass_over(reasons.NO_PEER, self._message.payload_length)
                 return 0
         reason = cython.cast(Peer, peer).output.reason_against(
             self._message, cython.cast(Peer, peer).session_id
         )
-        if reason == phases.NO_REASON and not cython.cast(Peer, peer).output.enqueue(log, self._message):
-            reason = phases.PEER_FULL
-        if reason != phases.NO_REASON:
+        if reason == reasons.NO_REASON and not cython.cast(Peer, peer).output.enqueue(log, self._message):
+            reason = reasons.PEER_FULL
+        if reason != reasons.NO_REASON:
             cython.cast(Peer, peer).output.pass_over(reason, self._message.payload_length)
         return 0
 

@@ -20,7 +20,7 @@ from aeron_core._native import connections, peers, positions
 from aeron_core._native import wire as aeron_wire
 from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.connections.log_message import LogMessage
-from aeron_media.sp._native import phases, tallies, wire
+from aeron_media.sp._native import bounds, reasons, tallies, wire
 from aeron_media.sp._native.draft import Draft
 from aeron_media.sp.pair_publication import PairPublication
 
@@ -46,7 +46,7 @@ class Output:
         self._queue_length = params.peer_queue_length
         longest = params.max_message_length + self._head_length
         self._queue = ByteQueue(
-            params.budget, max(params.peer_queue_length, phases.DRAFT_LENGTH + phases.DIRECT_LENGTH) + longest
+            params.budget, max(params.peer_queue_length, bounds.DRAFT_LENGTH + bounds.DIRECT_LENGTH) + longest
         )
         self._draft = Draft(self._queue)
         self._message = LogMessage()
@@ -63,28 +63,28 @@ class Output:
     def reason_against(self, message: LogMessage, session_id: int) -> int:
         """Return why a message cannot be sent to the peer of `session_id`, or NO_REASON."""
         if message.payload_length > self._max_message_length:
-            return phases.MESSAGE_TOO_LONG
+            return reasons.MESSAGE_TOO_LONG
         if (
             message.reserved_value & peers.RESERVED_HAS_PEER
             and message.reserved_value >> peers.RESERVED_PEER_SHIFT != session_id
         ):
-            return phases.NO_PEER
+            return reasons.NO_PEER
         if self._has_hops and message.reserved_value & peers.RESERVED_HOPS_MASK == wire.MAX_HOPS:
-            return phases.HOPS_SPENT
-        return phases.NO_REASON
+            return reasons.HOPS_SPENT
+        return reasons.NO_REASON
 
     def pass_over(self, reason: int, length: int) -> int:
         """Count a skipped message of `length` bytes, and report it unless `reason` is HOPS_SPENT; return 0."""
-        if reason == phases.HOPS_SPENT:
+        if reason == reasons.HOPS_SPENT:
             self._tallies.add(tallies.HOPS_SPENT, 1)
             return 0
-        if reason == phases.NO_PEER:
+        if reason == reasons.NO_PEER:
             self._tallies.add(tallies.NO_PEER, 1)
-        elif reason == phases.PEER_FULL:
+        elif reason == reasons.PEER_FULL:
             self._tallies.add(tallies.PEER_FULL, 1)
         else:
             self._tallies.add(tallies.UNSENDABLE, 1)
-        limit = self._queue_length if reason == phases.PEER_FULL else self._max_message_length
+        limit = self._queue_length if reason == reasons.PEER_FULL else self._max_message_length
         self._losses.keep(reason, length, limit, 0, self._peer)
         return 0
 
@@ -99,7 +99,7 @@ class Output:
         if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
             # Another publication's draft is incomplete: messages must not be interleaved.
             return position
-        for _ in range(phases.ROUNDS_PER_TURN):
+        for _ in range(bounds.ROUNDS_PER_TURN):
             if self._source == cython.NULL:
                 # Send the rest of a closed publication's draft first.
                 if not self._send_queue() or not self._compose(log, position):
@@ -116,15 +116,15 @@ class Output:
         end = position
         self._count = 0
         while (
-            self._queue.size < phases.DRAFT_LENGTH
-            and self._draft.body_length < phases.BODIES_LENGTH
+            self._queue.size < bounds.DRAFT_LENGTH
+            and self._draft.body_length < bounds.BODIES_LENGTH
             and self._draft.takes_bodies()
         ):
             if not self._message.read(log, end):
                 break
             if self._message.is_message:
                 reason = self.reason_against(self._message, self.session_id)
-                if reason != phases.NO_REASON:
+                if reason != reasons.NO_REASON:
                     self.pass_over(reason, self._message.payload_length)
                 elif not self._put(log, self._message, True):
                     break
@@ -138,7 +138,7 @@ class Output:
     def _put(self, log: LogBuffer, message: LogMessage, may_be_direct: bool) -> bool:
         """Add a message to the draft or queue; return whether there was memory for it."""
         length = message.payload_length
-        is_direct = may_be_direct and length >= phases.DIRECT_LENGTH
+        is_direct = may_be_direct and length >= bounds.DIRECT_LENGTH
         if not self._queue.reserve(self._head_length + (0 if is_direct else length)):
             return False
         hops = -1
@@ -197,7 +197,7 @@ class Output:
         while self._message.read(log, position):
             if (
                 self._message.is_message
-                and self.reason_against(self._message, source.cut_session_id) == phases.NO_REASON
+                and self.reason_against(self._message, source.cut_session_id) == reasons.NO_REASON
             ):
                 length = self._head_length + self._message.payload_length
                 if length > left:

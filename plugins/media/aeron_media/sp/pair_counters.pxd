@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.counter cimport AtomicCounter
 from aeron_core._native.pointers cimport PointerList
-from aeron_media.sp._native cimport phases, tallies
+from aeron_media.sp._native cimport bounds, tallies
 from aeron_media.sp._native.tallies cimport Tallies
 
 

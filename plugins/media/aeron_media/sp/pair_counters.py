@@ -10,7 +10,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.counter import AtomicCounter
 from aeron_core._native.pointers import PointerList
-from aeron_media.sp._native import phases, tallies
+from aeron_media.sp._native import bounds, tallies
 from aeron_media.sp._native.tallies import Tallies
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class PairCounters:
         """Set the counters to the tallies of `source`, at most once per SWEEP_INTERVAL_NS; return 0."""
         if now_ns < self._next_ns:
             return 0
-        self._next_ns = now_ns + phases.SWEEP_INTERVAL_NS
+        self._next_ns = now_ns + bounds.SWEEP_INTERVAL_NS
         return self.show(source)
 
     def show(self, source: Tallies) -> int:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aeron_media.fault_slot import FaultSlot
-from aeron_media.sp._native import phases, wire
+from aeron_media.sp._native import bounds, reasons, wire
 
 if TYPE_CHECKING:
     from aeron_media._native.byte_queue import MemoryBudget
@@ -21,39 +21,39 @@ MAX_MONOGAMOUS: Final = 16
 
 #: Why a connection ended or a message was not sent, and which parameter matters.
 _TEXTS: Final = {
-    phases.NOT_SP: "the first bytes are not a greeting of SP version 0: the peer must be a PAIR socket with the same "
+    reasons.NOT_SP: "the first bytes are not a greeting of SP version 0: the peer must be a PAIR socket with the same "
     "transport=",
-    phases.SILENT: "no complete greeting within handshake-timeout=: check that the peer is a PAIR socket, or increase "
+    reasons.SILENT: "no complete greeting within handshake-timeout=: check that the peer is a PAIR socket, or increase "
     "handshake-timeout=",
-    phases.NOT_CONNECTED: "not connected within handshake-timeout=: check that the peer can be reached, or increase "
+    reasons.NOT_CONNECTED: "not connected within handshake-timeout=: check that the peer can be reached, or increase "
     "handshake-timeout=; the connection is tried again",
-    phases.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true accepts several",
-    phases.REFUSED_BY_PEER: "the peer closed right after the greeting: it has another peer, or refuses this one; with "
+    reasons.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true accepts several",
+    reasons.REFUSED_BY_PEER: "the peer closed right after the greeting: it has another peer, or refuses this one; with "
     "poly=true it would accept several",
-    phases.TOO_LONG: "message of length {value}: at most {limit} (in bytes); max-message= sets it",
-    phases.NO_MESSAGE: "type {value} before a message: must be {limit}; the connection is closed: the peer must use "
+    reasons.TOO_LONG: "message of length {value}: at most {limit} (in bytes); max-message= sets it",
+    reasons.NO_MESSAGE: "type {value} before a message: must be {limit}; the connection is closed: the peer must use "
     "the format of SP for Unix sockets",
-    phases.BUDGET_SPENT: "no memory for its messages: max-memory= limits what all peers may use: increase it, or "
+    reasons.BUDGET_SPENT: "no memory for its messages: max-memory= limits what all peers may use: increase it, or "
     "reduce max-message=",
-    phases.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it, above "
+    reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it, above "
     f"{MAX_MONOGAMOUS} only with poly=true",
-    phases.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
-    phases.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: the maximum number of "
+    reasons.TOO_MANY_OF_SOURCE: "{value} connections from one source: at most {limit}; max-per-source= sets it",
+    reasons.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: the maximum number of "
     "connections, {limit}, was reached; "
     f"max-connections= sets it, above {MAX_MONOGAMOUS} only with poly=true",
-    phases.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at the "
+    reasons.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at the "
     "subscriber",
-    phases.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "
-    f"{phases.EVICTION_NS // S} s",
-    phases.UNFINISHED: "incomplete message: no more bytes within message-timeout=: check the peer, or increase "
+    reasons.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "
+    f"{bounds.EVICTION_NS // S} s",
+    reasons.UNFINISHED: "incomplete message: no more bytes within message-timeout=: check the peer, or increase "
     "message-timeout=",
-    phases.NO_PEER: "message of length {value} for a peer that is not connected: dropped; send to connected peers "
+    reasons.NO_PEER: "message of length {value} for a peer that is not connected: dropped; send to connected peers "
     "only",
-    phases.PEER_FULL: "message of length {value} for a peer with a full queue of length {limit}; peer-queue= sets it: "
+    reasons.PEER_FULL: "message of length {value} for a peer with a full queue of length {limit}; peer-queue= sets it: "
     "dropped; increase peer-queue=, or max-memory= if all of it is used, or send more slowly",
-    phases.MESSAGE_TOO_LONG: "message of length {value} to be sent: at most {limit} (in bytes); max-message= sets it",
-    phases.UNSENT: "disconnected: messages queued for it, of length {value}, are lost: send them again",
-    phases.CLOSED_WITH: "messages queued for it, of length {value}, are lost: not sent within linger=: increase "
+    reasons.MESSAGE_TOO_LONG: "message of length {value} to be sent: at most {limit} (in bytes); max-message= sets it",
+    reasons.UNSENT: "disconnected: messages queued for it, of length {value}, are lost: send them again",
+    reasons.CLOSED_WITH: "messages queued for it, of length {value}, are lost: not sent within linger=: increase "
     "linger=, or check that the peer reads",
 }
 _NAMES: Final = {wire.PROTOCOL_PAIR0: "PAIR0", wire.PROTOCOL_PAIR1: "PAIR1"}
@@ -65,7 +65,7 @@ def _protocol_name(protocol: int) -> str:
 
 def _fault_text(reason: int, value: int, limit: int) -> str:
     """Return the message of a reason, with the value found and the limit."""
-    if reason == phases.OTHER_PROTOCOL:
+    if reason == reasons.OTHER_PROTOCOL:
         return f"the peer speaks {_protocol_name(value)}, this end {_protocol_name(limit)}; protocol= sets it"
     return _TEXTS[reason].format(value=value, limit=limit)
 

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_media.sp._native cimport phases
+from aeron_media.sp._native cimport reasons
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.peer_connections cimport PeerConnections
 from aeron_media.sp.peer cimport Peer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import cython
 
-from aeron_media.sp._native import phases
+from aeron_media.sp._native import reasons
 from aeron_media.sp.message_router import MessageRouter
 from aeron_media.sp.peer import Peer
 from aeron_media.sp.peer_connections import PeerConnections
@@ -76,5 +76,5 @@ class PairSocket:
         peer.output.flush()
         unsent = peer.output.end()
         if unsent > 0:
-            self._losses.keep(phases.CLOSED_WITH, unsent, 0, 0, peer.address)
+            self._losses.keep(reasons.CLOSED_WITH, unsent, 0, 0, peer.address)
         return 0

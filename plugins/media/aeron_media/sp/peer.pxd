@@ -10,7 +10,7 @@ from aeron_core._native.connections cimport ByteConnection
 # Must precede `wire`: otherwise Cython leaves out the functions of `wire`.
 from aeron_media.sp.input cimport Input
 from aeron_media.sp.output cimport Output
-from aeron_media.sp._native cimport phases, wire
+from aeron_media.sp._native cimport bounds, phases, reasons, wire
 from aeron_media.connections.image_feed cimport ImageFeed
 
 

@@ -19,7 +19,7 @@ from aeron_core._native import connections
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.spi.stream_counter import detached_peer_counter
-from aeron_media.sp._native import phases, wire
+from aeron_media.sp._native import bounds, phases, reasons, wire
 from aeron_media.sp.input import Input
 from aeron_media.sp.output import Output
 
@@ -59,7 +59,7 @@ class Peer:
         self.phase = phases.PHASE_CONNECTING if is_dialed else phases.PHASE_GREETING
         self.session_id = session_id
         self.is_dialed = is_dialed
-        self.end_reason = phases.NO_REASON
+        self.end_reason = reasons.NO_REASON
         self.end_value = 0
         self.end_limit = 0
         self.is_rejected = False
@@ -92,7 +92,7 @@ class Peer:
         Always True unless confirm= is set.
         """
         return (
-            not self._confirms or self.input.has_received or now_ns - self._phase_ns >= phases.CONFIRMATION_NS
+            not self._confirms or self.input.has_received or now_ns - self._phase_ns >= bounds.CONFIRMATION_NS
         )
 
     # Work of one turn
@@ -106,7 +106,7 @@ class Peer:
             self._greet(now_ns)
         elif self.phase == phases.PHASE_UP:
             if self.is_rejected:
-                self.fail(phases.REJECTED, 0, 0, now_ns)
+                self.fail(reasons.REJECTED, 0, 0, now_ns)
             elif self.output.is_broken:
                 self._on_end(now_ns)
             else:
@@ -122,9 +122,9 @@ class Peer:
         if result == connections.CONNECTION_CONNECTED:
             self._enter(phases.PHASE_GREETING, now_ns)
         elif result == connections.CONNECTION_FAILED:
-            self.fail(phases.NO_REASON, 0, 0, now_ns)
+            self.fail(reasons.NO_REASON, 0, 0, now_ns)
         elif now_ns - self._phase_ns > self._handshake_timeout_ns:
-            self.fail(phases.NOT_CONNECTED, 0, 0, now_ns)
+            self.fail(reasons.NOT_CONNECTED, 0, 0, now_ns)
         return 0
 
     def _greet(self, now_ns: int) -> int:
@@ -133,19 +133,19 @@ class Peer:
                 self._greeting, self._greeted_length, wire.GREETING_LENGTH - self._greeted_length
             )
             if sent < 0:
-                return self.fail(phases.NO_REASON, 0, 0, now_ns)
+                return self.fail(reasons.NO_REASON, 0, 0, now_ns)
             self._greeted_length += sent
         if self.input.is_readable or not self.input.is_watched:
-            if not self.input.queue.reserve(phases.READ_LENGTH):
-                return self.fail(phases.BUDGET_SPENT, 0, 0, now_ns)
-            result = self.input.receive(phases.READ_LENGTH)
+            if not self.input.queue.reserve(bounds.READ_LENGTH):
+                return self.fail(reasons.BUDGET_SPENT, 0, 0, now_ns)
+            result = self.input.receive(bounds.READ_LENGTH)
             if result < 0:
-                return self.fail(phases.NO_REASON, 0, 0, now_ns)
+                return self.fail(reasons.NO_REASON, 0, 0, now_ns)
             self.input.is_readable = result > 0
         if self.input.queue.size >= wire.GREETING_LENGTH:
             self._on_greeting(now_ns)
         elif now_ns - self._phase_ns > self._handshake_timeout_ns:
-            self.fail(phases.SILENT, 0, 0, now_ns)
+            self.fail(reasons.SILENT, 0, 0, now_ns)
         elif self.input.queue.size == 0:
             self.input.queue.release()
         return 0
@@ -157,9 +157,9 @@ class Peer:
             wire.get_u32(self.input.queue.buffer, at) != wire.GREETING_MAGIC
             or wire.get_u16(self.input.queue.buffer, at + wire.GREETING_RESERVED_OFFSET) != 0
         ):
-            return self.fail(phases.NOT_SP, 0, 0, now_ns)
+            return self.fail(reasons.NOT_SP, 0, 0, now_ns)
         if protocol != self._protocol:
-            return self.fail(phases.OTHER_PROTOCOL, protocol, self._protocol, now_ns)
+            return self.fail(reasons.OTHER_PROTOCOL, protocol, self._protocol, now_ns)
         if self._greeted_length < wire.GREETING_LENGTH:
             return 0
         self.input.queue.consume(wire.GREETING_LENGTH)
@@ -168,18 +168,18 @@ class Peer:
 
     def _read(self, now_ns: int) -> int:
         received = self.input.read(now_ns)
-        if self.input.fault != phases.NO_REASON:
+        if self.input.fault != reasons.NO_REASON:
             self._fail_for_fault(now_ns)
         elif self.input.result != connections.CONNECTION_WAITS:
             self._on_end(now_ns)
         elif self.input.is_overdue(now_ns):
-            self.fail(phases.UNFINISHED, self.input.queue.size, 0, now_ns)
+            self.fail(reasons.UNFINISHED, self.input.queue.size, 0, now_ns)
         return received
 
     def _on_end(self, now_ns: int) -> int:
         has_received = self.input.has_received or self.input.queue.size > 0
-        if self.is_dialed and not has_received and now_ns - self._phase_ns < phases.REFUSAL_NS:
-            return self.fail(phases.REFUSED_BY_PEER, 0, 0, now_ns)
+        if self.is_dialed and not has_received and now_ns - self._phase_ns < bounds.REFUSAL_NS:
+            return self.fail(reasons.REFUSED_BY_PEER, 0, 0, now_ns)
         self._enter(phases.PHASE_DRAINING, now_ns)
         return self._drain(now_ns)
 
@@ -191,7 +191,7 @@ class Peer:
     def _drain(self, now_ns: int) -> int:
         """Deliver the remaining messages, and end when all are delivered; return 0."""
         self.input.parse(now_ns)
-        if self.input.fault != phases.NO_REASON:
+        if self.input.fault != reasons.NO_REASON:
             self._fail_for_fault(now_ns)
         elif not self.input.is_blocked:
             self._finish(now_ns)
@@ -199,24 +199,24 @@ class Peer:
 
     def is_stale(self, now_ns: int) -> bool:
         """Return whether messages wait for space in images for more than EVICTION_NS after the peer disconnected."""
-        return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
+        return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > bounds.EVICTION_NS
 
     def is_silent(self, now_ns: int) -> bool:
         """Return whether an accepted connection has sent no complete greeting for longer than SILENCE_NS."""
         return (
             self.phase == phases.PHASE_GREETING
             and not self.is_dialed
-            and now_ns - self._phase_ns > phases.SILENCE_NS
+            and now_ns - self._phase_ns > bounds.SILENCE_NS
         )
 
     def evict(self, now_ns: int) -> int:
         """Drop the remaining messages of a disconnected peer, which ends it; return 0."""
-        self.end_reason = phases.EVICTED
+        self.end_reason = reasons.EVICTED
         self.end_value = self.input.queue.size
         return self._finish(now_ns)
 
     def fail(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """End the connection for a reason in `phases`; return 0.
+        """End the connection for a reason in `reasons`; return 0.
 
         NO_REASON: the operating system reported an error, or the peer closed the connection before its greeting. The
         socket closes the connection of an admitted peer later, when the sender does not use it any more.
@@ -230,7 +230,7 @@ class Peer:
 
     def refuse(self, now_ns: int) -> int:
         """Refuse the peer after its greeting, and close the connection; return 0."""
-        self.end_reason = phases.REFUSED_PEER
+        self.end_reason = reasons.REFUSED_PEER
         self.connection.end()
         self.connection.close(False)
         return self._finish(now_ns)

@@ -12,7 +12,7 @@ from aeron_media._native.source_counts cimport SourceCounts
 from aeron_media._native.spin_lock cimport SpinLock
 from aeron_core._native.connections cimport ByteConnection, ConnectionListener
 from aeron_core.protocol.frames.status_message cimport StatusMessage
-from aeron_media.sp._native cimport phases, tallies
+from aeron_media.sp._native cimport bounds, phases, reasons, tallies
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.dialer cimport Dialer
 from aeron_media.sp.peer cimport Peer

@@ -21,7 +21,7 @@ from aeron_core._native.atomic_long import AtomicLong
 from aeron_core._native.readiness import ReadinessSet
 from aeron_media._native.source_counts import SourceCounts
 from aeron_media._native.spin_lock import SpinLock
-from aeron_media.sp._native import phases, tallies
+from aeron_media.sp._native import bounds, phases, reasons, tallies
 from aeron_media.sp.dialer import Dialer
 from aeron_media.sp.peer import Peer
 
@@ -194,13 +194,13 @@ class PeerConnections:
         return received
 
     def _accept(self, now_ns: int) -> int:
-        for _ in range(phases.ACCEPTS_PER_TURN):
+        for _ in range(bounds.ACCEPTS_PER_TURN):
             if self._unused.size == 0:
                 self._evict(now_ns)
             if self._unused.size == 0:
                 if self._listener.accept(self._surplus, self._address) != 1:
                     break
-                self._turn_away(self._surplus, phases.TOO_MANY, self._active.size, self._address)
+                self._turn_away(self._surplus, reasons.TOO_MANY, self._active.size, self._address)
                 self._evict_silent(now_ns)
                 continue
             slot = self._unused.at(self._unused.size - 1)
@@ -212,7 +212,7 @@ class PeerConnections:
             if not self._sources.has_space(cython.cast(Peer, slot).address):
                 self._turn_away(
                     cython.cast(Peer, slot).connection,
-                    phases.TOO_MANY_OF_SOURCE,
+                    reasons.TOO_MANY_OF_SOURCE,
                     self._sources.limit,
                     cython.cast(Peer, slot).address,
                 )
@@ -248,7 +248,7 @@ class PeerConnections:
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_silent(now_ns):
                 cython.cast(Peer, self._active.at(index)).fail(
-                    phases.EVICTED_SILENT, 0, self._active.size, now_ns
+                    reasons.EVICTED_SILENT, 0, self._active.size, now_ns
                 )
                 self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
                 break
@@ -257,7 +257,7 @@ class PeerConnections:
     def _report_listener(self) -> int:
         if self._listener.error_code != 0:
             self._address.clear()
-            self._faults.keep(phases.NO_REASON, 0, 0, self._listener.error_code, self._address)
+            self._faults.keep(reasons.NO_REASON, 0, 0, self._listener.error_code, self._address)
             self._listener.error_code = 0
         return 0
 
@@ -274,7 +274,7 @@ class PeerConnections:
         self._dialed = slot
         self._slots.begin(cython.cast(Peer, slot), True, now_ns)
         if cython.cast(Peer, slot).connection.connect(self._host.address) < 0:
-            cython.cast(Peer, slot).fail(phases.NO_REASON, 0, 0, now_ns)
+            cython.cast(Peer, slot).fail(reasons.NO_REASON, 0, 0, now_ns)
         return 0
 
     def _watch(self, peer: Peer) -> int:
@@ -293,7 +293,7 @@ class PeerConnections:
                 self._tallies.add(tallies.REFUSED, 1)
                 peer.refuse(now_ns)
         if peer.phase == phases.PHASE_UP:
-            if peer.is_dialed and (peer.input.has_received or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
+            if peer.is_dialed and (peer.input.has_received or peer.lived_ns(now_ns) >= bounds.REFUSAL_NS):
                 self._dialer.on_good()
             return False
         if peer.phase < phases.PHASE_UP:
@@ -318,23 +318,23 @@ class PeerConnections:
         unsent = self._router.remove(peer)
         self._tallies.add(tallies.LOST, 1)
         if unsent > 0:
-            self._faults.keep(phases.UNSENT, unsent, 0, 0, peer.address)
+            self._faults.keep(reasons.UNSENT, unsent, 0, 0, peer.address)
         return 0
 
     def _count_end(self, peer: Peer) -> int:
         reason = peer.end_reason
-        if reason == phases.NO_REASON:
+        if reason == reasons.NO_REASON:
             # A listening end does not report how peers disconnect; a connecting end reports why its connection failed.
             if peer.is_dialed and peer.connection.error_code != 0:
                 self._faults.keep(reason, 0, 0, peer.connection.error_code, peer.address)
             return 0
-        if reason == phases.OTHER_PROTOCOL:
+        if reason == reasons.OTHER_PROTOCOL:
             self._tallies.add(tallies.MISMATCHED, 1)
-        elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
+        elif reason in (reasons.NOT_SP, reasons.NO_MESSAGE):
             self._tallies.add(tallies.MALFORMED, 1)
-        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED, phases.EVICTED_SILENT):
+        elif reason in (reasons.SILENT, reasons.NOT_CONNECTED, reasons.UNFINISHED, reasons.EVICTED_SILENT):
             self._tallies.add(tallies.SILENT, 1)
-        elif reason == phases.REFUSED_BY_PEER:
+        elif reason == reasons.REFUSED_BY_PEER:
             self._tallies.add(tallies.REFUSALS, 1)
         self._faults.keep(reason, peer.end_value, peer.end_limit, 0, peer.address)
         return 0

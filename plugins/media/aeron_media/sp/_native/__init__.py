@@ -1,1 +1,1 @@
-"""Compiled parts of SP PAIR: wire constants, connection phases, tallies, drafts."""
+"""Compiled parts of SP PAIR: wire constants, phases, reasons and limits of connections, tallies, drafts."""

@@ -1,0 +1,1 @@
+"""Limits and intervals of connections; see `bounds.pxd`."""

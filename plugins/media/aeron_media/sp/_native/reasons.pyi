@@ -1,0 +1,26 @@
+"""See `reasons.pxd`."""
+
+from typing import Final
+
+NO_REASON: Final[int]
+NOT_SP: Final[int]
+OTHER_PROTOCOL: Final[int]
+SILENT: Final[int]
+NOT_CONNECTED: Final[int]
+REFUSED_PEER: Final[int]
+REFUSED_BY_PEER: Final[int]
+TOO_LONG: Final[int]
+NO_MESSAGE: Final[int]
+BUDGET_SPENT: Final[int]
+TOO_MANY: Final[int]
+REJECTED: Final[int]
+TOO_MANY_OF_SOURCE: Final[int]
+EVICTED: Final[int]
+UNFINISHED: Final[int]
+EVICTED_SILENT: Final[int]
+NO_PEER: Final[int]
+PEER_FULL: Final[int]
+MESSAGE_TOO_LONG: Final[int]
+HOPS_SPENT: Final[int]
+UNSENT: Final[int]
+CLOSED_WITH: Final[int]
