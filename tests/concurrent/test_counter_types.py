@@ -1,10 +1,5 @@
 from aeron_core.concurrent import counter_types
-from aeron_core.driver.agents import system_counters
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
-
-
-def test_a_compiled_module_has_the_same_type_of_system_counters():
-    assert system_counters.SYSTEM_COUNTER_TYPE_ID == counter_types.SYSTEM
 
 
 def test_the_id_of_the_control_protocol_version_is_its_index_among_the_system_counters():

@@ -7,16 +7,14 @@ Source: aeron_system_counters.c.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from aeron_core._native import wire
 from aeron_core._native.counter import AtomicCounter
+from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.frozen import frozen
 from aeron_core.uri.values import format_duration_ns
 from aeron_core.version import SOFTWARE_VERSION, software_version_number
-
-SYSTEM_COUNTER_TYPE_ID: Final = 0
 
 
 @frozen()
@@ -107,7 +105,7 @@ def _cycle_times(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
 def _allocate(manager: CountersManager, index: int, label: str) -> AtomicCounter:
     # Tools find a system counter by type and key; its key is its index.
     key = index.to_bytes(4, "little")
-    counter_id = manager.allocate(SYSTEM_COUNTER_TYPE_ID, label, key=key, registration_id=index, owner_id=-1)
+    counter_id = manager.allocate(counter_types.SYSTEM, label, key=key, registration_id=index, owner_id=-1)
     return AtomicCounter(manager.values, counter_id)
 
 

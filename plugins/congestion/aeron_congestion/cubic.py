@@ -23,6 +23,7 @@ import cython
 from cython.cimports.libc.math import cbrt
 
 from aeron_core._native import wire
+from aeron_core.concurrent import counter_types
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams, RebuildState
 
@@ -35,8 +36,6 @@ _B: Final = 0.2
 _INITIAL_WINDOW = 10  # datagrams
 _RTT_TIMEOUT_MULTIPLE = 4
 
-# Source: aeron_counters.h, AERON_COUNTER_PER_IMAGE_TYPE_ID.
-_COUNTER_TYPE: Final = 10
 _RTT_COUNTER_NAME: Final = "rcv-cc-cubic-rtt"
 _WINDOW_COUNTER_NAME: Final = "rcv-cc-cubic-wnd"
 
@@ -76,8 +75,8 @@ class CubicCongestionControl(CongestionControl):
         # The deadline has passed already, so that the first measurement is sent at once.
         self._rtt_timeout_ns = self._initial_rtt_ns * _RTT_TIMEOUT_MULTIPLE
         self._rtt_deadline_ns = params.now_ns
-        self._rtt_counter = params.new_counter(_COUNTER_TYPE, _RTT_COUNTER_NAME)
-        self._window_counter = params.new_counter(_COUNTER_TYPE, _WINDOW_COUNTER_NAME)
+        self._rtt_counter = params.new_counter(counter_types.PER_IMAGE, _RTT_COUNTER_NAME)
+        self._window_counter = params.new_counter(counter_types.PER_IMAGE, _WINDOW_COUNTER_NAME)
         self._window_counter.set_release(self._initial_window_length)
 
     def on_track_rebuild(self, state: RebuildState) -> int:
