@@ -141,7 +141,9 @@ def test_the_largest_pool_works():
 
 @pytest.mark.parametrize("max_resend", [0, wire.MAX_RESEND_LIMIT + 1])
 def test_a_pool_that_the_array_cannot_hold_is_refused(max_resend):
-    with pytest.raises(ValueError, match=f"max_resend={max_resend}: must be from 1 to {wire.MAX_RESEND_LIMIT}"):
+    with pytest.raises(
+        ValueError, match=f"max_resend={max_resend}: must be from 1 to {wire.MAX_RESEND_LIMIT}"
+    ):
         Handler(is_group=True, max_resend=max_resend)
 
 
