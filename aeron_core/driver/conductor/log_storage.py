@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
-from aeron_core.driver.conductor.error_sink import Cause
 from aeron_core.errors import ErrorCode, StorageError
 from aeron_core.frozen import frozen
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -137,14 +136,11 @@ class LogStorage:
             )
         threshold = self._settings.low_file_store_warning_threshold_length
         if free <= threshold:
-            # The text contains the free space, which differs with each log that peers or clients cause: limit the texts
-            # of this warning like those of peers.
-            self._errors.record_variable(
-                Cause.PEER,
+            # Without the free space: it differs each time, and the error log keeps every distinct text.
+            self._errors.record(
                 ErrorCode.UNUSED,
-                f"WARNING: space is running low: threshold={threshold} usable={free} in {path.parent}: a log that "
-                f"needs more is refused; free space, or use shorter terms",
-                kind=f"WARNING: space is running low: threshold={threshold} in {path.parent}",
+                f"WARNING: space is running low: threshold={threshold} in {path.parent}: a log that needs more than "
+                f"is free is refused; free space, or use shorter terms",
             )
 
     def delete(self, stored: StoredLog) -> None:
