@@ -21,6 +21,7 @@ from aeron_core.settings.client import ClientFields
 from aeron_core.settings.driver import DriverFields
 from aeron_core.settings.gathering import FOREIGN_PREFIXES, PREFIX, TABLES, GatheredSettings, S
 from aeron_core.settings.properties import parse_defines, parse_properties
+from aeron_core.settings.text_files import read_text_file
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -157,14 +158,7 @@ def _load(
 
 def _add_file(gathered: GatheredSettings[S], path: Path) -> None:
     source = f"file {path.name}"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        # The text of OSError would name the file again.
-        cause = (isinstance(error, OSError) and error.strerror) or error
-        raise ConfigurationError(
-            f"settings file {str(path)!r}: must be a readable file of UTF-8 text: {cause}"
-        ) from error
+    text = read_text_file(path, f"settings file {str(path)!r}")
     if path.suffix != ".toml":
         gathered.add_properties(parse_properties(text, source), source)
         return

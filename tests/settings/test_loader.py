@@ -1,5 +1,6 @@
 """Loading of a driver's settings: precedence of sources, files, defines, and settings that conflict."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,28 @@ def test_missing_file_is_reported_with_its_path(tmp_path):
         match=r"nothing.properties': must be a readable file of UTF-8 text: No such file [a-z ]*$",
     ):
         load_driver_settings(files=[tmp_path / "nothing.properties"], environ={})
+
+
+@pytest.mark.parametrize("suffix", ["", ".toml"])
+def test_a_pipe_or_a_device_is_refused_as_a_settings_file(tmp_path, suffix):
+    pipe, device = tmp_path / f"pipe{suffix}", tmp_path / f"device{suffix}"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+
+    for path in (pipe, device):
+        with pytest.raises(
+            ConfigurationError, match=f"settings file '{path}': must be a regular file of UTF-8"
+        ):
+            load_driver_settings(files=[path], environ={})
+
+
+def test_a_settings_file_of_more_than_a_mebibyte_is_refused_before_it_is_read_whole(tmp_path):
+    endless = tmp_path / "endless.properties"
+    with endless.open("wb") as file:
+        file.truncate(1 << 40)
+
+    with pytest.raises(ConfigurationError, match=r"endless.properties': must have at most 1048576 bytes"):
+        load_driver_settings(files=[endless], environ={})
 
 
 def test_toml_accepts_sizes_durations_lists_and_booleans(write):

@@ -40,6 +40,7 @@ from pydantic import (
 )
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.settings.text_files import read_text_file
 from aeron_core.uri.values import parse_duration_ns
 from pyspark_aeron.option_parsing import allowed
 
@@ -304,15 +305,10 @@ def load_pipeline(path: Path) -> Pipeline:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; raises ConfigurationError if it is not readable TOML."""
+    """Return the content of a TOML file; raises ConfigurationError if it is not a readable, regular file of TOML."""
+    text = read_text_file(path, str(path))
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(
-            f"{path}: must be a readable file of UTF-8 text: {error.strerror or error}"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path}: must be a readable file of UTF-8 text: {error}") from None
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: must be TOML: {error}") from None
 
