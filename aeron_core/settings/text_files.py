@@ -36,7 +36,9 @@ def read_text_file(path: Path, name: str) -> str:
             )
         return data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{name}: must be a readable file of UTF-8 text: {error}") from error
+        # The text of an OSError repeats the path.
+        cause = (isinstance(error, OSError) and error.strerror) or error
+        raise ConfigurationError(f"{name}: must be a readable file of UTF-8 text: {cause}") from error
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -1,9 +1,12 @@
 import json
 import re
+import time
 
 import pytest
 
 import aeron_core
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.protocol.cnc import CncFile
 
 
 def test_the_counters_of_a_dead_driver_are_shown(aeron, dead_directory):
@@ -34,6 +37,15 @@ def test_the_counters_are_shown_as_json(aeron, dead_directory):
     assert [counter["label"] for counter in document["counters"]] == ["Bytes sent"]
     assert document["cnc_version"] == "0.2.0"
     assert not document["is_alive"]
+
+
+def test_a_heartbeat_after_a_clock_step_back_is_0_ms_old(aeron, dead_directory):
+    to_driver = CncFile.open(dead_directory / "cnc.dat").to_driver
+    ManyToOneRingBuffer(to_driver).consumer_heartbeat_ms = (int(time.time()) + 3600) * 1000
+
+    document = json.loads(aeron("stat", "--json", "-d", dead_directory).out)
+
+    assert document["heartbeat_age_ms"] == 0
 
 
 def test_without_a_terminal_the_counters_are_shown_once(aeron, dead_directory):

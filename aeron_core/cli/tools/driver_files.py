@@ -53,9 +53,10 @@ class DriverFiles:
 
     @property
     def heartbeat_age_ms(self) -> int | None:
-        """Age of the driver's last heartbeat in ms; None if it has shut down or never ran."""
+        """Age of the driver's last heartbeat in ms, at least 0; None if it has shut down or never ran."""
         heartbeat_ms = ManyToOneRingBuffer(self.cnc.to_driver).consumer_heartbeat_ms
-        return int(time.time() * 1000) - heartbeat_ms if heartbeat_ms > 0 else None
+        # The clock may have been set back since the heartbeat.
+        return max(int(time.time() * 1000) - heartbeat_ms, 0) if heartbeat_ms > 0 else None
 
     @property
     def is_alive(self) -> bool:

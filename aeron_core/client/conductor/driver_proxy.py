@@ -68,14 +68,17 @@ class DriverProxy:
                     self._wake_up.signal()
                 return command.correlation_id
             time.sleep(_PAUSE_S)
-        heartbeat_ms = self.heartbeat_ms
-        reason = (
-            f"the driver may have stopped (last heartbeat at {heartbeat_ms} ms since the epoch): check that it is "
-            "running, then retry"
-            if heartbeat_ms > 0
-            else "the driver has shut down: start it, then connect again"
-        )
         raise ClientError(
             f"{type(command).__name__}: the command ring of the media driver was full in each of {_MAX_ATTEMPTS} "
-            f"attempts: {reason}"
+            f"attempts: the driver {self._driver_state()}"
         )
+
+    def _driver_state(self) -> str:
+        heartbeat_ms = self.heartbeat_ms
+        if heartbeat_ms < 0:
+            return "has shut down: start it, then connect again"
+        if heartbeat_ms == 0:
+            return "has not started: wait until it has, then retry"
+        # The clock may have been set back since the heartbeat.
+        age_ms = max(time.time_ns() // 1_000_000 - heartbeat_ms, 0)
+        return f"may have stopped (last heartbeat {age_ms} ms ago): check that it is running, then retry"
