@@ -80,14 +80,27 @@ class DriverNameResolver:
         """Start the fallback, bind the socket and add counters.
 
         Raises OSError if the interface cannot be bound, StorageError if no counter is free, and the errors of the
-        fallback.
+        fallback; then neither the socket nor the fallback stays open.
         """
         if self._working is not None:
             self._working.start(context)
+        try:
+            datagrams = (context.open_datagrams or _open_socket)(DatagramOptions(bind=self._local))
+        except BaseException:
+            self.close()
+            raise
+        try:
+            self._start_gossip(context, datagrams)
+        except BaseException:
+            self._gossip = None
+            datagrams.close()
+            self.close()
+            raise
+
+    def _start_gossip(self, context: NameResolverContext, datagrams: DatagramChannel) -> None:
         params, now_ns = self._params, context.clock.nano_time()
-        opener = context.open_datagrams or _open_socket
         self._context = context
-        self._channel = PacketChannel(opener(DatagramOptions(bind=self._local)))
+        self._channel = PacketChannel(datagrams)
         # The address from the settings: if it is a wildcard, other drivers use the source address of the packet.
         peer = GossipPeer.of(self._local.with_port(self._channel.local_address().port))
         self._gossip = Gossip(
@@ -297,6 +310,7 @@ def _open_socket(options: DatagramOptions) -> DatagramChannel:
     try:
         sock.setblocking(False)
         sock.bind(options.bind.as_tuple())
+        return UdpSocket(sock)
     except BaseException as error:
         sock.close()
         if isinstance(error, OSError):
@@ -306,4 +320,3 @@ def _open_socket(options: DatagramOptions) -> DatagramChannel:
                 "and a port that no other socket has",
             ) from None
         raise
-    return UdpSocket(sock)

@@ -1,8 +1,10 @@
 """Gossip between drivers on a manual clock and a simulated network."""
 
+import errno
 import socket
 
 import pytest
+from aeron_resolvers.csv_table import CsvTableNameResolver
 from aeron_resolvers.driver import DriverNameResolver
 from aeron_resolvers.packets import PacketChannel
 
@@ -10,11 +12,14 @@ from aeron_core import MediaDriver
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.errors import ConfigurationError, ErrorCode, RegistrationError
+from aeron_core._native.clock import Clock
+from aeron_core._native.datagrams import UdpSocket
+from aeron_core.errors import ConfigurationError, ErrorCode, RegistrationError, StorageError
 from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame
 from aeron_core.spi import NameResolverParams
 from aeron_core.spi.hookspecs import hookimpl
 from aeron_core.spi.media import DatagramOptions
+from aeron_core.spi.name_resolver import NameResolverContext
 from aeron_core.testing.links import SimulatedLink
 from aeron_core.testing.pair import MS, S, Simulation
 
@@ -282,6 +287,38 @@ def test_a_port_in_use_fails_the_start(tmp_path):
                 invoker=True,
             )
     assert not (tmp_path / "driver").exists()
+
+
+def test_a_start_that_gets_no_counter_closes_the_socket_and_the_fallback():
+    class Fallback(CsvTableNameResolver):
+        is_closed = False
+
+        def close(self):
+            self.is_closed = True
+
+    def new_counter(type_id, label, key):
+        raise StorageError(errno.ENOMEM, "no counter left")
+
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind(("127.0.0.1", 0))
+    fallback = Fallback(NameResolverParams(options="|"))
+    params = NameResolverParams(driver_name="one", interface="127.0.0.1:0", fallback=fallback)
+
+    with pytest.raises(StorageError, match="no counter left"):
+        DriverNameResolver(params).start(
+            NameResolverContext(
+                clock=Clock.manual(),
+                system_counters={},
+                open_datagrams=lambda options: UdpSocket(sock),
+                new_counter=new_counter,
+                set_label=lambda counter, label: None,
+                start_lookup=lambda lookup: None,
+                report=lambda text, *, peer="": None,
+            )
+        )
+
+    assert fallback.is_closed
+    assert sock.fileno() == -1
 
 
 ROWS = "service,10.0.0.3,10.0.0.4|first,10.0.0.1,10.0.0.1"

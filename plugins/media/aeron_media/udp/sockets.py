@@ -70,11 +70,12 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
             _set_multicast_interface(sock, options.interface, options)
         if options.connect is not None:
             _connect(sock, options.connect)
+        # The detection opens sockets, too: it fails if no descriptor is left.
+        uses_gso = options.wants_gso and detect_gso()
+        return UdpSocket(sock, is_connected=options.connect is not None, uses_gso=uses_gso)
     except BaseException:
         sock.close()
         raise
-    uses_gso = options.wants_gso and detect_gso()
-    return UdpSocket(sock, is_connected=options.connect is not None, uses_gso=uses_gso)
 
 
 @functools.cache

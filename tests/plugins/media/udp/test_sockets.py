@@ -7,6 +7,7 @@ import socket
 import time
 
 import pytest
+from aeron_media.udp import sockets
 from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
 
 from aeron_core._native.address import SocketAddress
@@ -301,3 +302,23 @@ def test_a_connection_that_fails_is_reported_and_can_be_retried():
 
         assert sock.getpeername() == new.getsockname()
         channel.close()
+
+
+def test_a_socket_is_closed_if_the_detection_of_offload_gets_no_descriptor(monkeypatch):
+    opened = []
+
+    class Recorded(socket.socket):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            opened.append(self)
+
+    def fail():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(socket, "socket", Recorded)
+    monkeypatch.setattr(sockets, "detect_gso", fail)
+
+    with pytest.raises(OSError, match="open files"):
+        open_datagrams(DatagramOptions(LOOPBACK, wants_gso=True))
+
+    assert [each.fileno() for each in opened] == [-1]
