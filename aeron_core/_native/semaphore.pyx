@@ -4,7 +4,7 @@
 """
 
 cimport cython
-from libc.errno cimport EEXIST, EPERM, errno
+from libc.errno cimport EEXIST, EINVAL, EPERM, errno
 from libc.stdint cimport int64_t
 from libc.string cimport strerror
 
@@ -62,9 +62,12 @@ cdef class NamedSemaphore:
     def __init__(self, str name, *, bint create=False):
         """Open semaphore `name` ("/…"); with `create`, create it before, in place of an old one of this user.
 
-        Raises OSError if it does not exist or cannot be opened, PermissionError if another user has created it,
-        FileExistsError if another process creates it at the same time.
+        Raises OSError if it does not exist, cannot be opened or has no valid name, PermissionError if another user has
+        created it, FileExistsError if another process creates it at the same time.
         """
+        # posix_ipc crashes for some of these names, and creates semaphores for others that it cannot unlink.
+        if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise OSError(EINVAL, f"semaphore name {name!r}: must be text without NUL and without bytes that are not UTF-8")
         self.name = name
         self._semaphore = NULL
         if create:

@@ -6,6 +6,7 @@ Only agents with the idle strategy `signal` have a semaphore; the others poll.
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,8 @@ from aeron_core._native.semaphore import NamedSemaphore, lock_semaphore
 
 _PREFIX: Final = "aeron-core-"
 _ALL: Final = f"{_PREFIX}*"
+#: The whole file name of a semaphore of a driver.
+_FILE_NAME: Final = re.compile(rf"sem\.{_PREFIX}[0-9a-f]{{16}}-[a-z]+")
 #: Minimum age of a semaphore that is swept: the driver of a newer one may not have locked it yet. Invented.
 _MIN_AGE_S: Final = 10.0
 #: Where the C library keeps a semaphore, by its name without the slash. Source: sem_open of glibc.
@@ -55,6 +58,9 @@ def sweep_semaphores(pattern: str = _ALL, min_age_s: float = _MIN_AGE_S) -> list
     """
     swept = []
     for path in Path("/dev/shm").glob(f"sem.{pattern}"):
+        # Any file may begin with the prefix, and posix_ipc raises or crashes for names that are not text.
+        if _FILE_NAME.fullmatch(path.name) is None:
+            continue
         # Another driver may sweep at the same time.
         with suppress(OSError, posix_ipc.Error):
             status = path.lstat()

@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import posix_ipc
@@ -22,6 +23,17 @@ def test_a_semaphore_is_found_by_its_name(semaphore):
 def test_the_error_for_a_missing_semaphore_names_it():
     with pytest.raises(OSError, match="cannot open semaphore /aeron-core-test-nowhere"):
         NamedSemaphore("/aeron-core-test-nowhere")
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("end", ["\0", "\udc80", "\ud800"])
+def test_a_name_that_is_not_text_is_refused(end, create):
+    with pytest.raises(
+        OSError, match="must be text without NUL and without bytes that are not UTF-8"
+    ) as caught:
+        NamedSemaphore(f"/aeron-core-test{end}", create=create)
+
+    assert caught.value.errno == errno.EINVAL
 
 
 def test_an_unlinked_name_is_removed_and_a_second_unlink_does_nothing():
