@@ -11,7 +11,9 @@ Source: aeron_distinct_error_log.c; the last peer is not from the reference.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
@@ -63,7 +65,11 @@ class DistinctErrorLog:
         self._next_offset = 0
         self._end_offset = 0  # of the newest entry, not aligned
         self._dropped_count = 0
-        self._lock = threading.Lock()
+        # Reentrant, with a flag: a signal handler or a finalizer may record an error in the thread that it interrupts
+        # while this thread is recording one, which would wait for itself.
+        self._lock = threading.RLock()
+        self._is_recording = False
+        self._interrupting: deque[tuple[int, str, str]] = deque()
 
     @property
     def distinct_count(self) -> int:
@@ -90,23 +96,43 @@ class DistinctErrorLog:
     def record(self, code: int, description: str, peer: str = "") -> bool:
         """Count an error; return False if the log is too full for a new entry `(code) description`.
 
-        Any thread. `peer` replaces the last peer of the entry, if the first call for this error had a peer.
+        Any thread, and signal handlers and finalizers: if one interrupts a call in its thread, its error is recorded
+        when that call is complete, and True is returned. `peer` replaces the last peer of the entry, if the first call
+        for this error had a peer.
         """
-        now_ms = self._clock.epoch_ms()
         with self._lock:
-            offset = self._offsets.get((code, description))
+            if self._is_recording:
+                self._interrupting.append((code, description, peer))
+                return True
+            self._is_recording = True
+            try:
+                is_recorded = self._record(code, description, peer)
+            finally:
+                self._is_recording = False
+            # After the flag was reset: from then on a handler records its error itself, and may empty the queue.
+            while (error := self._next_interrupting()) is not None:
+                self.record(*error)
+        return is_recorded
+
+    def _next_interrupting(self) -> tuple[int, str, str] | None:
+        with suppress(IndexError):
+            return self._interrupting.popleft()
+        return None
+
+    def _record(self, code: int, description: str, peer: str) -> bool:
+        now_ms = self._clock.epoch_ms()
+        offset = self._offsets.get((code, description))
+        if offset is None:
+            offset = self._append(_encoded(code, description, peer), now_ms)
             if offset is None:
-                offset = self._append(_encoded(code, description, peer), now_ms)
-                if offset is None:
-                    self._dropped_count += 1
-                    return False
-                self._offsets[code, description] = offset
-                if peer:
-                    self._peer_offsets[offset] = self._end_offset - _PEER_LENGTH
-            elif peer and offset in self._peer_offsets:
-                # Not atomic: a reader may get a mixture of two addresses. Addresses are only shown to users.
-                self._buffer.put_bytes(self._peer_offsets[offset], _padded(peer))
-        # Outside the lock: entries are never removed, the add is atomic, and of two concurrent times either is right.
+                self._dropped_count += 1
+                return False
+            self._offsets[code, description] = offset
+            if peer:
+                self._peer_offsets[offset] = self._end_offset - _PEER_LENGTH
+        elif peer and offset in self._peer_offsets:
+            # Not atomic: a reader may get a mixture of two addresses. Addresses are only shown to users.
+            self._buffer.put_bytes(self._peer_offsets[offset], _padded(peer))
         self._buffer.get_and_add_i32(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET, 1)
         self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
         return True

@@ -26,7 +26,7 @@ def test_the_error_for_a_missing_semaphore_names_it():
 
 
 @pytest.mark.parametrize("create", [False, True])
-@pytest.mark.parametrize("end", ["\0", "\udc80", "\ud800"])
+@pytest.mark.parametrize("end", ["\0", "\udc80"])
 def test_a_name_that_is_not_text_is_refused(end, create):
     with pytest.raises(
         OSError, match="must be text without NUL and without bytes that are not UTF-8"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aeron_core._native import positions
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
 from aeron_core.concurrent.error_log import DistinctErrorLog, ErrorRecord, read_errors
@@ -46,6 +47,27 @@ def test_the_same_error_is_counted_in_its_entry():
 
     assert list(read_errors(buffer)) == [ErrorRecord(2, 1000, 1005, "(22) invalid argument")]
     assert log.distinct_count == 1
+
+
+def test_an_error_of_a_handler_that_interrupts_a_record_is_recorded_after_it(monkeypatch):
+    buffer, _, log = make_log()
+    align = positions.align
+
+    def interrupted(length, alignment):
+        # The entry is complete, but the offset of the next one is still its own.
+        monkeypatch.setattr(positions, "align", align)
+        assert log.record(5, "from a signal handler")
+        assert log.record(22, "invalid argument")
+        return align(length, alignment)
+
+    monkeypatch.setattr(positions, "align", interrupted)
+
+    assert log.record(22, "invalid argument")
+
+    assert [(record.observation_count, record.text) for record in read_errors(buffer)] == [
+        (2, "(22) invalid argument"),
+        (1, "(5) from a signal handler"),
+    ]
 
 
 @pytest.mark.parametrize("other", [(23, "invalid argument"), (22, "invalid argument: mtu")])
