@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
 
+_NS_PER_MS: Final = 1_000_000
+
 NULL_COUNTER_ID: Final = -1
 """No counter. Source: AERON_NULL_COUNTER_ID."""
 
@@ -117,7 +119,10 @@ class CountersReader:
         return self.metadata.get_i32(self._metadata_at(counter_id) + wire.COUNTER_TYPE_ID_OFFSET)
 
     def free_for_reuse_deadline_ms(self, counter_id: int) -> int:
-        """Return when the id may be reused, in ms since the epoch, or NOT_FREE_TO_REUSE."""
+        """Return when the id may be reused, in ms since the epoch, or NOT_FREE_TO_REUSE.
+
+        As planned when it was freed: the driver measures the time with the monotonic clock.
+        """
         return self.metadata.get_i64_acquire(
             self._metadata_at(counter_id) + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET
         )
@@ -194,7 +199,9 @@ class CountersManager(CountersReader):
         self._clock = clock
         self._free_to_reuse_timeout_ms = free_to_reuse_timeout_ms
         self._high_water_mark = -1
-        # Ids and deadlines, oldest first. Kept in the process, because clients may write to the file.
+        # Ids and deadlines, oldest first. Kept in the process, because clients may write to the file, and by the
+        # monotonic clock: the time in the file is only for tools, and a step of the system clock would change the
+        # timeout.
         self._free: deque[tuple[int, int]] = deque()
         # Types and registration ids of allocated counters. An index, because there may be tens of thousands of
         # counters, and a client can request many searches.
@@ -252,13 +259,15 @@ class CountersManager(CountersReader):
         if not self._ids[key]:
             del self._ids[key]
         at = self._metadata_at(counter_id)
-        deadline_ms = self._clock.epoch_ms() + self._free_to_reuse_timeout_ms
+        timeout_ms = self._free_to_reuse_timeout_ms
         # As in the reference, the state is stored before the key is cleared: readers check the state.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_RECLAIMED)
         # Label and value remain until the id is reused.
         self.metadata.set_memory(at + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH, 0)
-        self.metadata.put_i64(at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, deadline_ms)
-        self._free.append((counter_id, deadline_ms))
+        self.metadata.put_i64(
+            at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, self._clock.epoch_ms() + timeout_ms
+        )
+        self._free.append((counter_id, self._clock.nano_time() + timeout_ms * _NS_PER_MS))
         return True
 
     def set_label(self, counter_id: int, label: str) -> None:
@@ -275,7 +284,7 @@ class CountersManager(CountersReader):
     def _next_id(self, label: str) -> int:
         # Reuse freed ids first: readers stop at the first unused record, so a short list makes their scans cheap.
         # The id that was freed first has the earliest deadline, so no other id needs to be checked.
-        if self._free and self._clock.epoch_ms() >= self._free[0][1]:
+        if self._free and self._clock.nano_time() >= self._free[0][1]:
             return self._free.popleft()[0]
         if self._high_water_mark >= self.max_counter_id:
             # Not the whole label: its ids would make each text distinct, and the error log keeps every distinct text.

@@ -115,6 +115,21 @@ def test_an_id_is_not_reused_before_its_timeout():
     assert manager.allocate(0, "y") == 1
 
 
+@pytest.mark.parametrize(
+    ("step_ms", "waited_ms", "reused"), [(3_600_000, 999, False), (-3_600_000, 1000, True)]
+)
+def test_a_step_of_the_system_clock_does_not_change_the_timeout_of_an_id(step_ms, waited_ms, reused):
+    clock = Clock.manual()
+    manager = make_manager(clock=clock, timeout_ms=1000)
+    counter_id = manager.allocate(0, "x")
+    manager.free(counter_id)
+
+    clock.step(step_ms * MILLISECOND)
+    clock.advance(waited_ms * MILLISECOND)
+
+    assert (manager.allocate(0, "y") == counter_id) is reused
+
+
 def test_an_id_is_reused_with_reset_values_after_its_timeout():
     clock = Clock.manual()
     manager = make_manager(clock=clock, timeout_ms=1000)
