@@ -18,6 +18,7 @@ from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError, RecordingError
 from aeron_core.recording.retention.purge import delete_orphans
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
+from aeron_core.recording.storage import names
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.catalogue import keep_reserve
 from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
@@ -278,7 +279,12 @@ class Recorder:
         taken = {stream.writer.descriptor.recording_id for stream in self.streams if not stream.is_stopped}
         found = find_continuation(self.archive, subscription, image, now_ns, taken, report=self._on_error)
         if found is not None:
-            return self._writer(*found, now_ns)
+            try:
+                return self._writer(*found, now_ns)
+            except AeronError:
+                # If another process has purged the recording meanwhile, record the stream anew.
+                if self._store.size(f"{found[0].recording_id}/{names.DESCRIPTOR}") >= 0:
+                    raise
         descriptor = self._describe(subscription, image, now_ns)
         self._spare_id = None
         try:

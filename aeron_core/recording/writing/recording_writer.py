@@ -58,7 +58,9 @@ class RecordingWriter:
         self.recorded_position = resumption.position
         self._store = store
         self._folder = store.folder / str(descriptor.recording_id)
-        _make_folder(self._folder)
+        # If a recording that continues was purged since it was found, its folder must not come back without the rest.
+        if is_new or not is_shown:
+            _make_folder(self._folder)
         self._durability = durability
         self._on_segment_finished = on_segment_finished
         self._border_position = resumption.border_position

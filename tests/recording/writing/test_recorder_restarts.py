@@ -9,8 +9,10 @@ from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.errors import RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.retention.purge import purge_recording
 from aeron_core.recording.storage.mark import RecordingMark
-from aeron_core.recording.writing.continuation import stop_interrupted_recordings
+from aeron_core.recording.writing import recorder
+from aeron_core.recording.writing.continuation import find_continuation, stop_interrupted_recordings
 from aeron_core.testing import SimulatedLink
 from aeron_core.testing.pair import MS, S
 from aeron_core.testing.recordings import RecordingUnderTest, frame_at
@@ -30,6 +32,32 @@ def test_a_restarted_recorder_continues_under_the_same_id(pair):
 
     assert [recording.recording_id for recording in pair.archive.recordings()] == [0]
     assert pair.recorded() == sent
+
+
+def test_a_stream_is_recorded_anew_if_its_recording_is_purged_while_the_recorder_continues_it(
+    pair, monkeypatch
+):
+    publication = pair.connected_publication()
+    pair.offer(publication, *messages(100))
+    pair.run_until_recorded(publication)
+    pair.stop_recorder()
+
+    def find_and_purge(*arguments, **options):
+        found = find_continuation(*arguments, **options)
+        monkeypatch.undo()
+        purge_recording(pair.archive.store, 0, pair.clock.nano_time())  # in another process
+        return found
+
+    monkeypatch.setattr(recorder, "find_continuation", find_and_purge)
+    pair.start_recorder()
+    pair.run_until(lambda: pair.recorder.streams)
+    later = messages(300)[100:]
+    pair.offer(publication, *later)
+    pair.run_until_recorded(publication, 1)
+
+    assert [recording.recording_id for recording in pair.archive.recordings()] == [1]
+    assert not (Path(pair.archive.uri) / "0").exists()
+    assert pair.errors == []
 
 
 @pytest.mark.parametrize("seed", range(5))
