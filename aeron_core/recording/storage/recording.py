@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingNotFoundError
+from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingError, RecordingNotFoundError
 from aeron_core.recording.storage import names
+from aeron_core.recording.storage.catalogue import has_recorder
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.frame_scanner import FrameScanner
@@ -94,6 +95,14 @@ class Recording:
         """
         mark = self._open_mark()
         return 0 if mark is None else mark.heartbeat_ms
+
+    @property
+    def has_recorder(self) -> bool:
+        """Whether a recorder holds the lock of the archive; True if this user may not open the lock."""
+        try:
+            return has_recorder(self._store)
+        except RecordingError:
+            return True
 
     def scanner(self) -> FrameScanner:
         """Return a scanner for frames of this recording."""
