@@ -1,8 +1,9 @@
 """See `semaphore.pyx`."""
 
-from typing import BinaryIO, final
+from io import FileIO
+from typing import final
 
-def lock_semaphore(name: str) -> BinaryIO | None: ...
+def lock_semaphore(name: str) -> FileIO | None: ...
 
 @final
 class NamedSemaphore:

@@ -13,6 +13,8 @@ import os
 
 import posix_ipc
 
+from aeron_core.file_locks import close_in_children
+
 cdef extern from "<semaphore.h>" nogil:
     sem_t *SEM_FAILED
     sem_t *sem_open(const char *name, int flags)
@@ -30,7 +32,7 @@ def lock_semaphore(str name):
     The kernel ends the lock with its process: a semaphore without one is left from a process that was killed.
     """
     try:
-        file = open(f"/dev/shm/sem.{name[1:]}", "rb", opener=open_without_links)
+        file = open(f"/dev/shm/sem.{name[1:]}", "rb", buffering=0, opener=open_without_links)
     except OSError:
         return None
     try:
@@ -38,6 +40,7 @@ def lock_semaphore(str name):
     except OSError:
         file.close()
         return None
+    close_in_children(file)
     return file
 
 

@@ -6,7 +6,6 @@ written, and one process owns it.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_locks import close_in_children, try_lock
 from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 
 _NAME: Final = "registry.json"
@@ -75,16 +75,15 @@ class OffsetRegistry:
         """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = open(folder / _LOCK, "r+b", buffering=0, opener=_open_or_create)  # noqa: SIM115 - see close
+        close_in_children(self._lock)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not try_lock(self._lock):
+                raise ConfigurationError(
+                    f"{folder}: is in use by another shipper; each needs a folder of its own: choose another, or stop "
+                    "the other shipper"
+                )
             self.entries = _read(folder / _NAME)
-        except BlockingIOError:
-            self.close()
-            raise ConfigurationError(
-                f"{folder}: is in use by another shipper; each needs a folder of its own: choose another, or stop the "
-                "other shipper"
-            ) from None
         except BaseException:
             self.close()
             raise
@@ -112,9 +111,11 @@ class OffsetRegistry:
 
     def close(self) -> None:
         """Release the folder; closing twice has no effect."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._lock.close()
+
+
+def _open_or_create(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o644)
 
 
 def _read(path: Path) -> dict[FileKey, Entry]:

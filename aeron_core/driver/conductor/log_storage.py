@@ -6,23 +6,25 @@ In both cases a client maps the path in the response: on Linux a shared-memory o
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
 from aeron_core.errors import ErrorCode, StorageError
+from aeron_core.file_locks import close_in_children, try_lock
 from aeron_core.frozen import frozen
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import Storage
 
 if TYPE_CHECKING:
+    from io import FileIO
+
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.error_sink import ErrorSink
@@ -212,13 +214,13 @@ class _SharedMemoryNames:
             self._lock.close()
 
 
-def _claim_prefix() -> tuple[str, BinaryIO]:
+def _claim_prefix() -> tuple[str, FileIO]:
     while True:
         # The process id shows users which process owns the file.
         prefix = f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{os.urandom(4).hex()}-"
         path = SHARED_MEMORY_ROOT / f"{prefix}{_LOCK}"
         try:
-            lock = open(path, "xb", opener=_open_own)  # noqa: SIM115 - open while the driver lives
+            lock = open(path, "xb", buffering=0, opener=_open_own)  # noqa: SIM115 - open while the driver lives
         except FileExistsError:
             continue
         except OSError as error:
@@ -228,7 +230,8 @@ def _claim_prefix() -> tuple[str, BinaryIO]:
             ) from error
         try:
             # A driver that sweeps may have locked or deleted the file before this lock: try another name.
-            if _try_lock(lock) and path.exists():
+            if try_lock(lock) and path.exists():
+                close_in_children(lock)
                 return prefix, lock
         except OSError as error:
             with suppress(OSError):
@@ -254,8 +257,8 @@ def sweep_shared_memory(root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
         if _LOCK_NAME.fullmatch(path.name) is None:
             continue
         # OSError: the file belongs to another user or cannot be locked, or another driver has just deleted it.
-        with suppress(OSError), open(path, "rb", opener=_open_own) as lock:
-            if _try_lock(lock):
+        with suppress(OSError), open(path, "rb", buffering=0, opener=_open_own) as lock:
+            if try_lock(lock):
                 swept += _sweep_logs(path)
     return swept
 
@@ -277,18 +280,6 @@ def _open_own(path: str, flags: int) -> int:
     # Another user may have created a link or a pipe of this name. The mode keeps other users from opening the file of
     # this driver, and so from locking it.
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-
-
-def _try_lock(file: BinaryIO) -> bool:
-    """Return whether the file is locked now, False if another process has locked it.
-
-    Raises OSError if the kernel, a sandbox or the file system allows no locks.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _megabytes_of(folder: Path, more: int) -> int:

@@ -10,12 +10,16 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ArchiveInUseError, RecordingError
+from aeron_core.file_locks import close_in_children, try_lock
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_folder, write_failure
+
+if TYPE_CHECKING:
+    from io import FileIO
 
 #: Length of the file that reserves disk space for descriptors. An invented number: a few blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
@@ -86,9 +90,9 @@ def has_recorder(store: FileStore) -> bool:
     """
     if not isinstance(store, LocalStore):
         return False
-    with _lock_file(store, names.RECORDER_LOCK) as fd:
+    with _lock_file(store, names.RECORDER_LOCK) as file:
         # Shared: another process that asks at the same time is no recorder. A recorder that starts meanwhile retries.
-        return not _takes(fd, fcntl.LOCK_SH)
+        return not try_lock(file, shared=True)
 
 
 @contextmanager
@@ -100,8 +104,8 @@ def lock(store: FileStore, name: str = names.ARCHIVE_LOCK) -> Iterator[None]:
     if not isinstance(store, LocalStore):
         yield  # object stores have no locks; only one uploader adds data, that of the locked spool
         return
-    with _lock_file(store, name) as fd:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+    with _lock_file(store, name) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -114,9 +118,9 @@ def recorder_lock(store: FileStore) -> Iterator[None]:
     if not isinstance(store, LocalStore):
         yield
         return
-    with _lock_file(store, names.RECORDER_LOCK) as fd:
+    with _lock_file(store, names.RECORDER_LOCK) as file:
         for _ in range(_ATTEMPTS):
-            if _takes(fd, fcntl.LOCK_EX):
+            if try_lock(file):
                 break
             time.sleep(_ATTEMPT_INTERVAL_S)
         else:
@@ -127,24 +131,18 @@ def recorder_lock(store: FileStore) -> Iterator[None]:
 
 
 @contextmanager
-def _lock_file(store: LocalStore, name: str) -> Iterator[int]:
-    """Yield the descriptor of a lock's file, which is created if missing; its lock ends when the context exits."""
+def _lock_file(store: LocalStore, name: str) -> Iterator[FileIO]:
+    """Yield the file of a lock, which is created if missing; its lock ends when the context exits."""
     path = store.folder / name
     try:
         make_folder(store.folder)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = open(path, "r+b", buffering=0, opener=_open_or_create)  # noqa: SIM115 - closed below
     except OSError as error:
         raise write_failure("write", path, error) from error
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+    with file:
+        close_in_children(file)
+        yield file
 
 
-def _takes(fd: int, kind: int) -> bool:
-    """Lock a file without waiting; return False if another process holds a lock that excludes this one."""
-    try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _open_or_create(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o666)
