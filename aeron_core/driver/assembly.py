@@ -27,6 +27,7 @@ from aeron_core.driver.conductor.error_sink import Cause, ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
 from aeron_core.driver.conductor.unknown_keys import UnknownKeys
+from aeron_core.driver.directory import lock_directory
 from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
@@ -39,6 +40,7 @@ from aeron_core.spi.name_resolver import NameResolverContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from io import FileIO
 
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
@@ -76,6 +78,7 @@ class Assembly:
     ) -> None:
         self._settings = settings
         self._clock = clock
+        self._lock: FileIO | None = None
         if open_datagrams is None:
             # Replaced sockets, as in a simulation, have no kernel buffers to check.
             _warn_of_socket_lengths(settings)
@@ -221,6 +224,7 @@ class Assembly:
         # Store the heartbeat before the version: a process that opens the file while the heartbeat is 0 treats the
         # driver as not running.
         self.context.to_driver.consumer_heartbeat_ms = self._clock.epoch_ms()
+        self._lock = lock_directory(self._settings.aeron_dir)
         self.cnc.publish()
 
     def close(self) -> None:
@@ -238,6 +242,8 @@ class Assembly:
         self.context.events.close()
         # This comes last, because the steps above use the tables that it clears.
         self.conductor.dispose()
+        if self._lock is not None:
+            self._lock.close()
 
     def on_error(self, error: BaseException) -> None:
         """Record an exception of an agent; any thread may call this."""

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,9 +25,12 @@ from aeron_core.errors import (
     ProtocolError,
     StorageError,
 )
+from aeron_core.file_locks import close_in_children, try_lock
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 if TYPE_CHECKING:
+    from io import FileIO
+
     from aeron_core.concurrent.error_log import ErrorRecord
     from aeron_core.settings.driver import DriverFields
 
@@ -113,12 +116,13 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
             # `delete_dead_directory` opens the file again and refuses.
             return
     ring = ManyToOneRingBuffer(cnc.to_driver)
-    # The heartbeat is in epoch time: after a step of the system clock forward, a live driver looks dead until it stores
-    # the next one. As in the reference, this check does not wait for that.
     age_ms = _age_ms(ring)
     if prints_age:
         _print(f"INFO: Aeron driver heartbeat is {max(age_ms, 0)} ms old")
-    if age_ms < -_FUTURE_MS:
+    # The heartbeat is in epoch time: after a step of the system clock forward, a live driver looks dead until it stores
+    # the next one. Drivers of the reference have no lock: as in the reference, this check does not wait for theirs.
+    looks_stepped = age_ms > timeout_ms and ring.consumer_heartbeat_ms > 0 and _is_locked(path)
+    if looks_stepped or age_ms < -_FUTURE_MS:
         if not _beats_within(ring, timeout_ms):
             return
         # The driver may have closed instead: the heartbeat is -1 then, which counts as too old.
@@ -131,12 +135,32 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
         )
 
 
+def lock_directory(path: Path) -> FileIO | None:
+    """Return the file `cnc.dat` of a driver, locked until it is closed; None if it cannot be locked.
+
+    Other drivers see by the lock that a driver whose heartbeat is too old may be alive.
+    """
+    with suppress(OSError), ExitStack() as stack:
+        file = stack.enter_context(open(path / CNC_FILE, "rb", buffering=0))
+        if try_lock(file):
+            close_in_children(file)
+            stack.pop_all()
+            return file
+    return None
+
+
+def _is_locked(path: Path) -> bool:
+    with suppress(OSError), open(path / CNC_FILE, "rb", buffering=0) as file:
+        return not try_lock(file, shared=True)
+    return False
+
+
 def _age_ms(ring: ManyToOneRingBuffer) -> int:
     return int(time.time() * 1000) - ring.consumer_heartbeat_ms
 
 
 def _beats_within(ring: ManyToOneRingBuffer, timeout_ms: int) -> bool:
-    """Return whether a heartbeat of the future changes: if the clock was set back, that of a dead driver does not."""
+    """Return whether the heartbeat changes: after a step of the clock, that of a dead or stuck driver does not."""
     deadline, before = time.monotonic() + timeout_ms / 1000, ring.consumer_heartbeat_ms
     while ring.consumer_heartbeat_ms == before:
         if time.monotonic() >= deadline:

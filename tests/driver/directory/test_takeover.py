@@ -10,6 +10,7 @@ from left_directories import leave_behind, saved_errors
 
 from aeron_core._native import wire
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.driver.directory import lock_directory
 from aeron_core.errors import ActiveDriverError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
@@ -76,6 +77,39 @@ def test_the_directory_of_a_live_driver_is_refused_although_the_clock_was_set_ba
     with pytest.raises(ActiveDriverError):
         start(driver_timeout_ms=60_000)
     beat.join()
+
+
+def test_the_directory_of_a_live_driver_is_refused_although_the_clock_was_set_forward(start):
+    driver = start()
+    driver.do_work()  # its next heartbeat follows a second later
+    ring = ManyToOneRingBuffer(CncFile.open(driver.aeron_dir / CNC_FILE).to_driver)
+    ring.consumer_heartbeat_ms -= 3_600_000
+    has_ended = threading.Event()
+
+    def run():
+        while not has_ended.wait(0.001):
+            driver.do_work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        with pytest.raises(ActiveDriverError, match=r"last heartbeat \d{1,4} ms ago"):
+            start(driver_timeout_ms=60_000)
+    finally:
+        has_ended.set()
+        thread.join()
+    assert (driver.aeron_dir / CNC_FILE).exists()
+
+
+def test_the_directory_of_a_stuck_driver_is_taken_over_after_the_timeout(directory, start):
+    leave_behind(directory, age_ms=5500)
+    begin_s = time.monotonic()
+
+    with lock_directory(directory):
+        start(driver_timeout_ms=200)
+
+    assert time.monotonic() - begin_s >= 0.2
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
 
 
 @pytest.fixture
