@@ -4,10 +4,11 @@ import errno
 import os
 import resource
 import select
+import socket
 import time
 
 import pytest
-from aeron_media.connections.sockets import SystemConnections
+from aeron_media.connections.sockets import SystemConnections, connecting_socket, listening_socket
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import ListenOptions
@@ -49,6 +50,25 @@ def test_bytes_are_exchanged_in_both_directions(ends):
     assert wait_for(taker.receive) == b"window"
     assert taker.send(b"ack") == 3
     assert wait_for(caller.receive) == b"ack"
+
+
+def test_the_kernel_probes_idle_peers_of_both_ends_of_a_connection():
+    options = [
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT),
+    ]
+    # The sockets of TLS and WebSocket connections, which are handled in Python.
+    with (
+        listening_socket(ListenOptions(LOOPBACK)) as listener,
+        connecting_socket(SocketAddress.of(*listener.getsockname()), 0, 0) as caller,
+    ):
+        select.select([listener], [], [], 10)
+        taker, _ = listener.accept()
+        with taker:
+            for sock in (caller, taker):
+                assert [sock.getsockopt(level, name) for level, name in options] == [1, 15, 5, 3]
 
 
 def test_a_listener_returns_the_address_of_the_peer(listener):
