@@ -63,6 +63,9 @@ class Assembly:
     The constructor raises StorageError if a file cannot be created; errors of the name resolver are passed on.
     """
 
+    #: `cnc.dat` from `publish` to `close`, locked; see `lock_directory`.
+    _lock: FileIO | None = None
+
     def __init__(  # noqa: PLR0913 - the parts of a driver
         self,
         settings: DriverFields,
@@ -78,7 +81,6 @@ class Assembly:
     ) -> None:
         self._settings = settings
         self._clock = clock
-        self._lock: FileIO | None = None
         if open_datagrams is None:
             # Replaced sockets, as in a simulation, have no kernel buffers to check.
             _warn_of_socket_lengths(settings)
