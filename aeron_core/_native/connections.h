@@ -68,6 +68,25 @@ static inline void ac_connection_keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
+/* Shut a connection down if its peer has vanished: it has confirmed nothing for `timeout_ms`, neither data, of which the
+ * kernel has repeated some at least twice, nor probes of its closed window. The kernel itself would wait for about 15
+ * minutes. TCP_USER_TIMEOUT is no alternative: it also ends connections to peers that are alive and do not read. Return
+ * 1 if it was shut down, else 0. The thread that uses the connection then finds its end. */
+static inline int ac_connection_end_if_vanished(int fd, int64_t timeout_ms)
+{
+    struct tcp_info info = { .tcpi_state = 0 };
+    socklen_t length = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0)
+    {
+        return 0; /* closed, or no TCP socket */
+    }
+    if ((info.tcpi_retransmits < 2 && info.tcpi_probes < 2) || info.tcpi_last_ack_recv < timeout_ms)
+    {
+        return 0;
+    }
+    return 0 == shutdown(fd, SHUT_RDWR);
+}
+
 /* Part of the descriptors that connections of peers may not use, as a divisor: without them the driver could not create
  * streams. Invented. */
 #define AC_DESCRIPTOR_RESERVE 8

@@ -14,6 +14,7 @@ CONNECTION_CONNECTING: Final[int]
 CONNECTION_CONNECTED: Final[int]
 
 def is_reserved_descriptor(descriptor: int) -> bool: ...
+def end_if_vanished(descriptor: int, timeout_ms: int) -> bool: ...
 
 class ByteConnection:
     error_code: int

@@ -22,6 +22,7 @@ cdef extern from "connections.h" nogil:
     int64_t ac_connection_send(int fd, const uint8_t *source, int64_t length)
     int64_t ac_connection_send_vector(int fd, const iovec *pieces, int count)
     void ac_connection_keep_alive(int fd)
+    bint ac_connection_end_if_vanished(int fd, int64_t timeout_ms)
     int ac_connection_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
     bint ac_descriptor_is_reserved(int fd)
     void ac_connection_send_at_once(int fd)
@@ -40,6 +41,15 @@ def is_reserved_descriptor(int descriptor):
     An accepted connection must not use such a descriptor: the driver needs the last ones for streams.
     """
     return ac_descriptor_is_reserved(descriptor)
+
+
+def end_if_vanished(int descriptor, int64_t timeout_ms):
+    """Shut a TCP connection down if its peer has vanished; return whether it was.
+
+    A peer has vanished if the kernel has repeated data, or probes of a closed window, and for `timeout_ms` nothing was
+    confirmed. Any thread may call this while the descriptor is open.
+    """
+    return bool(ac_connection_end_if_vanished(descriptor, timeout_ms))
 
 
 cdef class ByteConnection:

@@ -177,6 +177,12 @@ class PairParameters(ConnectionParameters):
     message_timeout: Interval = Field(
         30 * S, alias="message-timeout", description="Time for the next bytes of an incomplete message."
     )
+    peer_timeout: Interval = Field(
+        30 * S,
+        alias="peer-timeout",
+        description="Time without a TCP acknowledgement of repeated data after which a peer has vanished and its "
+        "connection ends. A peer that is alive and does not read stays.",
+    )
     backoff_init: Interval = Field(
         100 * MS, alias="backoff-init", description="Pause before the first reconnection attempt."
     )

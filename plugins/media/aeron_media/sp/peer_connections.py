@@ -18,6 +18,7 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.atomic_long import AtomicLong
+from aeron_core._native.connections import end_if_vanished
 from aeron_core._native.readiness import ReadinessSet
 from aeron_media._native.source_counts import SourceCounts
 from aeron_media._native.spin_lock import SpinLock
@@ -142,6 +143,17 @@ class PeerConnections:
     def close(self) -> None:
         """Close the epoll set of the connections, after they are closed."""
         self._readiness.close()
+
+    def end_vanished(self, timeout_ms: int) -> None:
+        """End connections whose peer has confirmed nothing for `timeout_ms`, see `end_if_vanished`."""
+        self._lock.take()
+        try:
+            for peer in self._slots.peers:
+                descriptor = cython.cast(Peer, peer).connection.descriptor()
+                if descriptor != aeron_wire.NO_DESCRIPTOR:
+                    end_if_vanished(descriptor, timeout_ms)
+        finally:
+            self._lock.give()
 
     # Called by the receiver, or by the sender without subscriptions
 

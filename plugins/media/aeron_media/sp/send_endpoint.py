@@ -43,6 +43,10 @@ class PairSendEndpoint(SendChannelEndpoint):
         """See `ChannelEndpoint.take_fault`."""
         return self._lease.take_fault() or self._socket.take_loss() or self._socket.take_fault()
 
+    def update_counters(self) -> None:
+        """See `ChannelEndpoint.update_counters`; peers that have vanished are looked for at the same interval."""
+        self._lease.end_vanished()
+
     def take_lost_names(self) -> list[str]:
         """See `ChannelEndpoint.take_lost_names`."""
         return self._connections.take_lost_names()

@@ -5,7 +5,7 @@ Used by the conductor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from aeron_media.connections.relay.relay_network import RelayNetwork
     from aeron_media.sp.pair_socket import PairSocket
     from aeron_media.sp.parameters import PairParameters
+
+_NS_PER_MS: Final = 1_000_000
 
 
 class SharedSocket:
@@ -51,6 +53,15 @@ class SocketLease:
     def take_fault(self) -> Fault | None:
         """Remove and return a fault of TLS or WebSocket; None if there is none, or neither is used."""
         return self._shared.network.take_fault() if self._shared.network else None
+
+    def end_vanished(self) -> None:
+        """End TCP connections to peers that have vanished; no effect after `end`."""
+        if self._is_over:
+            return
+        timeout_ns = self._shared.keys.peer_timeout
+        self.socket.connections.end_vanished(timeout_ns // _NS_PER_MS)
+        if self._shared.network:
+            self._shared.network.end_vanished(timeout_ns // _NS_PER_MS)
 
     def end(self) -> None:
         """End the lease; the last one closes the socket. No effect if called again."""

@@ -1,5 +1,6 @@
 """TCP sockets on loopback."""
 
+import contextlib
 import errno
 import os
 import resource
@@ -9,8 +10,10 @@ import time
 
 import pytest
 from aeron_media.connections.sockets import SystemConnections, connecting_socket, listening_socket
+from vanished_hosts import vanish
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.connections import end_if_vanished
 from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
@@ -192,3 +195,42 @@ def test_peers_cannot_use_the_last_descriptors_and_accepting_pauses_until_they_a
     assert wait_for(callers[1].receive) == b"ack"
     for each in (*callers, taker):
         each.close()
+
+
+@pytest.fixture
+def pair():
+    with listening_socket(ListenOptions(LOOPBACK)) as listener:
+        caller = connecting_socket(SocketAddress.of(*listener.getsockname()), 0, 0)
+        select.select([listener], [], [], 10)
+        taker, _ = listener.accept()
+    with caller, taker:
+        yield caller, taker
+
+
+def test_a_connection_to_a_peer_that_has_vanished_ends_after_the_timeout(pair):
+    caller, taker = pair
+    vanish(taker)
+    caller.send(b"lost")
+
+    assert not end_if_vanished(caller.fileno(), 60_000)
+    wait_for(lambda: end_if_vanished(caller.fileno(), 500))
+
+    assert caller.recv(1) == b""
+
+
+def test_a_connection_to_a_peer_that_does_not_read_stays(pair):
+    caller, _ = pair
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            caller.send(bytes(65536))
+    deadline = time.monotonic() + 2
+
+    while time.monotonic() < deadline:
+        assert not end_if_vanished(caller.fileno(), 200)
+        select.select([], [], [], 0.01)
+
+
+@pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET])
+def test_a_socket_without_a_tcp_peer_has_not_vanished(family):
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        assert not end_if_vanished(sock.fileno(), 0)

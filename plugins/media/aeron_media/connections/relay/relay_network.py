@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
@@ -26,6 +27,8 @@ class RelayNetwork(ConnectionNetwork):
         self._listening = listening
         self._dialing = dialing
         self._relays: dict[tuple[int, int], RelayThread] = {}
+        # With those of listeners, which end them.
+        self._all_relays: WeakSet[RelayThread] = WeakSet()
 
     def listen(self, options: ListenOptions) -> RelayListener:
         """See `ConnectionNetwork.listen`; a connection is accepted once its handshake is complete."""
@@ -33,6 +36,7 @@ class RelayNetwork(ConnectionNetwork):
         # The address is read from the socket, because port 0 lets the operating system choose.
         host, port, *rest = sock.getsockname()
         relay = RelayThread(self._listening, listener=sock)
+        self._all_relays.add(relay)
         local = SocketAddress.of(host, port, rest[1] if rest else 0)
         return RelayListener(relay.agent_end, local, relay.close)
 
@@ -46,7 +50,13 @@ class RelayNetwork(ConnectionNetwork):
                 self._dialing,
                 connect=partial(connecting_socket, sndbuf_length=sndbuf_length, rcvbuf_length=rcvbuf_length),
             )
+            self._all_relays.add(self._relays[lengths])
         return RelaySocket(self._relays[lengths].agent_end)
+
+    def end_vanished(self, timeout_ms: int) -> None:
+        """End connections whose peer has confirmed nothing for `timeout_ms`, see `end_if_vanished`."""
+        for relay in self._all_relays:
+            relay.end_vanished(timeout_ms)
 
     def take_fault(self) -> Fault | None:
         """Remove and return a fault, the oldest of accepted connections first; None if there is none."""

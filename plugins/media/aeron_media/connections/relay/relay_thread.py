@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.connections import end_if_vanished
 from aeron_media._native.source_counts import SourceCounts
 from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.control_socket import ControlSocket
@@ -50,7 +51,8 @@ Connect = Callable[[SocketAddress], socket.socket]
 class RelayThread:
     """Thread for the connections that `listener` accepts and those that agents request over the control socket.
 
-    All methods but the constructor and `close` run on the thread. `connect` opens the socket of a requested connection.
+    All methods but the constructor, `close` and `end_vanished` run on the thread. `connect` opens the socket of a
+    requested connection.
     """
 
     def __init__(
@@ -97,6 +99,17 @@ class RelayThread:
         _shut_down(self.agent_end)
 
     # The loop of the thread
+
+    def end_vanished(self, timeout_ms: int) -> None:
+        """End connections whose peer has confirmed nothing for `timeout_ms`; another thread may call this.
+
+        The thread then finds the end of the connection. It closes sockets only while it has the GIL, so a descriptor
+        stays that of its connection during the call.
+        """
+        for connection in list(self._connections):
+            descriptor = connection.wire.fileno()
+            if descriptor >= 0:
+                end_if_vanished(descriptor, timeout_ms)
 
     def _run(self) -> None:
         try:

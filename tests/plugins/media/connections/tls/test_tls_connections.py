@@ -19,6 +19,7 @@ from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts
 from relayed_ends import LOOPBACK, failure, fault, receive, wait_for
 from tls_ends import Endpoints, dial, identity, parameters
+from vanished_hosts import vanish
 
 from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
@@ -403,3 +404,20 @@ def test_a_port_is_free_as_soon_as_its_listener_is_closed(endpoints, certificate
     listener.close()
     network = TlsConnections(TlsContexts(parameters(**identity(certificates.server)), server_side=True))
     endpoints.closers.append(network.listen(ListenOptions(address)).close)
+
+
+def test_a_connection_to_a_peer_that_has_vanished_ends(endpoints, certificates, python_context):
+    network, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        taken = endpoints.taken(listener)
+        vanish(client)
+        taken.send(b"lost")
+
+        def is_ended():
+            network.end_vanished(500)
+            try:
+                return taken.receive() == b""
+            except OSError:
+                return True
+
+        wait_for(is_ended)

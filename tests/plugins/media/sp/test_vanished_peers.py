@@ -1,0 +1,42 @@
+"""Peers whose host vanishes, over TCP on loopback."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+
+from pairing import PAIR1, greeting
+from vanished_hosts import vanish
+
+import aeron_core
+
+DEADLINE_S = 20
+
+
+def run_until(driver, condition):
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        driver.do_work()
+
+
+def test_a_peer_that_vanishes_with_data_on_the_way_is_lost_after_peer_timeout(tmp_path):
+    settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        aeron_core.MediaDriver(settings, invoker=True) as driver,
+        aeron_core.connect(driver.aeron_dir, driver_invoker=driver.do_work) as client,
+    ):
+        host, port = server.getsockname()
+        channel = f"aeron:sp?endpoint={host}:{port}|mode=dial|peer-timeout=500ms"
+        publication = client.add_publication(channel, 7)
+        run_until(driver, lambda: select.select([server], [], [], 0)[0])
+        peer, _ = server.accept()
+        with peer:
+            peer.sendall(greeting(PAIR1))
+            run_until(driver, lambda: publication.is_connected)
+            vanish(peer)
+            publication.offer(b"lost")
+
+            run_until(driver, lambda: not publication.is_connected)
