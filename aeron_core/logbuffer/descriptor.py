@@ -201,7 +201,8 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
         raise ProtocolError(
             f"log length={buffer.capacity}: must be "
             f"{positions.compute_log_length(term_length, page_size)} bytes for terms of {term_length} bytes "
-            f"and pages of {page_size} bytes; the file is damaged or truncated"
+            f"and pages of {page_size} bytes; the file is damaged or truncated: name another copy, or restart the "
+            "publishers of the stream"
         )
     header_length = buffer.get_i32(offset + wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET)
     if header_length != wire.DATA_HEADER_LENGTH:

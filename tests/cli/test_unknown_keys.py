@@ -39,7 +39,7 @@ def test_a_command_warns_of_an_unknown_key_once(aeron, monkeypatch, tmp_path, ar
     outcome = aeron(*arguments)
 
     assert outcome.code == 1
-    assert outcome.err.startswith(f"{WARNING}aeron-core: error: no media driver in ")
+    assert outcome.err.startswith(f"{WARNING}aeron-core: error: no media driver is accessible in ")
     assert outcome.err.count("warning") == 1
 
 

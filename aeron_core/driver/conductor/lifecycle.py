@@ -169,7 +169,7 @@ class StreamLifecycle(ABC):
         """
         for subscription in self.links:
             self.notify_unavailable_to(subscription)
-        # A LINKED that arrives from now on sends no available image.
+        # A LINKED that is still pending sends no available image.
         self._joining = set()
 
     def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:

@@ -175,7 +175,7 @@ def recording_key(descriptor: RecordingDescriptor) -> bytes:
 def recording_label(descriptor: RecordingDescriptor) -> str:
     """Return the counter label: `rec-pos:`, recording id, session id, stream id and channel.
 
-    A long channel is truncated to whole characters, so that the label has the maximum length in bytes of UTF-8.
+    A long label is truncated after a whole character, to at most the maximum length in bytes of UTF-8.
     """
     label = f"rec-pos: {descriptor.recording_id} {descriptor.session_id} {descriptor.stream_id} {descriptor.channel}"
     data = label.encode(errors="replace")[: wire.COUNTER_LABEL_MAX_LENGTH]

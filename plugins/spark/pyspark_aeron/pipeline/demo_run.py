@@ -169,8 +169,8 @@ def _await_recorded(archive: Archive, end: int) -> None:
     while not any(recording.position >= end for recording in archive.recordings()):
         if time.monotonic() >= deadline_s:
             raise AeronError(
-                f"position {end} was not recorded within {_TIMEOUT_S:g} s: reduce --loss, and check the disk of the "
-                "folder in --to"
+                f"position {end} was not recorded within {_TIMEOUT_S:g} s: reduce --loss, or check the disk of "
+                f"{archive.uri}"
             )
         time.sleep(_PAUSE_S)
 

@@ -24,9 +24,11 @@ class RangePartition(InputPartition):
 
 
 def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:
-    """Return an offset at most about `max_length` bytes after `start`, shared in proportion to the recordings' lags.
+    """Return an offset at most about `max_length` bytes after `start`; recordings advance in proportion to their lags.
 
-    Every recording with unread data advances by at least one message. Raises the errors of `Selection.ranges`.
+    Each with unread data advances at least to a message boundary, possibly over padding only. Raises the errors of
+    `Selection.ranges`, RecordingNotFoundError for a recording that is deleted meanwhile, and CorruptRecordingError for
+    a damaged mark.
     """
     ranges = selection.ranges(start, end)
     total = sum(piece.length for piece in ranges)

@@ -21,7 +21,7 @@ def run_until(driver, condition):
         driver.do_work()
 
 
-def test_a_peer_that_vanishes_with_data_on_the_way_is_lost_after_peer_timeout(tmp_path):
+def test_a_peer_that_vanishes_with_unacknowledged_data_is_lost_after_peer_timeout(tmp_path):
     settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
     with (
         socket.create_server(("127.0.0.1", 0)) as server,

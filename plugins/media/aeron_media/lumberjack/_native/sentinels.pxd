@@ -1,7 +1,7 @@
 # Special values of an owner, an index or a length. The negative ones differ from one another, from `faults` and from
 # `end_reasons`; none is -1, with which a C function reports an exception.
 
-# Owner of a part of a log, where connections are numbered from 0
+# Owner of a part of a log, if it is not a connection; connections are numbered from 0
 cpdef enum:
     DONE = -60              # acknowledged, or never to be sent
     LOST = -61              # to be sent again
