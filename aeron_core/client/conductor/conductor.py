@@ -239,7 +239,7 @@ class ClientConductor:
         if is_driver_informed and not isinstance(cause, DriverTimeoutError):
             try:
                 self.driver.close_client()
-            except ClientError as error:
+            except AeronError as error:
                 self.callbacks.error(error)
         if cause is not None:
             self.callbacks.error(cause)

@@ -13,7 +13,7 @@ from aeron_core import (
 )
 from aeron_core._native import wire
 from aeron_core.client.conductor.cnc_connection import connect_cnc
-from aeron_core.errors import CncIncompatibleError
+from aeron_core.errors import CncIncompatibleError, ProtocolError
 from aeron_core.protocol import commands, responses
 
 IPC = "aeron:ipc"
@@ -188,6 +188,24 @@ def test_close_handlers_run_once_and_after_the_error_handler(make_client, double
     client.close()
 
     assert events == ["error", "close", "another"]
+
+
+def test_a_client_closes_with_its_handlers_if_the_command_ring_is_damaged(make_client, double):
+    events = []
+    client = make_client(
+        handlers=ClientHandlers(on_error=events.append, on_close=lambda: events.append("close"))
+    )
+    publication = client.add_publication(IPC, 5)
+    double.cnc.to_driver.put_i64(
+        double.cnc.to_driver.capacity - wire.RING_TRAILER_LENGTH + wire.RING_HEAD_CACHE_OFFSET, 3
+    )
+
+    client.close()
+
+    error, end = events
+    assert isinstance(error, ProtocolError)
+    assert end == "close"
+    assert publication.is_closed
 
 
 def test_connecting_without_a_driver_raises_with_the_directory_and_a_remedy(tmp_path, clock):
