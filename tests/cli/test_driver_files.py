@@ -5,8 +5,10 @@ import time
 import pytest
 
 import aeron_core
+from aeron_core._native import wire
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.protocol.cnc import CncFile
+from aeron_core.protocol.cnc import CncFile, CncLayout
 
 
 def test_the_counters_of_a_dead_driver_are_shown(aeron, dead_directory):
@@ -133,3 +135,22 @@ def test_an_unknown_counter_type_is_reported_with_the_known_ones(aeron, tmp_path
     )
     assert "no counter satisfies all of --match" in unmet.err
     assert (found.err, found.out.count("pub-pos")) == ("", 1)
+
+
+def test_a_system_counter_that_a_driver_has_no_space_for_is_zero(tmp_path):
+    layout = CncLayout.of(
+        to_driver_length=1024 + wire.RING_TRAILER_LENGTH,
+        to_clients_length=1024 + wire.BROADCAST_TRAILER_LENGTH,
+        counters_values_length=4 * wire.COUNTER_VALUE_LENGTH,
+        error_log_length=1024,
+        page_size=4096,
+    )
+    cnc = CncFile.create(
+        tmp_path / "cnc.dat", layout, client_liveness_timeout_ns=1, start_timestamp_ms=1, pid=1, fill=False
+    )
+    cnc.publish()
+
+    files = DriverFiles.open(tmp_path)
+
+    assert files.system_counter(4) == 0
+    assert files.system_counter(3) == 0

@@ -139,12 +139,13 @@ class DriverDouble:
     received: list[commands.DriverCommand] = field(default_factory=list)
     is_silent: bool = False
     refusal: tuple[int, str] | None = None
+    counter_count: int = 64
 
     def __post_init__(self) -> None:
         layout = CncLayout.of(
             to_driver_length=65536 + wire.RING_TRAILER_LENGTH,
             to_clients_length=65536 + wire.BROADCAST_TRAILER_LENGTH,
-            counters_values_length=64 * wire.COUNTER_VALUE_LENGTH,
+            counters_values_length=self.counter_count * wire.COUNTER_VALUE_LENGTH,
             error_log_length=4096,
             page_size=4096,
         )

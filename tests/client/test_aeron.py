@@ -342,6 +342,17 @@ def test_the_next_session_id_is_random_with_an_older_driver(aeron, double):
     assert double.received == []
 
 
+def test_the_next_session_id_is_random_if_the_counters_end_before_that_of_the_version(tmp_path, double, clock):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    small = type(double)(folder, clock, counter_count=4)
+
+    with connect(folder, ClientSettings(), clock=clock, use_conductor_invoker=True) as aeron:
+        assert -(1 << 31) <= aeron.next_session_id(5) < 1 << 31
+
+    assert small.received == []
+
+
 def test_a_client_with_a_conductor_thread_needs_no_invoker(double, clock):
     arrived = threading.Event()
     with connect(double.directory, ClientSettings(), clock=clock) as aeron:

@@ -66,9 +66,11 @@ class DriverFiles:
 
     def system_counter(self, system_id: int) -> int:
         """Return the value of a system counter, 0 if this driver does not have it."""
-        if self.counters.state(system_id) != wire.COUNTER_STATE_ALLOCATED:
+        # Another driver may have fewer counters than ours, also in its buffers.
+        if system_id > self.counters.max_counter_id:
             return 0
-        return self.counters.value(system_id)
+        is_allocated = self.counters.state(system_id) == wire.COUNTER_STATE_ALLOCATED
+        return self.counters.value(system_id) if is_allocated else 0
 
 
 def open_loss_report(aeron_dir: Path) -> AtomicBuffer:

@@ -146,7 +146,8 @@ class ClientOperations:
         counters = self._conductor.counters
         counter_id = counter_types.SYSTEM_CONTROL_PROTOCOL_VERSION
         is_known = (
-            counters.state(counter_id) == wire.COUNTER_STATE_ALLOCATED
+            counter_id <= counters.max_counter_id
+            and counters.state(counter_id) == wire.COUNTER_STATE_ALLOCATED
             and counters.type_id(counter_id) == counter_types.SYSTEM
             and counters.value(counter_id) >= wire.CONTROL_PROTOCOL_VERSION
         )
