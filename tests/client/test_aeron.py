@@ -342,7 +342,9 @@ def test_the_next_session_id_is_random_with_an_older_driver(aeron, double):
     assert double.received == []
 
 
-def test_the_next_session_id_is_random_if_the_counters_end_before_that_of_the_version(tmp_path, double, clock):
+def test_the_next_session_id_is_random_if_the_counters_end_before_that_of_the_version(
+    tmp_path, double, clock
+):
     folder = tmp_path / "small"
     folder.mkdir()
     small = type(double)(folder, clock, counter_count=4)

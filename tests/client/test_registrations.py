@@ -175,6 +175,52 @@ def test_an_image_without_its_counter_does_not_acquire_its_log(make_client, doub
 
     aeron.do_work()
 
-    assert isinstance(errors[0], IndexError)
+    assert isinstance(errors[0], ProtocolError)
+    assert f"subscriber_position_id={NO_COUNTER}: must be from 0 to 63" in str(errors[0])
     publication.close()
     assert aeron._conductor.resources.log_buffers.sweep(10**18) == 1
+
+
+def test_an_image_whose_path_contains_nul_is_reported_as_damaged(make_client, double):
+    errors = []
+    aeron = make_client(error_handler=errors.append)
+    subscription = aeron.add_subscription(IPC, 6)
+    double.answer(responses.OnAvailableImage(9, 1, 6, subscription.registration_id, 0, "a\0b", "x"))
+
+    aeron.do_work()
+
+    assert isinstance(errors[0], ProtocolError)
+    assert subscription.image_count == 0
+
+
+@pytest.mark.parametrize("counter_id", [-2, 64, NO_COUNTER])
+@pytest.mark.parametrize(
+    ("command", "removal"),
+    [
+        ("AddPublication", commands.RemovePublication),
+        ("AddSubscription", commands.RemoveSubscription),
+    ],
+)
+def test_a_resource_with_an_impossible_channel_status_fails_and_is_removed_from_the_driver(
+    aeron, double, command, removal, counter_id
+):
+    first = aeron.add_publication(IPC, 4)
+
+    def answer(command):
+        id_ = command.correlation_id
+        double.answer(
+            responses.OnPublicationReady(id_, first.registration_id, 1, 5, 0, counter_id, "never opened")
+            if isinstance(command, commands.AddPublication)
+            else responses.OnSubscriptionReady(id_, counter_id)
+        )
+
+    setattr(double, f"_on_{command}", answer)
+    add = aeron.add_publication if command == "AddPublication" else aeron.add_subscription
+
+    with pytest.raises(
+        ProtocolError, match=rf"channel_status_indicator_id={counter_id}: must be from -1 to 63"
+    ):
+        add(IPC, 5)
+
+    double.do_work()
+    assert len(double.of_type(removal)) == 1

@@ -158,7 +158,7 @@ class DriverListener:
                 work += 1
             except StorageError:  # reported already
                 self._unmapped[key] = response
-            except (AeronError, OSError, IndexError) as error:
+            except (AeronError, OSError) as error:
                 self._callbacks.error(error)
         return work
 
@@ -169,7 +169,7 @@ class DriverListener:
             self._unmapped[response.correlation_id, response.subscriber_registration_id] = response
             self._retry_ns = self._clock.nano_time() + _RETRY_NS
             self._callbacks.error(error)
-        except (AeronError, OSError, IndexError) as error:
+        except (AeronError, OSError) as error:
             self._callbacks.error(error)
 
     def _add_image(self, response: responses.OnAvailableImage) -> None:
@@ -177,7 +177,14 @@ class DriverListener:
         if subscription is None:
             return
         # Look up the counter first: if that failed after the log was acquired, no image would release it.
-        position = self._counters.counter(response.subscriber_position_id)
+        try:
+            position = self._counters.counter(response.subscriber_position_id)
+        except IndexError as error:
+            raise ProtocolError(
+                f"image {response.correlation_id}: subscriber_position_id={response.subscriber_position_id}: must be "
+                f"from 0 to {self._counters.max_counter_id}, the ids of the counters; restart the media driver if it "
+                "occurs again"
+            ) from error
         log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
         image = Image(
             subscription,

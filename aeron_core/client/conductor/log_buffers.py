@@ -50,10 +50,12 @@ class LogBuffers:
     def acquire(self, registration_id: int, path: str) -> LogBuffer:
         """Return the log at `path` for one more user.
 
-        Raises StorageError if it cannot be mapped, ProtocolError if it is not a log.
+        Raises StorageError if it cannot be mapped, ProtocolError if it is not a log or its path contains NUL.
         """
         entry = self._entries.get(registration_id)
         if entry is None:
+            if "\0" in path:
+                raise ProtocolError(f"path {path!r} of a log: must not contain NUL; restart the media driver")
             buffer = self._open(path)
             if self._pre_touch:
                 # Reading one byte of each page maps it; no page is smaller than this.

@@ -24,7 +24,8 @@ from aeron_core.client.publications.publication import Publication
 from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent import counter_types
-from aeron_core.errors import ClosedError, NotConnectedError
+from aeron_core.concurrent.counters import NULL_COUNTER_ID
+from aeron_core.errors import ClosedError, NotConnectedError, ProtocolError
 from aeron_core.protocol import commands
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
@@ -87,6 +88,12 @@ class ClientOperations:
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
 
         def make(response: responses.OnSubscriptionReady) -> Subscription:
+            try:
+                self._check_status_id(response.channel_status_indicator_id)
+            except ProtocolError:
+                # Nor must a subscription that cannot be used stay open in the driver: it would stop its senders.
+                self._driver.send(commands.RemoveSubscription, response.correlation_id)
+                raise
             handlers = self._conductor.callbacks.handlers
             subscription = Subscription(
                 self,
@@ -266,6 +273,7 @@ class ClientOperations:
         return publication
 
     def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
+        self._check_status_id(response.channel_status_indicator_id)
         # Look up the counter first: if that failed after the log was acquired, no publication would release it.
         limit = self._conductor.counters.values.view(
             response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
@@ -289,6 +297,15 @@ class ClientOperations:
         except Exception:
             self._resources.log_buffers.release(response.registration_id, self._now_ns())
             raise
+
+    def _check_status_id(self, counter_id: int) -> None:
+        """Raise ProtocolError if an id is neither -1, as of IPC, nor that of a counter."""
+        max_id = self._conductor.counters.max_counter_id
+        if not NULL_COUNTER_ID <= counter_id <= max_id:
+            raise ProtocolError(
+                f"channel_status_indicator_id={counter_id}: must be from {NULL_COUNTER_ID} to {max_id}, the ids of "
+                "the counters; restart the media driver if it occurs again"
+            )
 
     def _now_ns(self) -> int:
         return self._conductor.clock.nano_time()
