@@ -15,7 +15,6 @@ import errno
 import select
 import socket
 import threading
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -132,7 +131,7 @@ class RelayThread:
     def _turn(self) -> None:
         self._watch_own()
         ready = self._watches.wait(self._timeout())
-        now = time.monotonic()
+        now = self._params.now()
         unfinished = list(self._unfinished)
         for descriptor, events in ready:
             # An earlier event of this turn may have dropped the connection.
@@ -153,13 +152,13 @@ class RelayThread:
 
     def _continue(self, unfinished: list[RelayedConnection], now: float) -> None:
         """Serve connections that need a turn without an event, for about BACKLOG_LIMIT_S, but at least one."""
-        end = time.monotonic() + BACKLOG_LIMIT_S
+        end = self._params.now() + BACKLOG_LIMIT_S
         for connection in unfinished:
             # An event of this turn may have dropped the connection, or finished its work.
             if connection in self._unfinished:
                 connection.work(now)
                 self._settle(connection)
-                if time.monotonic() >= end:
+                if self._params.now() >= end:
                     return
 
     def _timeout(self) -> float | None:
@@ -170,7 +169,7 @@ class RelayThread:
             deadlines.append(self._closing_deadline)
         elif self._listener is not None and self._listener.paused_until:
             deadlines.append(self._listener.paused_until)
-        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        return max(0.0, min(deadlines) - self._params.now()) if deadlines else None
 
     def _watch_own(self) -> None:
         if self._is_closing:
@@ -178,7 +177,7 @@ class RelayThread:
         self._watches.set(self._control.socket, self._control.events())
         if self._listener is not None:
             # Not accepting is the back pressure for new peers: the kernel keeps them in its backlog.
-            waits = self._listener.is_paused(time.monotonic()) or self._unaccounted() >= MAX_HANDSHAKES
+            waits = self._listener.is_paused(self._params.now()) or self._unaccounted() >= MAX_HANDSHAKES
             self._watches.set(self._listener.socket, None if waits else select.EPOLLIN)
 
     def _unaccounted(self) -> int:
