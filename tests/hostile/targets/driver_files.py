@@ -1,7 +1,7 @@
 """The directory of a driver, whose files any process may write: tools and clients read it, or refuse it.
 
-An input is changes of the files of a sound directory: the index of a part in PARTS, and a block of an offset in it, two
-bytes, and the bytes there. Without an offset, as CUT, the length of `cnc.dat` in bytes.
+An input is changes of the files of a sound directory: the number of a part, and a block of an offset in it, two bytes,
+and the bytes there. The offset in CUT is the new length of `cnc.dat` in bytes.
 """
 
 from __future__ import annotations
@@ -124,6 +124,10 @@ def seeds() -> list[bytes]:
         change(VALUES, version * wire.COUNTER_VALUE_LENGTH, b"\xff\xff\x7f")
         + change(METADATA, version * wire.COUNTER_METADATA_LENGTH, b"\1"),
         change(COMMANDS, wire.RING_CORRELATION_COUNTER_OFFSET, b"\xff" * 8),
+        # As long as a record, so that a fuzzer begins with inputs of this length.
+        change(METADATA, counter, sound().cnc[OFFSETS[METADATA] :][: wire.COUNTER_METADATA_LENGTH])
+        + change(ERRORS, 0, sound().cnc[OFFSETS[ERRORS] :][:128])
+        + change(LOSSES, 0, sound().losses[:128]),
     ]
 
 
