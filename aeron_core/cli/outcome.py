@@ -77,12 +77,15 @@ def print_stderr(text: str) -> None:
         print(f"aeron-core: {_without_middle(printable(text))}", file=sys.stderr)
 
 
-def printable(text: str) -> str:
-    """Return `text` with its control characters escaped: a terminal would execute those of a value or of a peer."""
+def printable(text: str, kept: str = "\t\n") -> str:
+    """Return `text` with its control characters escaped: a terminal would execute those of a value or of a peer.
+
+    Characters in `kept` are not escaped.
+    """
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in "\t\n" else ascii(letter)[1:-1] for letter in text
+        letter if letter.isprintable() or letter in kept else ascii(letter)[1:-1] for letter in text
     )
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from aeron_core.cli.outcome import is_tty
+from aeron_core.cli.outcome import is_tty, printable
 
 #: Styles of terminals. Source: ECMA-48, SGR (select graphic rendition).
 BOLD: Final = "1"
@@ -44,9 +44,9 @@ def table_lines(
 ) -> Iterator[str]:
     """Yield the header and the rows; columns named in `right` are aligned to the right.
 
-    `styles`: by column, for terminals; the header is bold there.
+    `styles`: by column, for terminals; the header is bold there. Control characters of cells are escaped.
     """
-    table = [header, *rows]
+    table = [header, *_printable_rows(rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for number, row in enumerate(table):
         cells = [
@@ -64,11 +64,16 @@ def table_lines(
         )
 
 
+def _printable_rows(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    # Not even tabs and line ends are kept: they would forge other cells and rows.
+    return ([printable(cell, kept="") for cell in row] for row in rows)
+
+
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = (), title: str = ""
 ) -> None:
     """Print a table; on a terminal, cells wrap within its width. A row of empty cells separates groups of rows."""
-    rows = list(rows)
+    rows = list(_printable_rows(rows))
     if not is_tty(sys.stdout):
         print("\n".join([*title.splitlines(), *table_lines(header, rows, right)]))
         return

@@ -154,3 +154,33 @@ def test_a_system_counter_that_a_driver_has_no_space_for_is_zero(tmp_path):
 
     assert files.system_counter(4) == 0
     assert files.system_counter(3) == 0
+
+
+HOSTILE = "\x1b]0;title\x07\r\n7"
+ESCAPED = r"\x1b]0;title\x07\r\n7"
+
+
+@pytest.mark.parametrize("command", ["stat", "errors", "loss", "streams", "backlog"])
+def test_control_characters_of_other_users_are_shown_escaped(aeron, tmp_path, command):
+    directory = tmp_path / "driver"
+    settings = {"aeron_dir": directory, "counters_buffer_length": "1m", "term_buffer_length": "64k"}
+    channel = f"aeron:ipc?alias={HOSTILE}"
+    with aeron_core.MediaDriver(settings, invoker=True) as driver:
+        context = driver._assembly.context
+        context.errors.record(11, HOSTILE.replace("\n", ""))
+        context.loss_report.prepare(session_id=7, stream_id=5, channel=channel, source=HOSTILE).record(
+            64, 1000
+        )
+        with aeron_core.connect(
+            settings=aeron_core.ClientSettings(aeron_dir=directory, use_conductor_agent_invoker=True)
+        ) as client:
+            client.add_subscription_async(channel, 5)
+            client.add_publication_async(channel, 5)
+            for _ in range(10):
+                driver.do_work()
+                client.do_work()
+            outcome = aeron(command, "-d", directory)
+
+    assert ESCAPED.replace(r"\n", "") in outcome.out.replace(r"\n", "")
+    assert re.search(r"[\x00-\x09\x0b-\x1f]", outcome.out) is None
+    assert not re.search(r"^7", outcome.out, re.M)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
+from aeron_core.cli.outcome import printable
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.concurrent.error_report import lines_of
@@ -16,4 +17,4 @@ def errors(aeron_dir: AeronDir = None, json: Json = False) -> None:
     if json:
         print_json([asdict(record) for record in records])
         return
-    print(*lines_of(records), sep="\n")
+    print(printable("\n".join(lines_of(records))))

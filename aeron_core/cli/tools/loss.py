@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Final
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
+from aeron_core.cli.outcome import printable
 from aeron_core.cli.tools.driver_files import open_loss_report
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import read_loss_report
@@ -37,8 +38,8 @@ def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
                 date_of(entry.last_observation_ms),
                 entry.session_id,
                 entry.stream_id,
-                entry.channel,
-                entry.source,
+                printable(entry.channel, kept=""),
+                printable(entry.source, kept=""),
             )
         )
     print(f"{_HEADER}\n{lines.getvalue()}{len(entries)} entries read")

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
-from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.outcome import print_stderr, printable
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, RED, painted
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
@@ -145,7 +145,7 @@ def _page(files: DriverFiles, selection: _Selection) -> str:
     lines = [painted(title, BOLD) + painted(age, BOLD if files.is_alive else RED), "=" * _RULE_WIDTH]
     for record in records:
         value = painted(f"{record.value:>{_VALUE_WIDTH},}", CYAN if record.value else DIM)
-        lines.append(f"{painted(f'{record.id:>{width}}:', DIM)} {value} - {record.label}")
+        lines.append(f"{painted(f'{record.id:>{width}}:', DIM)} {value} - {printable(record.label, kept='')}")
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
+from aeron_core.cli.outcome import printable
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, counted, painted, table_lines
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
@@ -89,7 +90,7 @@ def _lines(stream: StreamSession) -> Iterator[str]:
     logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     channels = dict.fromkeys(log.channel for log in logs if log.channel)
     identity = f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
-    yield painted(identity, CYAN)
+    yield painted(printable(identity, kept=""), CYAN)
     rows = [
         (
             name,
