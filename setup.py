@@ -305,7 +305,7 @@ def record_commit() -> None:
 
 
 class SourceDistribution(sdist):
-    """Record the commit, which an unpacked distribution does not know."""
+    """Record the commit, which an unpacked distribution does not contain."""
 
     def run(self) -> None:
         """Build the distribution."""

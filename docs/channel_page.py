@@ -1,4 +1,4 @@
-"""Reference page of channel URIs: all keys that the driver knows, as `aeron_core.uri.keys` has them."""
+"""Reference page of channel URIs: all keys that the driver reads, as `aeron_core.uri.keys` has them."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ static inline void ac_connection_keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-/* Shut a connection down if its peer has vanished: it has confirmed nothing for `timeout_ms`, neither data, of which the
- * kernel has repeated some at least twice, nor probes of its closed window. The kernel itself would wait for about 15
+/* Shut a connection down if its peer has vanished: nothing arrived from it for `timeout_ms`, neither data nor
+ * acknowledgements of data, which the kernel has repeated at least twice, or of probes of its closed window. The kernel itself would wait for about 15
  * minutes. TCP_USER_TIMEOUT is no alternative: it also ends connections to peers that are alive and do not read. Return
  * 1 if it was shut down, else 0. The thread that uses the connection then finds its end. */
 static inline int ac_connection_end_if_vanished(int fd, int64_t timeout_ms)
@@ -80,7 +80,18 @@ static inline int ac_connection_end_if_vanished(int fd, int64_t timeout_ms)
     {
         return 0; /* closed, or no TCP socket */
     }
-    if ((info.tcpi_retransmits < 2 && info.tcpi_probes < 2) || info.tcpi_last_ack_recv < timeout_ms)
+    /* An attempt to connect has a limit of its own, and nothing was received yet. */
+    if (TCP_SYN_SENT == info.tcpi_state || TCP_SYN_RECV == info.tcpi_state)
+    {
+        return 0;
+    }
+    /* A probe counts when it is sent: of three, two were not answered. */
+    if (info.tcpi_retransmits < 2 && info.tcpi_probes < 3)
+    {
+        return 0;
+    }
+    /* Received data that acknowledges nothing new leaves the time of the last acknowledgement as it is. */
+    if (info.tcpi_last_ack_recv < timeout_ms || info.tcpi_last_data_recv < timeout_ms)
     {
         return 0;
     }

@@ -46,8 +46,9 @@ def is_reserved_descriptor(int descriptor):
 def end_if_vanished(int descriptor, int64_t timeout_ms):
     """Shut a TCP connection down if its peer has vanished; return whether it was.
 
-    A peer has vanished if the kernel has repeated data, or probes of a closed window, and for `timeout_ms` nothing was
-    confirmed. Any thread may call this while the descriptor is open.
+    A peer has vanished if the kernel has repeated data, or probes of a closed window, and for `timeout_ms` neither data
+    nor an acknowledgement arrived. False while a connection is being made. Any thread may call this while the
+    descriptor is open.
     """
     return bool(ac_connection_end_if_vanished(descriptor, timeout_ms))
 

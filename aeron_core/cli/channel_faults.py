@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core.cli.index import MEDIA_KEYS
-from aeron_core.errors import AeronError, ConfigurationError, PluginError
+from aeron_core.errors import ConfigurationError, PluginError
 from aeron_core.uri.addresses import parse_address
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
@@ -63,8 +63,9 @@ def warnings_of_keys(uri: ChannelUri) -> Iterator[str]:
     if media_keys is None:
         try:
             media_keys = frozenset(_registry().media(uri.media).uri_keys)
-        except AeronError:
-            # A driver may have the plugin of this medium, or refuses the channel.
+        except Exception:
+            # Any error of a plugin: a warning must not end the command. A driver may have the plugin of this medium, or
+            # refuses the channel.
             return
     for key in unknown_keys(uri, media_keys):
         yield unknown_key_text(key, media_keys)
@@ -83,6 +84,7 @@ def _check_parameters(
         # The medium does not resolve the channel here: it would also compare interfaces with those of this machine.
         for key in ("endpoint", "control"):
             address = uri.get(key)
+            # A name without a port is refused too, although a plugin may accept it: it is nearly always a mistake.
             if address is not None:
                 parse_address(address)
 

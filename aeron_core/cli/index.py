@@ -129,7 +129,7 @@ MEDIA_KEYS: Final[Mapping[str, frozenset[str]]] = {
         {
             *_CONNECTION_KEYS,
             *("accept-zero-hop", "confirm", "handshake-timeout", "max-message", "message-timeout", "mode"),
-            *("path", "peer-queue", "permissions", "poly", "protocol", "transport"),
+            *("path", "peer-queue", "peer-timeout", "permissions", "poly", "protocol", "transport"),
         }
     ),
     "udp": frozenset(),

@@ -104,15 +104,18 @@ class DistinctErrorLog:
             if self._is_recording:
                 self._interrupting.append((code, description, peer))
                 return True
-            self._is_recording = True
-            try:
-                is_recorded = self._record(code, description, peer)
-            finally:
-                self._is_recording = False
-            # After the flag was reset: from then on a handler records its error itself, and may empty the queue.
+            is_recorded = self._record_alone(code, description, peer)
+            # Read while the flag is reset: what interrupts in between records its error itself.
             while (error := self._next_interrupting()) is not None:
-                self.record(*error)
+                self._record_alone(*error)
         return is_recorded
+
+    def _record_alone(self, code: int, description: str, peer: str) -> bool:
+        self._is_recording = True
+        try:
+            return self._record(code, description, peer)
+        finally:
+            self._is_recording = False
 
     def _next_interrupting(self) -> tuple[int, str, str] | None:
         with suppress(IndexError):

@@ -45,7 +45,8 @@ _FUTURE_MS: Final = 100
 def prepare_directory(settings: DriverFields) -> None:
     """Delete `aeron_dir` and create it again with its folders.
 
-    Unless `dir_delete_on_start` is set: waits up to `driver_timeout_ms` for a driver that is starting in it, raises
+    Unless `dir_delete_on_start` is set: waits up to `driver_timeout_ms` for a driver that is starting in it, or that
+    holds its lock although its heartbeat is old, raises
     ActiveDriverError if a live driver uses it, and saves the error log of a dead one beside it. Raises StorageError if
     it is not a directory, holds files that no driver created, or cannot be read, deleted or created.
     """
@@ -250,9 +251,10 @@ def delete_directory(path: Path) -> None:
 def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:
     """Delete the directory of a dead driver; with `dry_run` only check that it may be deleted.
 
-    Waits up to `timeout_ms` for a driver that is starting in it. Raises ActiveDriverError if the driver's heartbeat is
-    at most `timeout_ms` old; CncIncompatibleError if another version created the directory, so that its liveness is
-    unknown; StorageError if `path` holds files that no driver created, or cannot be read or deleted.
+    Waits up to `timeout_ms` for a driver that is starting in it, and for a heartbeat of one that holds its lock, if
+    the last one is old. Raises ActiveDriverError if the driver's heartbeat is at most `timeout_ms` old;
+    CncIncompatibleError if another version created the directory, so that its liveness is unknown; StorageError if
+    `path` holds files that no driver created, or cannot be read or deleted.
     """
     _check_is_ours(path)
     _check_no_active_driver(path, timeout_ms)

@@ -98,10 +98,11 @@ class Recording:
 
     @property
     def has_recorder(self) -> bool:
-        """Whether a recorder holds the lock of the archive; True if this user may not open the lock."""
+        """Whether a recorder holds the lock of the archive; True if that cannot be found out."""
         try:
             return has_recorder(self._store)
-        except RecordingError:
+        except (RecordingError, OSError):
+            # The user may not open the lock, or the file system has no locks.
             return True
 
     def scanner(self) -> FrameScanner:

@@ -17,7 +17,7 @@ from aeron_resolvers.system import find_address
 ROW_TYPE_ID: Final = 2001
 MAX_ROWS: Final = 1024
 
-#: Settings that have the rows. A resolver does not know whether it is a fallback.
+#: Settings that have the rows. A resolver cannot find out whether it is a fallback.
 _SETTINGS: Final = (
     "name_resolver_init_args (AERON_NAME_RESOLVER_INIT_ARGS) or, of a fallback, resolver_fallback_init_args "
     "(AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS)"

@@ -187,7 +187,7 @@ def _literal_of(text: str) -> SocketAddress | None:
     try:
         return literal_address(parse_address(text))
     except ValueError:
-        # The text is not host:port: the name resolver may know it as a name.
+        # The text is not host:port: the name resolver may resolve it.
         return None
 
 

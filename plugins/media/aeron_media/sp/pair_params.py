@@ -41,6 +41,8 @@ _TEXTS: Final = {
     reasons.EVICTED_SILENT: "evicted for a new connection after no greeting for a second: the maximum number of "
     "connections, {limit}, was reached; "
     f"max-connections= sets it, above {MAX_MONOGAMOUS} only with poly=true",
+    reasons.VANISHED: "nothing arrived from the peer within peer-timeout=: check the peer and the network, or increase "
+    "peer-timeout=",
     reasons.REJECTED: "a subscriber has rejected its image, so the connection is closed: look for the reason at the "
     "subscriber",
     reasons.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "

@@ -180,8 +180,9 @@ class PairParameters(ConnectionParameters):
     peer_timeout: Interval = Field(
         30 * S,
         alias="peer-timeout",
-        description="Time without a TCP acknowledgement of repeated data after which a peer has vanished and its "
-        "connection ends. A peer that is alive and does not read stays.",
+        description="Time without anything from the peer, while TCP repeats data for it, after which it has vanished "
+        "and its connection ends. Counted from the last acknowledgement or data, up to 15 s before the data was sent. "
+        "A peer that is alive and does not read stays.",
     )
     backoff_init: Interval = Field(
         100 * MS, alias="backoff-init", description="Pause before the first reconnection attempt."

@@ -145,13 +145,13 @@ class PeerConnections:
         self._readiness.close()
 
     def end_vanished(self, timeout_ms: int) -> None:
-        """End connections whose peer has confirmed nothing for `timeout_ms`, see `end_if_vanished`."""
+        """End connections from whose peer nothing arrived for `timeout_ms`, see `end_if_vanished`."""
         self._lock.take()
         try:
             for peer in self._slots.peers:
                 descriptor = cython.cast(Peer, peer).connection.descriptor()
-                if descriptor != aeron_wire.NO_DESCRIPTOR:
-                    end_if_vanished(descriptor, timeout_ms)
+                if descriptor != aeron_wire.NO_DESCRIPTOR and end_if_vanished(descriptor, timeout_ms):
+                    self._faults.keep(reasons.VANISHED, 0, 0, 0, cython.cast(Peer, peer).address)
         finally:
             self._lock.give()
 

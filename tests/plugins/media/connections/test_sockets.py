@@ -234,3 +234,36 @@ def test_a_connection_to_a_peer_that_does_not_read_stays(pair):
 def test_a_socket_without_a_tcp_peer_has_not_vanished(family):
     with socket.socket(family, socket.SOCK_STREAM) as sock:
         assert not end_if_vanished(sock.fileno(), 0)
+
+
+def repetitions(sock):
+    """Return how often the kernel has repeated what was not acknowledged: `tcpi_retransmits`."""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 3)[2]
+
+
+def test_a_connection_that_is_being_made_stays():
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, contextlib.ExitStack() as stack:
+        # The kernel drops requests for connections beyond the backlog.
+        for _ in range(3):
+            sock = stack.enter_context(socket.socket())
+            sock.setblocking(False)
+            sock.connect_ex(server.getsockname())
+        wait_for(lambda: repetitions(sock) >= 2)
+
+        assert not end_if_vanished(sock.fileno(), 0)
+
+
+def test_data_that_was_received_counts_as_a_sign_of_life(pair):
+    caller, taker = pair
+    begin = time.monotonic()
+    while time.monotonic() < begin + 0.8:
+        taker.send(b"alive")
+        caller.recv(1024)
+        select.select([], [], [], 0.01)
+    silent_since = time.monotonic()
+    vanish(taker)
+    caller.send(b"lost")
+
+    wait_for(lambda: end_if_vanished(caller.fileno(), 1000))
+
+    assert time.monotonic() - silent_since > 0.95

@@ -54,7 +54,7 @@ class RelayNetwork(ConnectionNetwork):
         return RelaySocket(self._relays[lengths].agent_end)
 
     def end_vanished(self, timeout_ms: int) -> None:
-        """End connections whose peer has confirmed nothing for `timeout_ms`, see `end_if_vanished`."""
+        """End connections from whose peer nothing arrived for `timeout_ms`, see `end_if_vanished`."""
         for relay in self._all_relays:
             relay.end_vanished(timeout_ms)
 

@@ -100,10 +100,10 @@ class RelayThread:
     # The loop of the thread
 
     def end_vanished(self, timeout_ms: int) -> None:
-        """End connections whose peer has confirmed nothing for `timeout_ms`; another thread may call this.
+        """End connections from whose peer nothing arrived for `timeout_ms`; another thread may call this.
 
-        The thread then finds the end of the connection. It closes sockets only while it has the GIL, so a descriptor
-        stays that of its connection during the call.
+        The thread then finds the end of the connection. Should it close the socket meanwhile, and the descriptor become
+        that of another one, that one is ended only if the same is true of it.
         """
         for connection in list(self._connections):
             descriptor = connection.wire.fileno()

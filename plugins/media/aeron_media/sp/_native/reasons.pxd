@@ -18,6 +18,7 @@ cpdef enum:
     EVICTED = -32             # messages of a disconnected peer were not consumed within EVICTION_NS
     UNFINISHED = -33          # the rest of a message did not arrive within the timeout
     EVICTED_SILENT = -34      # no greeting within SILENCE_NS, and another connection needed the slot
+    VANISHED = -35            # nothing arrived from its host within peer-timeout
 
 # Messages that are not sent
 cpdef enum:
