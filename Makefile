@@ -81,12 +81,12 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Files in the order of tests/conftest.py. Half of the time of the whole suite, tests wait for processes.
+# Files in the order of tests/conftest.py. In a third of the time of the whole suite, tests wait for processes.
 PROCESSORS := $(shell nproc)
 PYTEST := $(PYTHON) -m pytest --dist loadfile --no-loadscope-reorder
 
 test: check
-	$(PYTEST) -n $$((2 * $(PROCESSORS)))
+	$(PYTEST) -n $$(($(PROCESSORS) + 1))
 
 test-fast: $(VENV)/.built $(VENV)/.developing
 	$(PYTEST) -n $(PROCESSORS) -m 'not system and not interop and not netns and not spark'

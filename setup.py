@@ -137,7 +137,8 @@ def extension(name: str, source: Path) -> Extension:
         define_macros=[("CYTHON_TRACE_NOGIL", "1")] if is_traced(name) else [],
         depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
         extra_compile_args=[
-            "-O1" if SANITIZERS else "-O3",
+            # The test kit is no part of a message's path: it is compiled for a small wheel.
+            "-O1" if SANITIZERS else "-Os" if name.startswith("aeron_core.testing.") else "-O3",
             # Python's own flags ask for debug information. The tables are for debuggers and profilers, too, and are 6 %
             # of a wheel.
             *(DEBUG_LEVEL if DEBUG else ["-g0", "-fno-asynchronous-unwind-tables"]),
