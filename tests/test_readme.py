@@ -55,7 +55,7 @@ def test_tutorial_example_runs(tmp_path):
         ("write-a-flow-control.md", "test-a-plugin.md", 13),
         ("write-a-name-resolver.md", "write-a-name-resolver.md", 4),
         ("write-a-congestion-control.md", "write-a-congestion-control.md", 7),
-        ("write-a-medium.md", "write-a-medium.md", 7),
+        ("write-a-medium.md", "write-a-medium.md", 8),
     ],
 )
 def test_plugin_guides_pass_their_own_tests(plugin, tests, count, tmp_path):
