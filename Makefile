@@ -82,14 +82,13 @@ check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/lint-imports
 
 # Files in the order of tests/conftest.py. In a third of the time of the whole suite, tests wait for processes.
-PROCESSORS := $(shell nproc)
-PYTEST := $(PYTHON) -m pytest --dist loadfile --no-loadscope-reorder
+PYTEST := $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 
 test: check
-	$(PYTEST) -n $$(($(PROCESSORS) + 1))
+	$(PYTEST)
 
 test-fast: $(VENV)/.built $(VENV)/.developing
-	$(PYTEST) -n $(PROCESSORS) -m 'not system and not interop and not netns and not spark'
+	$(PYTEST) -m 'not system and not interop and not netns and not spark'
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix
