@@ -6,10 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+import typer
 
 from aeron_core.cli.options import command_line, directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
+from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.text_table import counted
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.aeron import Aeron
@@ -33,6 +36,16 @@ from aeron_core.uri.keys import may_have_unknown_keys
 # Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
 _CHECK_INTERVAL_S: Final = 0.02
+
+ConnectTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="DURATION",
+        parser=wait_s,
+        help="Fail if not connected for this time; default: wait forever.",
+    ),
+]
 
 
 def connect_to_driver(

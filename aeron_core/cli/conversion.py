@@ -19,7 +19,7 @@ from typer.models import ParameterInfo
 from aeron_core.errors import ConfigurationError
 
 _INT64_MAX: Final = 2**63 - 1
-#: Largest number with a fraction: 31 years as seconds. Invented; system calls that wait accept no more than 292 years.
+#: Largest number with a fraction: 31 years as seconds. Invented; system calls that wait accept at most 292 years.
 _FLOAT_MAX: Final = 1e9
 #: Longest path that Linux accepts, in bytes. Source: limits.h, PATH_MAX without the final NUL.
 _MAX_PATH_LENGTH: Final = 4095

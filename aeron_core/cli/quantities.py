@@ -19,7 +19,7 @@ from aeron_core.uri.values import (
 
 _NS_PER_S: Final = 1_000_000_000
 _SECONDS: Final = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
-#: Longest wait: 31 years. Invented; system calls that wait accept no more than 292 years.
+#: Longest wait: 31 years. Invented; system calls that wait accept at most 292 years.
 _MAX_WAIT_NS: Final = 10**9 * _NS_PER_S
 _DURATION_ALLOWED: Final = f"must be a whole number with a unit {DURATION_UNITS}, or a number of seconds"
 

@@ -12,10 +12,16 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver, disconnected
+from aeron_core.cli.connecting import (
+    ConnectTimeout,
+    await_other_side,
+    checked_channels,
+    connect_to_driver,
+    disconnected,
+)
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import print_stderr, standard_input
-from aeron_core.cli.quantities import size_in_bytes, wait_s
+from aeron_core.cli.quantities import size_in_bytes
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.errors import ClosedError, ConfigurationError
@@ -25,15 +31,6 @@ from aeron_core.errors import ClosedError, ConfigurationError
 _MAX_LATENESS_S: Final = 0.1
 #: Longest pause between two messages: 31 years, which every system call that waits accepts.
 _MAX_INTERVAL_S: Final = 1e9
-
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        metavar="DURATION",
-        parser=wait_s,
-        help="Fail if not connected for this time; default: wait forever.",
-    ),
-]
 
 
 def pub(  # noqa: PLR0913 - the options of the command
@@ -64,7 +61,7 @@ def pub(  # noqa: PLR0913 - the options of the command
             help="Send random messages of this length instead of lines.",
         ),
     ] = None,
-    timeout: Timeout = None,
+    timeout: ConnectTimeout = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:

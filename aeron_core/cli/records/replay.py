@@ -11,11 +11,11 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core._native import wire
-from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
+from aeron_core.cli.connecting import ConnectTimeout, await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
 from aeron_core.cli.outcome import print_stderr
-from aeron_core.cli.quantities import size_of, wait_s
+from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
 from aeron_core.cli.records.selection import NoVerify, RecordingId, progress
 from aeron_core.cli.text_table import counted
@@ -40,14 +40,6 @@ Rate = Annotated[
     str | None,
     typer.Option(metavar="BYTES_PER_SECOND", help="Bytes per second, such as 10m; default: no limit."),
 ]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        metavar="DURATION",
-        parser=wait_s,
-        help="Fail if not connected for this time; default: wait forever.",
-    ),
-]
 
 
 def replay(  # noqa: PLR0913 - the options of the command
@@ -59,7 +51,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     begin: Begin = None,
     end: End = None,
     rate: Rate = None,
-    timeout: Timeout = None,
+    timeout: ConnectTimeout = None,
     no_verify: NoVerify = False,
     aeron_dir: AeronDir = None,
     json: Json = False,

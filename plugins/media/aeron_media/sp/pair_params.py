@@ -47,8 +47,8 @@ _TEXTS: Final = {
     "subscriber",
     reasons.EVICTED: "disconnected, and its last {value} bytes were not consumed: poll the subscription within "
     f"{bounds.EVICTION_NS // S} s",
-    reasons.UNFINISHED: "incomplete message: no more bytes within message-timeout=: check the peer, or increase "
-    "message-timeout=",
+    reasons.UNFINISHED: "incomplete message: the rest did not arrive within message-timeout=: check the peer, or "
+    "increase message-timeout=",
     reasons.NO_PEER: "message of length {value} for a peer that is not connected: dropped; send to connected peers "
     "only",
     reasons.PEER_FULL: "message of length {value} for a peer with a full queue of length {limit}; peer-queue= sets it: "

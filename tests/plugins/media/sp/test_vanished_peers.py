@@ -10,6 +10,8 @@ from pairing import PAIR1, greeting
 from vanished_hosts import vanish
 
 import aeron_core
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 DEADLINE_S = 20
 
@@ -28,6 +30,7 @@ def test_a_peer_that_vanishes_with_unacknowledged_data_is_lost_after_peer_timeou
         aeron_core.MediaDriver(settings, invoker=True) as driver,
         aeron_core.connect(driver.aeron_dir, driver_invoker=driver.do_work) as client,
     ):
+        cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
         host, port = server.getsockname()
         channel = f"aeron:sp?endpoint={host}:{port}|mode=dial|peer-timeout=500ms"
         publication = client.add_publication(channel, 7)
@@ -40,3 +43,8 @@ def test_a_peer_that_vanishes_with_unacknowledged_data_is_lost_after_peer_timeou
             publication.offer(b"lost")
 
             run_until(driver, lambda: not publication.is_connected)
+            run_until(driver, lambda: list(read_errors(cnc.error_log)))
+
+        assert [
+            error.text.count("nothing arrived from the peer") for error in read_errors(cnc.error_log)
+        ] == [1]

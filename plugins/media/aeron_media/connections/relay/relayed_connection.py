@@ -171,8 +171,8 @@ class RelayedConnection:
         """End an overdue connection; store a fault if its handshake or a message is incomplete."""
         if self.phase is Phase.RELAYING:
             text = (
-                f"incomplete message: no more bytes within {self._params.message_limit_s:g} s, so the connection is "
-                "closed: check the peer and the network"
+                f"incomplete message: the rest did not arrive within {self._params.message_limit_s:g} s, so the "
+                "connection is closed: check the peer and the network"
             )
             self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
             return

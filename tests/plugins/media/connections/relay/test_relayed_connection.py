@@ -204,7 +204,8 @@ def test_an_incomplete_message_must_make_progress(holding):
     connection.on_overdue(150.0)
 
     assert faults.take().reason == (
-        "incomplete message: no more bytes within 30 s, so the connection is closed: check the peer and the network"
+        "incomplete message: the rest did not arrive within 30 s, so the connection is closed: check the peer and "
+        "the network"
     )
     assert connection.agent.other_end.recv(1) == b""
     assert peer.recv(1) == b""

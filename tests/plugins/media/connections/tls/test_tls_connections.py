@@ -200,7 +200,8 @@ def test_the_host_name_is_verified_instead_of_its_address(endpoints, certificate
     _, listener = endpoints.listen(**identity(certificates.elsewhere))
     _, caller = endpoints.caller(server_name="elsewhere.example", ca=certificates.ca)
     caller.connect(listener.local_address())
-    wait_for(caller.is_connected)
+
+    assert wait_for(caller.is_connected)
 
 
 def test_mutual_tls_admits_a_connection_with_a_certificate(endpoints, certificates):
@@ -403,7 +404,10 @@ def test_a_port_is_free_as_soon_as_its_listener_is_closed(endpoints, certificate
     address = listener.local_address()
     listener.close()
     network = TlsConnections(TlsContexts(parameters(**identity(certificates.server)), server_side=True))
-    endpoints.closers.append(network.listen(ListenOptions(address)).close)
+    following = network.listen(ListenOptions(address))
+    endpoints.closers.append(following.close)
+
+    assert str(following.local_address()) == str(address)
 
 
 def test_a_connection_to_a_peer_that_has_vanished_ends(endpoints, certificates, python_context):
@@ -420,4 +424,4 @@ def test_a_connection_to_a_peer_that_has_vanished_ends(endpoints, certificates, 
             except OSError:
                 return True
 
-        wait_for(is_ended)
+        assert wait_for(is_ended)
