@@ -127,6 +127,10 @@ def sanitizer_arguments() -> list[str]:
     return [f"-fsanitize={SANITIZERS}", "-fsanitize-recover=all", "-fno-omit-frame-pointer"]
 
 
+#: Modules of the test kit through which neither messages nor benchmarks pass: compiled for a small wheel.
+SMALL = {"aeron_core.testing.connection_probe", "aeron_core.testing.parts"}
+
+
 def extension(name: str, source: Path) -> Extension:
     """Return the extension of one module."""
     return Extension(
@@ -137,8 +141,7 @@ def extension(name: str, source: Path) -> Extension:
         define_macros=[("CYTHON_TRACE_NOGIL", "1")] if is_traced(name) else [],
         depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
         extra_compile_args=[
-            # The test kit is no part of a message's path: it is compiled for a small wheel.
-            "-O1" if SANITIZERS else "-Os" if name.startswith("aeron_core.testing.") else "-O3",
+            "-O1" if SANITIZERS else "-Os" if name in SMALL else "-O3",
             # Python's own flags ask for debug information. The tables are for debuggers and profilers, too, and are 6 %
             # of a wheel.
             *(DEBUG_LEVEL if DEBUG else ["-g0", "-fno-asynchronous-unwind-tables"]),
