@@ -12,6 +12,7 @@ Source: aeron_client_conductor.c, aeron_client_conductor_check_liveness, …_on_
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
@@ -115,14 +116,14 @@ class Liveness:
         )
 
     def _append_to_label(self, counter_id: int) -> None:
-        """Append the client's name and version to the label of its heartbeat counter, as far as they fit."""
+        """Append name, version and process id of the client to the label of its heartbeat, as far as they fit."""
         metadata = self._counters.metadata
         at = counter_id * wire.COUNTER_METADATA_LENGTH
         length = metadata.get_i32(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
         available = wire.COUNTER_LABEL_MAX_LENGTH - length
-        text = f" name={self._settings.client_name} {SOFTWARE_VERSION}".encode("ascii", "replace")[
-            : max(available, 0)
-        ]
+        text = f" name={self._settings.client_name} {SOFTWARE_VERSION} pid={os.getpid()}".encode(
+            "ascii", "replace"
+        )[: max(available, 0)]
         if 0 <= length <= wire.COUNTER_LABEL_MAX_LENGTH:
             metadata.put_bytes(at + wire.COUNTER_LABEL_OFFSET + length, text)
             # Release: a reader that loads the new length with acquire sees the text.

@@ -1,5 +1,6 @@
 """Ids, types, keys, labels, owners and order of counters, on which tools of any origin rely."""
 
+import os
 import re
 
 import pytest
@@ -199,6 +200,7 @@ def test_a_client_heartbeat_has_the_id_of_its_client(lone):
     record = lone.driver.find_counter("client-heartbeat")
 
     assert record.label.startswith(f"client-heartbeat: id={lone.client.client_id} name= version=")
+    assert record.label.endswith(f" pid={os.getpid()}")
     assert record.key == i64(lone.client.client_id).ljust(112, b"\0")
     assert record.registration_id == record.owner_id == lone.client.client_id
     assert record.value >= lone.clock.epoch_ms() - 501
