@@ -69,6 +69,10 @@ STREAM_COUNTERS = {
     "MDC_DESTINATIONS": ("mdc-num-dest", "destinations of a multi-destination channel"),
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs received by a publication"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs sent by an image"),
+    "RECORDING_POSITION": (
+        "rec-pos",
+        "position up to which a recording is stored, of a recorder or of Aeron Archive",
+    ),
     "MEDIA": ("...", "counters of a medium for one channel endpoint; see the page of the medium"),
     "PEER": (
         "...",

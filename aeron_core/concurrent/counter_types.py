@@ -44,6 +44,9 @@ FLOW_CONTROL_RECEIVERS: Final = 17  # number of receivers that flow control take
 MDC_DESTINATIONS: Final = 18  # number of destinations of a channel with several
 SENDER_NAKS_RECEIVED: Final = 19  # number of NAKs received for one publication
 RECEIVER_NAKS_SENT: Final = 20  # number of NAKs sent for one image
+#: Position up to which a recording is stored. The key has recording id i64, session id i32, and the source identity.
+#: Source: RecordingPos.java of Aeron Archive.
+RECORDING_POSITION: Final = 100
 # Not of Aeron: above the ids of its driver, archive and cluster, of which only 2001 is higher (`csv_table` of
 # `aeron_resolvers`). 1021 and 1022 are in `_native.peers`, 1023 is in `aeron_resolvers.driver`. The next free
 # id is 1024.

@@ -30,9 +30,7 @@ _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
 _WAITING_LENGTH: Final = 64 * 1024
 _WAITING_PART_OF_TERM: Final = 4
 
-# The counter with the position of a recording, as in Aeron Archive.
-# Source: RecordingPos.java: type id, key and label.
-RECORDING_POSITION_TYPE_ID: Final = 100
+# The key of the counter with the position of a recording. Source: RecordingPos.java.
 _RECORDING_ID_OFFSET: Final = 0
 _SESSION_ID_OFFSET: Final = 8
 _SOURCE_IDENTITY_LENGTH_OFFSET: Final = 12

@@ -15,6 +15,7 @@ from typing import Final
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.concurrent.counter_types import RECORDING_POSITION
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError, RecordingError
 from aeron_core.recording.retention.purge import delete_orphans
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
@@ -26,7 +27,6 @@ from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.writing.continuation import find_continuation, stop_interrupted_recordings
 from aeron_core.recording.writing.durability import Durability
 from aeron_core.recording.writing.image_recorder import (
-    RECORDING_POSITION_TYPE_ID,
     RETRY_NS,
     ImageRecorder,
     recording_key,
@@ -266,7 +266,7 @@ class Recorder:
         descriptor = stream.writer.descriptor
         try:
             stream.counter = self._aeron.add_counter_async(
-                RECORDING_POSITION_TYPE_ID, recording_key(descriptor), recording_label(descriptor)
+                RECORDING_POSITION, recording_key(descriptor), recording_label(descriptor)
             )
         except ClosedError:
             raise

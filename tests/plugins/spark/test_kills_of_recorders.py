@@ -15,11 +15,11 @@ import pytest
 
 import aeron_core
 from aeron_core import CLOSED
+from aeron_core.concurrent.counter_types import RECORDING_POSITION
 from aeron_core.errors import AeronError, ClosedError
 from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive
 from aeron_core.recording.reading.messages import messages
-from aeron_core.recording.writing.image_recorder import RECORDING_POSITION_TYPE_ID
 
 ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
 STREAM_ID = 7
@@ -82,7 +82,7 @@ class Publisher(threading.Thread):
         positions = (
             counter.value
             for counter in aeron.counters_reader
-            if counter.type_id == RECORDING_POSITION_TYPE_ID and counter.label.split()[2] == session_id
+            if counter.type_id == RECORDING_POSITION and counter.label.split()[2] == session_id
         )
         return max(positions, default=-1)
 
