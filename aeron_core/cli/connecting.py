@@ -14,7 +14,6 @@ from aeron_core.cli.options import command_line, directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, print_stderr
 from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.text_table import counted
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import log_error
@@ -29,6 +28,7 @@ from aeron_core.errors import (
     NotConnectedError,
     RegistrationError,
 )
+from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.settings import load_client_settings
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.keys import may_have_unknown_keys

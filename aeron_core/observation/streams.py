@@ -1,44 +1,81 @@
 """Streams of any driver, with the positions of all parties, from its counters.
 
-Not here: their display. The counters are read one after the other, so a position may appear ahead of one that it
-follows; such a lag counts as 0.
+Not here: their display, and what limits them (`limits`). The counters are read one after the other, so a position may
+appear ahead of one that it follows; such a lag counts as 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 from aeron_core.concurrent import counter_types as types
 from aeron_core.concurrent.counter_types import CounterOwner, owner_of
 from aeron_core.concurrent.counters import CounterRecord
 
+_SPY_PREFIX: Final = "aeron-spy:"
+
+
+class StreamKind(StrEnum):
+    """What one log of a stream is, or one subscriber of it."""
+
+    IPC = "ipc"  # a publication that its subscribers read in shared memory, or such a subscriber
+    NETWORK = "network"  # a publication that a sender sends in datagrams
+    CONNECTION = (
+        "connection"  # a publication whose peer, at the other side of a connection, confirms what it has
+    )
+    IMAGE = "image"  # what is received of a stream, or a subscriber of an image
+    SPY = "spy"  # a subscriber that reads the log of a network publication
+
 
 @dataclass(slots=True)
 class ReceivedStream:
-    """Receive side of a stream in one driver; a position is None if the driver has no counter for it."""
+    """Receive side of a stream in one driver: an image, with the subscribers that read it.
+
+    A position, in bytes, is None if the driver has no counter for it. `high_water_mark` includes gaps, `position` ends
+    before the first one. `window` is the size that the congestion control publishes (CUBIC), in bytes.
+    """
 
     registration_id: int
     channel: str
     high_water_mark: int | None = None
     position: int | None = None
     naks_sent: int | None = None
+    window: int | None = None
     subscribers: list[Subscriber] = field(default_factory=list)
+
+    @property
+    def kind(self) -> StreamKind:
+        """Always IMAGE."""
+        return StreamKind.IMAGE
+
+    @property
+    def slowest(self) -> Subscriber | None:
+        """The subscriber that has read least, None without subscribers."""
+        return _slowest(self.subscribers)
 
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """Position of one subscription."""
+    """Position of one subscription in one log; `client_id` is -1 if the driver does not store the client."""
 
     registration_id: int
     channel: str
     position: int
+    client_id: int = types.DRIVER_OWNER_ID
+    counter_id: int = -1
+    kind: StreamKind = StreamKind.IMAGE
 
 
 @dataclass(slots=True)
 class SentStream:
-    """Send side of a stream in one driver; a position is None if the driver has no counter for it.
+    """Send side of a stream in one driver: the log that publishers write to.
 
+    A position, in bytes, is None if the driver has no counter for it. Publishers may offer up to `limit`, the sender
+    may send up to `sender_limit`. `receivers` are those that flow control tracks, None for a strategy without such a
+    counter. `client_id` is that of the client that owns the counters, -1 for the driver.
     `subscribers` read the publisher's own log: those of IPC, and spies.
     """
 
@@ -50,12 +87,43 @@ class SentStream:
     sender_limit: int | None = None
     back_pressure_events: int | None = None
     naks_received: int | None = None
+    receivers: int | None = None
+    client_id: int = types.DRIVER_OWNER_ID
     subscribers: list[Subscriber] = field(default_factory=list)
+
+    @property
+    def kind(self) -> StreamKind:
+        """IPC, NETWORK or CONNECTION."""
+        if self.sender_position is None:
+            return StreamKind.IPC
+        # Of the media, only UDP sends datagrams. A damaged key has no channel.
+        is_udp = not self.channel or self.channel.startswith("aeron:udp")
+        return StreamKind.NETWORK if is_udp else StreamKind.CONNECTION
+
+    @property
+    def publisher_window(self) -> int | None:
+        """What publishers may still offer before back pressure, in bytes; None if unknown."""
+        return lag(self.limit, self.position)
+
+    @property
+    def sender_window(self) -> int | None:
+        """What flow control still allows the sender to send, in bytes; None if unknown or without a sender."""
+        return lag(self.sender_limit, self.sender_position)
+
+    @property
+    def unsent(self) -> int | None:
+        """Bytes that were published and not sent, or not confirmed by the peer of a connection; None if unknown."""
+        return lag(self.position, self.sender_position)
+
+    @property
+    def slowest(self) -> Subscriber | None:
+        """The subscriber of this log that has read least, None without subscribers."""
+        return _slowest(self.subscribers)
 
 
 @dataclass(slots=True)
 class StreamSession:
-    """One session of one stream in one driver."""
+    """One session of one stream in one driver: its publications and images, by registration id."""
 
     session_id: int
     stream_id: int
@@ -78,12 +146,15 @@ _SENT = {
     types.SENDER_LIMIT: "sender_limit",
     types.SENDER_BPE: "back_pressure_events",
     types.SENDER_NAKS_RECEIVED: "naks_received",
+    types.FLOW_CONTROL_RECEIVERS: "receivers",
 }
 _RECEIVED = {
     types.RECEIVER_HWM: "high_water_mark",
     types.RECEIVER_POSITION: "position",
     types.RECEIVER_NAKS_SENT: "naks_sent",
 }
+#: Label of the counter of an image with the window of CUBIC. Source: aeron_congestion_control.c.
+_WINDOW_NAME: Final = "rcv-cc-cubic-wnd"
 
 
 def lag(ahead: int | None, behind: int | None) -> int | None:
@@ -103,15 +174,37 @@ def streams_of(records: Iterable[CounterRecord]) -> list[StreamSession]:
         if record.type_id in _SENT:
             publication = stream.publications.setdefault(identity, SentStream(identity, owner.channel))
             setattr(publication, _SENT[record.type_id], record.value)
-        elif record.type_id in _RECEIVED:
+            if record.type_id == types.PUBLISHER_POSITION:
+                publication.client_id = owner.client_id
+        elif record.type_id in _RECEIVED or record.type_id == types.PER_IMAGE:
             image = stream.images.setdefault(identity, ReceivedStream(identity, owner.channel))
-            setattr(image, _RECEIVED[record.type_id], record.value)
+            setattr(image, _RECEIVED.get(record.type_id, "window"), record.value)
         else:
             readers.append((stream, record, owner))
     for stream, record, owner in readers:
-        subscriber = Subscriber(owner.registration_id, owner.channel, record.value)
-        _read_by(stream, record.reference_id).append(subscriber)
+        log = _read_log(stream, record.reference_id)
+        log.subscribers.append(
+            Subscriber(
+                owner.registration_id,
+                owner.channel,
+                record.value,
+                owner.client_id,
+                record.id,
+                _kind_of_subscriber(log, owner.channel),
+            )
+        )
     return [streams[key] for key in sorted(streams)]
+
+
+def _kind_of_subscriber(log: SentStream | ReceivedStream, channel: str) -> StreamKind:
+    if isinstance(log, ReceivedStream):
+        return StreamKind.IMAGE
+    is_spy = channel.startswith(_SPY_PREFIX) or log.kind is not StreamKind.IPC
+    return StreamKind.SPY if is_spy else StreamKind.IPC
+
+
+def _slowest(subscribers: Iterable[Subscriber]) -> Subscriber | None:
+    return min(subscribers, key=lambda each: each.position, default=None)
 
 
 def _owned(records: Iterable[CounterRecord]) -> Iterator[tuple[CounterRecord, CounterOwner]]:
@@ -120,20 +213,21 @@ def _owned(records: Iterable[CounterRecord]) -> Iterator[tuple[CounterRecord, Co
             record.type_id in _SENT
             or record.type_id in _RECEIVED
             or record.type_id == types.SUBSCRIBER_POSITION
+            or (record.type_id == types.PER_IMAGE and record.label.startswith(_WINDOW_NAME))
         ):
             owner = owner_of(record)
             if owner is not None:
                 yield record, owner
 
 
-def _read_by(stream: StreamSession, reference_id: int) -> list[Subscriber]:
-    """Return the subscribers of the log with the registration id `reference_id`; add an image if it is unknown."""
+def _read_log(stream: StreamSession, reference_id: int) -> SentStream | ReceivedStream:
+    """Return the log with the registration id `reference_id`; add an image if it is unknown."""
     if reference_id in stream.publications:
-        return stream.publications[reference_id].subscribers
+        return stream.publications[reference_id]
     if reference_id in stream.images:
-        return stream.images[reference_id].subscribers
+        return stream.images[reference_id]
     # Older drivers do not write the reference: use the only log if there is one.
     logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     if len(logs) == 1:
-        return logs[0].subscribers
-    return stream.images.setdefault(reference_id, ReceivedStream(reference_id, "")).subscribers
+        return logs[0]
+    return stream.images.setdefault(reference_id, ReceivedStream(reference_id, ""))

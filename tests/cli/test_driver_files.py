@@ -6,8 +6,8 @@ import pytest
 
 import aeron_core
 from aeron_core._native import wire
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol.cnc import CncFile, CncLayout
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from aeron_core._native import wire
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.observation.driver_files import DriverFiles
 
 pytestmark = pytest.mark.system
 

@@ -11,8 +11,8 @@ import time
 import pytest
 
 import aeron_core
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.observation.driver_files import DriverFiles
 
 pytestmark = pytest.mark.interop
 

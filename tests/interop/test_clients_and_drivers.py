@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from messages import expected_checksum, message
 
-from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 
 pytestmark = pytest.mark.interop
 

@@ -10,8 +10,8 @@ import pytest
 from party_facts import DRIVER_TIMEOUT_MS
 
 import aeron_core
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.counter_types import PUBLISHER_POSITION
+from aeron_core.observation.driver_files import DriverFiles
 
 pytestmark = pytest.mark.interop
 

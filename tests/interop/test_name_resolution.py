@@ -12,7 +12,7 @@ import pytest
 from messages import expected_checksum
 
 import aeron_core
-from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.observation.driver_files import DriverFiles
 
 pytestmark = pytest.mark.interop
 

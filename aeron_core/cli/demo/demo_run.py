@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.text_table import counted
-from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ClientError
+from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -170,7 +170,7 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
         yield lambda _: None
         return
     from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
-    from aeron_core.cli.tools.driver_files import DriverFiles  # noqa: PLC0415 - lazy: only --metrics needs it
+    from aeron_core.observation.driver_files import DriverFiles  # noqa: PLC0415 - lazy: only --metrics needs it
 
     files: list[DriverFiles] = []
 

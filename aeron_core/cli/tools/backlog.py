@@ -6,10 +6,10 @@ import time
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, painted, table_lines
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
-from aeron_core.cli.tools.stream_positions import StreamSession, lag
 from aeron_core.cli.tools.streams import SessionOption, StreamOption, selected
+from aeron_core.observation.driver_files import DriverFiles
+from aeron_core.observation.streams import StreamSession, lag
 
 _COLUMNS = ("role", "registration", "position", "backlog", "window", "channel")
 

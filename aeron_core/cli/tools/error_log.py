@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.outcome import printable
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.concurrent.error_report import lines_of
+from aeron_core.observation.driver_files import DriverFiles
 
 
 def errors(aeron_dir: AeronDir = None, json: Json = False) -> None:

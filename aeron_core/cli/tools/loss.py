@@ -9,9 +9,9 @@ from typing import Final
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.outcome import printable
-from aeron_core.cli.tools.driver_files import open_loss_report
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import read_loss_report
+from aeron_core.observation.driver_files import open_loss_report
 
 # The first line of the C tool, so that programs that parse its output parse ours; likewise the last line, which has the
 # plural also for one entry. Source: loss_stat.c.

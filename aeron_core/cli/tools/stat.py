@@ -14,13 +14,13 @@ import typer
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import print_stderr, printable
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, RED, painted
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counter_types import STREAM_TYPES, SYSTEM, owner_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.concurrent.error_report import date_of
 from aeron_core.errors import ConfigurationError
+from aeron_core.observation.driver_files import DriverFiles
 
 _RULE_WIDTH = 70  # as AeronStat
 _VALUE_WIDTH = 26

@@ -12,9 +12,9 @@ import typer
 from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import printable
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, YELLOW, counted, painted, table_lines
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
-from aeron_core.cli.tools.stream_positions import (
+from aeron_core.observation.driver_files import DriverFiles
+from aeron_core.observation.streams import (
     ReceivedStream,
     SentStream,
     StreamSession,

@@ -11,11 +11,11 @@ import typer
 from aeron_core.cli.options import AeronDir, command_line, directory_of, positive
 from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import wait_s
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.conductor.driver_proxy import DriverProxy
 from aeron_core.concurrent import wake_up
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, ConfigurationError
+from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol import commands
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 

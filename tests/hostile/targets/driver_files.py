@@ -18,7 +18,6 @@ from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
 from aeron_core.cli.tools.backlog import backlog
-from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.cli.tools.error_log import errors
 from aeron_core.cli.tools.loss import loss
 from aeron_core.cli.tools.stat import CounterFormat, stat
@@ -34,6 +33,7 @@ from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE, read_loss_report
 from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import AeronError
+from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings.models import ClientSettings
 from targets._script import Script, block

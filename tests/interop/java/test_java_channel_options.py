@@ -6,8 +6,8 @@ import pytest
 from parties import DIRECTIONS, THERE, exchange
 from party_facts import await_true
 
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.observation.driver_files import DriverFiles
 
 pytestmark = pytest.mark.interop
 

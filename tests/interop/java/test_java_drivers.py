@@ -10,8 +10,8 @@ from aeron_media._native.interfaces import list_interfaces
 from parties import DIRECTIONS, THERE, exchange
 from party_facts import await_true
 
-from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
+from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 
 pytestmark = pytest.mark.interop
 

@@ -14,8 +14,8 @@ from parties import exchange
 from party_facts import await_true
 
 from aeron_core._native.counter import AtomicCounter
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 pytestmark = pytest.mark.interop

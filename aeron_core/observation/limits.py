@@ -1,0 +1,330 @@
+"""What limits a stream: for each log, the party that holds it back, as data and as a sentence.
+
+All is derived from positions in bytes and, as far as the log could be read, from its parameters. A party limits a
+publication if one of these holds, in this order:
+
+    not connected   no subscriber reads the log (IPC), or the log shows no connection, so offers return NOT_CONNECTED.
+                    Without the log: the publisher limit is not beyond the sender position, and no spy is behind that.
+    publisher       the publisher is at its limit: `limit - position` is at most an eighth of the publisher window. That
+                    is the step in which the limit of IPC moves. Offers return BACK_PRESSURED, or will after a few
+                    messages. The window is that of the log, else `limit` minus the position of the slowest consumer.
+                    The cause is the slowest consumer, which determines the limit:
+                      subscriber  of IPC, or a spy that is behind the sender
+                      peer        of a connection, which has not confirmed more
+                      receiver    side (below), if flow control has stopped the sender
+                      sender      otherwise: it may send and has not done so yet
+    receiver side   flow control has stopped the sender: there is unsent data, and the window of the sender,
+                    `sender limit - sender position`, is shorter than that data and than one datagram (mtu of the log,
+                    else 1408 bytes). It counts also if the publisher still has a window. If the image is in one of the
+                    snapshots, the largest of three parts of the receiver's window is the cause:
+                      subscriber  received and not read: receiver position - position of the slowest subscriber
+                      loss        behind a gap: high-water mark - receiver position
+                      receiver    under way: sender position - high-water mark; the window is too short for the latency
+                    Without an image here the cause is `receiver`: on another host.
+
+A party limits an image, which a publication elsewhere feeds, if at least three quarters of its receiver's window are
+used, `high-water mark - position of the slowest subscriber`: a receiver extends the window when a quarter was consumed.
+ The cause is `subscriber` or `loss`, as above. The window is that of CUBIC's counter, else that of the log, else
+128 KiB, the default of all drivers.
+
+In all other cases nothing limits the stream: the party is `none`.
+
+A subscriber that limits a log *does not poll* if its position is the same in two snapshots of one run of the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Final
+
+from aeron_core.frozen import frozen
+from aeron_core.observation.clients import ObservedClient
+from aeron_core.observation.snapshots import DriverSnapshot
+from aeron_core.observation.streams import (
+    ReceivedStream,
+    SentStream,
+    StreamKind,
+    StreamSession,
+    Subscriber,
+    lag,
+)
+
+#: Steps of a window: see the module.
+_PUBLISHER_STEPS: Final = 8
+_RECEIVER_STEPS: Final = 4
+#: Source: AERON_RCV_INITIAL_WINDOW_LENGTH, AERON_MTU_LENGTH defaults.
+_DEFAULT_RECEIVER_WINDOW: Final = 128 * 1024
+_DEFAULT_MTU: Final = 1408
+
+
+class Party(StrEnum):
+    """The party that limits a stream."""
+
+    NONE = "none"
+    NOT_CONNECTED = "not-connected"
+    SUBSCRIBER = "subscriber"
+    SENDER = "sender"
+    RECEIVER = "receiver"
+    LOSS = "loss"
+    PEER = "peer"
+
+
+@frozen()
+class Limitation:
+    """What limits one log of a stream; see the module for when a party counts as limiting.
+
+    `is_publisher_limited`: the publisher itself is at its limit; False for images. `behind` is, in bytes, how far the
+    party is behind: a subscriber behind what it could read; sender, receiver and peer behind the publisher; for a loss,
+    what was received behind the gap. `subscriber` and `client` are set for SUBSCRIBER, `client` only if the counters
+    include its heartbeat. `is_polling` is None without an earlier snapshot.
+    """
+
+    party: Party
+    stream_id: int
+    session_id: int
+    registration_id: int
+    kind: StreamKind
+    channel: str
+    is_publisher_limited: bool = False
+    behind: int | None = None
+    subscriber: Subscriber | None = None
+    client: ObservedClient | None = None
+    is_polling: bool | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The limitation as a sentence without a final stop."""
+        stream = f"stream {self.stream_id}"
+        behind = "" if self.behind is None else f", {size_text(self.behind)} behind"
+        if self.party is Party.NONE:
+            return f"nothing holds {stream} back"
+        if self.party is Party.NOT_CONNECTED:
+            what = (
+                "a receiver" if self.kind in (StreamKind.NETWORK, StreamKind.CONNECTION) else "a subscriber"
+            )
+            return f"{stream} waits for {what}: none is connected"
+        if self.party is Party.SUBSCRIBER:
+            return f"{self._subscriber_text()} holds {stream} back{behind}{self._polling_text()}"
+        if self.party is Party.LOSS:
+            return f"lost data holds {stream} back: {size_text(self.behind or 0)} wait for a retransmission"
+        name = {
+            Party.SENDER: "the sender of this driver",
+            Party.PEER: "the peer of the connection",
+            Party.RECEIVER: "the flow control of a receiver",
+        }[self.party]
+        return f"{name} holds {stream} back{behind}"
+
+    def _subscriber_text(self) -> str:
+        if self.subscriber is None:
+            return "a subscriber"
+        text = f"{'spy' if self.subscriber.kind is StreamKind.SPY else 'subscriber'} {self.subscriber.registration_id}"
+        if self.client is not None:
+            return f"{text} of {self.client.description}"
+        return text if self.subscriber.client_id < 0 else f"{text} of client {self.subscriber.client_id}"
+
+    def _polling_text(self) -> str:
+        return ", and does not poll" if self.is_polling is False else ""
+
+
+def size_text(length: int) -> str:
+    """Return a number of bytes as text with a decimal unit, such as `3.2 MB`."""
+    value = float(length)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def limitations(
+    snapshot: DriverSnapshot, previous: DriverSnapshot | None = None, others: Iterable[DriverSnapshot] = ()
+) -> list[Limitation]:
+    """Return what limits each log of a snapshot, publications before images, in the order of its streams.
+
+    `previous`: an earlier snapshot of the same driver, which shows whether subscribers poll. `others`: snapshots of
+    other drivers, where the images of a publication may be.
+    """
+    everywhere = [snapshot, *others]
+    earlier = previous if previous is not None and previous.is_same_driver(snapshot) else None
+    found = []
+    for stream in snapshot.streams:
+        found += [
+            _of_publication(_Log(snapshot, stream, sent, earlier), sent, everywhere)
+            for sent in stream.publications.values()
+        ]
+        found += [
+            _of_image(_Log(snapshot, stream, image, earlier), image) for image in stream.images.values()
+        ]
+    return found
+
+
+@frozen()
+class _Log:
+    """One log with the snapshot that contains it."""
+
+    snapshot: DriverSnapshot
+    stream: StreamSession
+    log: SentStream | ReceivedStream
+    earlier: DriverSnapshot | None
+
+    def limited_by(
+        self,
+        party: Party,
+        behind: int | None = None,
+        *,
+        is_publisher_limited: bool = False,
+        reader: tuple[_Log, Subscriber] | None = None,
+    ) -> Limitation:
+        """Return a limitation of this log; `reader`: the log that the limiting subscriber reads, and the subscriber."""
+        place, subscriber = reader or (self, None)
+        return Limitation(
+            party,
+            self.stream.stream_id,
+            self.stream.session_id,
+            self.log.registration_id,
+            self.log.kind,
+            self.log.channel,
+            is_publisher_limited,
+            behind,
+            subscriber,
+            None if subscriber is None else place.snapshot.clients.get(subscriber.client_id),
+            None if subscriber is None else place.is_polling(subscriber),
+        )
+
+    def is_polling(self, subscriber: Subscriber) -> bool | None:
+        """Return whether a subscriber of this log has moved since the earlier snapshot, None without one."""
+        before = None if self.earlier is None else _same_log(self.earlier, self.stream, self.log)
+        if before is None:
+            return None
+        for each in before.subscribers:
+            if each.registration_id == subscriber.registration_id:
+                return each.position != subscriber.position
+        return None
+
+
+def _same_log(
+    snapshot: DriverSnapshot, stream: StreamSession, log: SentStream | ReceivedStream
+) -> SentStream | ReceivedStream | None:
+    for each in snapshot.streams:
+        if (each.stream_id, each.session_id) == (stream.stream_id, stream.session_id):
+            logs = each.publications if isinstance(log, SentStream) else each.images
+            return logs.get(log.registration_id)
+    return None
+
+
+def _of_publication(place: _Log, sent: SentStream, everywhere: Iterable[DriverSnapshot]) -> Limitation:
+    if sent.position is None or sent.limit is None:
+        return place.limited_by(Party.NONE)
+    if not _is_connected(place, sent, sent.limit):
+        return place.limited_by(Party.NOT_CONNECTED)
+    is_limited = _is_at_limit(place, sent)
+    slowest = sent.slowest
+    is_reader_slowest = slowest is not None and (
+        sent.sender_position is None or slowest.position < sent.sender_position
+    )
+    if is_limited and slowest is not None and is_reader_slowest:
+        return place.limited_by(
+            Party.SUBSCRIBER,
+            lag(sent.position, slowest.position),
+            is_publisher_limited=True,
+            reader=(place, slowest),
+        )
+    if sent.kind is StreamKind.NETWORK and _is_sender_stopped(place, sent):
+        return _of_receivers(place, sent, everywhere, is_limited=is_limited)
+    if not is_limited or sent.sender_position is None:
+        return place.limited_by(Party.NONE)
+    party = Party.PEER if sent.kind is StreamKind.CONNECTION else Party.SENDER
+    return place.limited_by(party, sent.unsent, is_publisher_limited=True)
+
+
+def _is_connected(place: _Log, sent: SentStream, limit: int) -> bool:
+    if sent.sender_position is None:
+        return bool(sent.subscribers)
+    parameters = place.snapshot.logs.get(sent.registration_id)
+    if parameters is not None:
+        return parameters.is_connected
+    is_spy_behind = sent.slowest is not None and sent.slowest.position < sent.sender_position
+    return limit > sent.sender_position or is_spy_behind
+
+
+def _is_at_limit(place: _Log, sent: SentStream) -> bool:
+    parameters = place.snapshot.logs.get(sent.registration_id)
+    window = None if parameters is None else parameters.publisher_window
+    if window is None:
+        consumers = [each.position for each in sent.subscribers]
+        if sent.sender_position is not None:
+            consumers.append(sent.sender_position)
+        window = lag(sent.limit, min(consumers, default=None))
+    remaining = sent.publisher_window
+    return window is not None and remaining is not None and remaining <= window // _PUBLISHER_STEPS
+
+
+def _is_sender_stopped(place: _Log, sent: SentStream) -> bool:
+    unsent, window = sent.unsent, sent.sender_window
+    if unsent is None or window is None:
+        return False
+    parameters = place.snapshot.logs.get(sent.registration_id)
+    return window < min(unsent, _DEFAULT_MTU if parameters is None else parameters.mtu)
+
+
+def _of_receivers(
+    place: _Log, sent: SentStream, everywhere: Iterable[DriverSnapshot], *, is_limited: bool
+) -> Limitation:
+    """Return what keeps the receivers of a publication, whose sender is stopped, from extending their window."""
+    images = list(_images_of(place, everywhere))
+    slowest = min(images, key=lambda each: _consumed(each[1]), default=None)
+    if slowest is None:
+        return place.limited_by(Party.RECEIVER, sent.unsent, is_publisher_limited=is_limited)
+    where, image = slowest
+    under_way = lag(sent.sender_position, image.high_water_mark) or 0
+    party, behind = _cause_of(image)
+    if party is Party.NONE or under_way > behind:
+        return place.limited_by(Party.RECEIVER, sent.unsent, is_publisher_limited=is_limited)
+    reader = (where, image.slowest) if party is Party.SUBSCRIBER and image.slowest is not None else None
+    return place.limited_by(party, behind, is_publisher_limited=is_limited, reader=reader)
+
+
+def _images_of(place: _Log, everywhere: Iterable[DriverSnapshot]) -> Iterator[tuple[_Log, ReceivedStream]]:
+    for snapshot in everywhere:
+        for stream in snapshot.streams:
+            if (stream.stream_id, stream.session_id) == (place.stream.stream_id, place.stream.session_id):
+                earlier = place.earlier if snapshot is place.snapshot else None
+                for image in stream.images.values():
+                    if image.position is not None:
+                        yield _Log(snapshot, stream, image, earlier), image
+
+
+def _consumed(image: ReceivedStream) -> int:
+    # What status messages report: the position of the slowest subscriber.
+    position = image.position or 0
+    return position if image.slowest is None else min(image.slowest.position, position)
+
+
+def _cause_of(image: ReceivedStream) -> tuple[Party, int]:
+    """Return whether more of an image waits for its subscribers or behind a gap, and how many bytes."""
+    unread = 0 if image.slowest is None else lag(image.position, image.slowest.position) or 0
+    lost = lag(image.high_water_mark, image.position) or 0
+    if not unread and not lost:
+        return Party.NONE, 0
+    return (Party.SUBSCRIBER, unread) if unread >= lost else (Party.LOSS, lost)
+
+
+def _of_image(place: _Log, image: ReceivedStream) -> Limitation:
+    used = lag(image.high_water_mark, _consumed(image))
+    if not image.subscribers:
+        return place.limited_by(Party.NOT_CONNECTED)
+    if used is None or used < _receiver_window(place, image) * (_RECEIVER_STEPS - 1) // _RECEIVER_STEPS:
+        return place.limited_by(Party.NONE)
+    party, behind = _cause_of(image)
+    reader = (place, image.slowest) if party is Party.SUBSCRIBER and image.slowest is not None else None
+    return place.limited_by(party, behind, reader=reader)
+
+
+def _receiver_window(place: _Log, image: ReceivedStream) -> int:
+    if image.window is not None:
+        return image.window
+    parameters = place.snapshot.logs.get(image.registration_id)
+    if parameters is None:
+        return _DEFAULT_RECEIVER_WINDOW
+    return parameters.receiver_window or min(_DEFAULT_RECEIVER_WINDOW, parameters.term_length // 2)
