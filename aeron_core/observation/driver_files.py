@@ -17,8 +17,8 @@ from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
-#: Source: AERON_DRIVER_TIMEOUT_MS default; cnc.dat does not contain the driver's own value.
-_DRIVER_TIMEOUT_MS: Final = 10_000
+#: Source: AERONDRIVER_TIMEOUT_MS default; cnc.dat does not contain the driver's own value.
+DRIVER_TIMEOUT_MS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class DriverFiles:
     def is_alive(self) -> bool:
         """Whether the last heartbeat is at most 10 s old, the default driver timeout."""
         age_ms = self.heartbeat_age_ms
-        return age_ms is not None and age_ms <= _DRIVER_TIMEOUT_MS
+        return age_ms is not None and age_ms <= DRIVER_TIMEOUT_MS
 
     def system_counter(self, system_id: int) -> int:
         """Return the value of a system counter, 0 if this driver does not have it."""

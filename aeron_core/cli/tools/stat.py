@@ -19,8 +19,8 @@ from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counter_types import STREAM_TYPES, SYSTEM, owner_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.concurrent.error_report import date_of
-from aeron_core.errors import ConfigurationError
-from aeron_core.observation.driver_files import DriverFiles
+from aeron_core.errors import ConfigurationError, DriverTimeoutError
+from aeron_core.observation.driver_files import DRIVER_TIMEOUT_MS, DriverFiles
 
 _RULE_WIDTH = 70  # as AeronStat
 _VALUE_WIDTH = 26
@@ -57,16 +57,26 @@ def stat(  # noqa: PLR0913 - the options of the command
     ] = None,
     session: SessionOption = None,
     stream: StreamOption = None,
+    alive: Annotated[
+        bool,
+        typer.Option(
+            "--alive",
+            help="Print only a line on the heartbeat of the driver; exit code 1 if it is older than 10 s.",
+        ),
+    ] = False,
 ) -> None:
     """Show the counters of a driver, alive or dead.
 
-    Updates continuously on a terminal.
+    Updates continuously on a terminal. With --alive it is a health check for supervisors of processes and containers.
     """
     positive("--interval", interval)
     if json and output is CounterFormat.PROMETHEUS:
         raise ConfigurationError(f"--json and --format={output}: only one of them is allowed")
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
+    if alive:
+        print(_heartbeat(files))
+        return
     if next(selection.of(files), None) is None:
         print_stderr("warning: no counter matches: " + selection.reason(files))
     if json or output is CounterFormat.JSON:
@@ -111,6 +121,19 @@ class _Selection:
             and self.session in (None, owner.session_id)
             and self.stream in (None, owner.stream_id)
         )
+
+
+def _heartbeat(files: DriverFiles) -> str:
+    """Return a line on the heartbeat of a live driver; raise DriverTimeoutError if the driver is not alive."""
+    age_ms = files.heartbeat_age_ms
+    if age_ms is None:
+        raise DriverTimeoutError(f"the driver of {files.cnc.path.parent} has ended: start it again")
+    if not files.is_alive:
+        raise DriverTimeoutError(
+            f"the driver of {files.cnc.path.parent}, pid {files.cnc.pid}, has been silent for {age_ms} ms, at most "
+            f"{DRIVER_TIMEOUT_MS} are allowed: stop that process if it still exists, and start a driver"
+        )
+    return f"driver with pid {files.cnc.pid}: heartbeat age {age_ms} ms"
 
 
 def _begin(record: CounterRecord) -> str:
