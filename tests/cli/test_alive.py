@@ -20,7 +20,9 @@ def test_a_live_driver_has_a_heartbeat_and_exit_code_0(aeron, tmp_path):
 @pytest.mark.parametrize(("age_ms", "text"), [(11_000, "has been silent for 11"), (None, "has ended")])
 def test_a_silent_driver_has_exit_code_1(aeron, dead_directory, age_ms, text):
     heartbeat_ms = 0 if age_ms is None else int(time.time() * 1000) - age_ms
-    ManyToOneRingBuffer(CncFile.open(dead_directory / "cnc.dat").to_driver).consumer_heartbeat_ms = heartbeat_ms
+    ManyToOneRingBuffer(
+        CncFile.open(dead_directory / "cnc.dat").to_driver
+    ).consumer_heartbeat_ms = heartbeat_ms
 
     outcome = aeron("stat", "--alive", "-d", dead_directory)
 

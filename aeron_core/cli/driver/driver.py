@@ -12,7 +12,7 @@ from aeron_core.cli.outcome import EXIT_OK, ended
 from aeron_core.version import COMMIT, SOFTWARE_VERSION, VERSION
 
 
-def driver(
+def driver(  # noqa: PLR0913 - the options of the command
     files: SettingsFiles = None,
     define: Defines = None,
     aeron_dir: AeronDir = None,
@@ -21,6 +21,13 @@ def driver(
         str | None,
         typer.Option(
             metavar="HOST:PORT", help="Serve the counters to Prometheus at this address, path /metrics."
+        ),
+    ] = None,
+    otlp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Export the counters to this OpenTelemetry collector, such as http://localhost:4318/v1/metrics.",
         ),
     ] = None,
 ) -> None:
@@ -39,6 +46,6 @@ def driver(
             f"aeron-core driver <aeron {SOFTWARE_VERSION}> major {major} minor {minor} patch {patch} git {COMMIT}"
         )
         raise ended(EXIT_OK)
-    code = run_driver(DriverArguments(files or (), define or (), aeron_dir, metrics))
+    code = run_driver(DriverArguments(files or (), define or (), aeron_dir, metrics, otlp))
     if code:
         raise ended(code)

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aeron_core.cli.outcome import is_tty, is_writable, print_stderr
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.frozen import frozen
 from aeron_core.registry import Registry
 from aeron_core.settings import ThreadingMode
 from aeron_core.settings.driver import DriverFields
 from aeron_core.settings.loader import is_section_set, load_driver_fields, load_section
-from aeron_core.uri.addresses import ADDRESS_ALLOWED, HostPort, parse_address
 
 if TYPE_CHECKING:
     from aeron_core.settings.model import SettingsModel
@@ -33,12 +31,13 @@ _IDLE_S: Final = 0.001
 
 @frozen(slots=True)
 class DriverArguments:
-    """Arguments of `aeron-core driver`; `metrics` is an address, HOST:PORT."""
+    """Arguments of `aeron-core driver`; `metrics` is an address, HOST:PORT, `otlp` the URL of a collector."""
 
     files: Sequence[Path] = ()
     defines: Sequence[str] = ()
     aeron_dir: Path | None = None
     metrics: str | None = None
+    otlp: str | None = None
 
 
 def run_driver(arguments: DriverArguments) -> int:
@@ -68,12 +67,11 @@ def run_driver(arguments: DriverArguments) -> int:
     program = _Program(
         loaded.settings, registry, {name: section.settings for name, section in sections.items()}
     )
-    address = None if arguments.metrics is None else _metrics_address(arguments.metrics)
     with EndBySignal() as end:
         if loaded.settings.threading_mode is ThreadingMode.INVOKER:
-            _run_here(program, end, address)
+            _run_here(program, end, arguments)
         else:
-            _run_threads(program, end, address)
+            _run_threads(program, end, arguments)
     return end.signal
 
 
@@ -124,26 +122,26 @@ class _Program:
     sections: Mapping[str, SettingsModel]
 
 
-def _run_threads(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+def _run_threads(program: _Program, end: EndBySignal, arguments: DriverArguments) -> None:
     with (
-        _served(metrics) as serve,
+        _monitored(arguments) as set_driver,
         MediaDriver.launch(program.settings, registry=program.registry, sections=program.sections) as running,
     ):
-        serve(running)
+        set_driver(running)
         end.of(running)
         _announce(running)
         running.await_termination()
         _announce_end()
 
 
-def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+def _run_here(program: _Program, end: EndBySignal, arguments: DriverArguments) -> None:
     with (
-        _served(metrics) as serve,
+        _monitored(arguments) as set_driver,
         MediaDriver(
             program.settings, invoker=True, registry=program.registry, sections=program.sections
         ) as running,
     ):
-        serve(running)
+        set_driver(running)
         end.of(running)
         _announce(running)
         while not running.await_termination(0):
@@ -152,34 +150,16 @@ def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> 
         _announce_end()
 
 
-def _metrics_address(text: str) -> HostPort:
-    try:
-        return parse_address(text)
-    except AeronError:
-        # Not the text of this error, which has the address again.
-        raise ConfigurationError(f"--metrics={text}: {ADDRESS_ALLOWED}") from None
-
-
 @contextmanager
-def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
-    """Listen before the driver starts, so that an address in use fails first; raise StorageError for it.
-
-    Yield a function that makes the server read the counters of a driver.
-    """
-    if metrics is None:
+def _monitored(arguments: DriverArguments) -> Iterator[Callable[[MediaDriver], None]]:
+    """Serve and export metrics as the arguments say; yield a function that sets the driver to read them from."""
+    if arguments.metrics is None and arguments.otlp is None:
         yield lambda _: None
         return
-    from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
-    from aeron_core.observation.driver_files import DriverFiles  # noqa: PLC0415 - lazy: only --metrics needs it
+    from aeron_core.cli.driver.monitoring import monitored  # noqa: PLC0415 - lazy: only these arguments need it
 
-    files: list[DriverFiles] = []
-
-    def serve(running: MediaDriver) -> None:
-        files.append(DriverFiles.open(running.aeron_dir))
-        print_stderr(f"metrics at {server.url}")
-
-    with MetricsServer(metrics, lambda: files[0].counters if files else ()) as server:
-        yield serve
+    with monitored(arguments.metrics, arguments.otlp) as set_driver:
+        yield set_driver
 
 
 def _announce(running: MediaDriver) -> None:

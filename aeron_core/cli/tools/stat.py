@@ -82,9 +82,10 @@ def stat(  # noqa: PLR0913 - the options of the command
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
     elif output is CounterFormat.PROMETHEUS:
-        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415 - imports prometheus_client: only for this format
+        from aeron_core.metrics.prometheus import prometheus_text  # noqa: PLC0415 - imports prometheus_client: only for this format
+        from aeron_core.metrics.samples import driver_samples  # noqa: PLC0415 - only for this format
 
-        print(prometheus_text(lambda: selection.of(files)), end="")
+        print(prometheus_text(lambda: driver_samples(files, selection.of(files))), end="")
     else:
         show(lambda: _page(files, selection), interval, once=once)
 

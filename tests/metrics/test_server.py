@@ -10,11 +10,13 @@ import urllib.request
 from contextlib import ExitStack, suppress
 
 import pytest
+from prometheus_client import CollectorRegistry
 
-from aeron_core.cli.driver import metrics_server
-from aeron_core.cli.driver.metrics_connection import MAX_REQUEST_LENGTH
-from aeron_core.cli.driver.metrics_server import MAX_CONNECTIONS, MetricsServer
 from aeron_core.errors import ConfigurationError
+from aeron_core.metrics import server as metrics_server
+from aeron_core.metrics.connection import MAX_REQUEST_LENGTH
+from aeron_core.metrics.prometheus import registry_of
+from aeron_core.metrics.server import MAX_CONNECTIONS, MetricsServer
 from aeron_core.uri.addresses import HostPort
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -22,7 +24,7 @@ GET = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
 
 @pytest.fixture
 def server():
-    with MetricsServer(HostPort("127.0.0.1", 0), lambda: ()) as server:
+    with MetricsServer(HostPort("127.0.0.1", 0), CollectorRegistry()) as server:
         yield server
 
 
@@ -43,7 +45,7 @@ def answer_of(sock):
 @pytest.mark.parametrize("host", ["a..b", "a" * 64])
 def test_a_host_that_cannot_be_a_name_is_refused(host):
     with pytest.raises(ConfigurationError, match=f"--metrics={host}:9100: must be an address or a host name"):
-        MetricsServer(HostPort(host, 9100), lambda: ())
+        MetricsServer(HostPort(host, 9100), CollectorRegistry())
 
 
 def test_idle_connections_beyond_the_maximum_are_closed_and_take_no_threads(server, connect):
@@ -75,7 +77,7 @@ def test_a_scraper_that_does_not_read_is_closed_after_the_limit(monkeypatch):
     monkeypatch.setattr(
         metrics_server, "make_wsgi_app", lambda _: lambda _, start: (start("200 OK", []), [bytes(1 << 26)])[1]
     )
-    with MetricsServer(HostPort("127.0.0.1", 0), lambda: ()) as server:
+    with MetricsServer(HostPort("127.0.0.1", 0), CollectorRegistry()) as server:
         host, port = server.url[7:].partition("/")[0].split(":")
         with socket.create_connection((host, int(port)), timeout=20) as sock:
             sock.sendall(GET)
@@ -127,12 +129,12 @@ def test_an_answer_has_the_format_and_compression_of_the_request(connect):
 def test_a_fault_of_the_counters_is_an_answer_and_the_server_continues(monkeypatch):
     faults = [OSError("gone")]
 
-    def records():
+    def samples():
         if faults:
             raise faults.pop()
         return ()
 
-    with MetricsServer(HostPort("127.0.0.1", 0), records) as server:
+    with MetricsServer(HostPort("127.0.0.1", 0), registry_of(samples)) as server:
         with pytest.raises(urllib.error.HTTPError, match="500"):
             urllib.request.urlopen(server.url, timeout=20)
         with urllib.request.urlopen(server.url, timeout=20) as response:
@@ -142,12 +144,12 @@ def test_a_fault_of_the_counters_is_an_answer_and_the_server_continues(monkeypat
 def test_the_thread_rests_after_each_answer(monkeypatch):
     calls = []
 
-    def records():
+    def samples():
         calls.append(time.monotonic())
         time.sleep(0.05)
         return ()
 
-    with MetricsServer(HostPort("127.0.0.1", 0), records) as server:
+    with MetricsServer(HostPort("127.0.0.1", 0), registry_of(samples)) as server:
         for _ in range(3):
             urllib.request.urlopen(server.url, timeout=20).close()
 

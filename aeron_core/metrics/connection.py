@@ -1,6 +1,6 @@
 """One HTTP connection of the metrics endpoint: reads a request of limited length, then sends the answer and ends.
 
-Not here: when it is closed without having ended, and when it may compute its answer (metrics_server).
+Not here: when it is closed without having ended, and when it may compute its answer (server).
 """
 
 from __future__ import annotations

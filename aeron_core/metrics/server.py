@@ -1,8 +1,8 @@
-"""HTTP endpoint that serves the counters of a driver to Prometheus, on one thread.
+"""HTTP endpoint that serves metrics to Prometheus, on one thread.
 
 It runs inside the driver's process, so any host that reaches it could otherwise use up the descriptors and the CPU of
 the driver. Hence not the server of prometheus_client, which has a thread per connection and no limits.
-Not here: one connection (metrics_connection), the counters as metrics (metrics).
+Not here: one connection (connection), which metrics there are (samples).
 Invariant: at most `MAX_CONNECTIONS` connections are open, each for at most `REQUEST_LIMIT_S`.
 """
 
@@ -18,13 +18,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from prometheus_client import make_wsgi_app
+from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from aeron_core._native.connections import is_reserved_descriptor
-from aeron_core.cli.driver.metrics import Records, registry_of
-from aeron_core.cli.driver.metrics_connection import METRICS_PATH, MetricsConnection
-from aeron_core.errors import ConfigurationError, StorageError
-from aeron_core.uri.addresses import HostPort
+from aeron_core.errors import AeronError, ConfigurationError, StorageError
+from aeron_core.metrics.connection import METRICS_PATH, MetricsConnection
+from aeron_core.uri.addresses import ADDRESS_ALLOWED, HostPort, parse_address
 
 # All are invented. By default Prometheus scrapes once a minute and waits 10 s for the answer.
 MAX_CONNECTIONS: Final = 16
@@ -37,15 +36,24 @@ REST_FACTOR: Final = 4.0
 _BACKLOG: Final = 16
 
 
+def metrics_address(text: str) -> HostPort:
+    """Parse the value of an option --metrics, HOST:PORT; raise ConfigurationError if it is malformed."""
+    try:
+        return parse_address(text)
+    except AeronError:
+        # Not the text of this error, which has the address again.
+        raise ConfigurationError(f"--metrics={text}: {ADDRESS_ALLOWED}") from None
+
+
 class MetricsServer:
     """Serves requests on its own thread, from its creation until `close` or the end of the `with` block."""
 
-    def __init__(self, address: HostPort, records: Records) -> None:
-        """Listen and start the thread.
+    def __init__(self, address: HostPort, registry: CollectorRegistry) -> None:
+        """Listen and start the thread, on which the registry collects.
 
         Raises StorageError if the address cannot be resolved or bound, ConfigurationError if it cannot be a host name.
         """
-        self._app = make_wsgi_app(registry_of(records))
+        self._app = make_wsgi_app(registry)
         try:
             self._listener = _listening_socket(address)
         except OSError as error:

@@ -1,0 +1,65 @@
+"""Metrics of a driver in a process of its own, while it runs: served to Prometheus, and exported to OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from aeron_core.cli.outcome import print_stderr
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import ConfigurationError
+from aeron_core.metrics.samples import Sample, driver_samples
+from aeron_core.observation.driver_files import DriverFiles
+
+if TYPE_CHECKING:
+    from aeron_core.metrics.opentelemetry import Export
+
+
+@contextmanager
+def monitored(metrics: str | None, otlp: str | None) -> Iterator[Callable[[MediaDriver], None]]:
+    """Serve metrics at the address `metrics`, HOST:PORT, and export them to the URL `otlp`.
+
+    Enter it before the driver starts, so that an address in use fails first; yield a function that sets the driver to
+    read from, and prints where its metrics are. Raises ConfigurationError for a wrong address or URL, and
+    if the extra `otel` is not installed; StorageError for an address that cannot be bound.
+    """
+    files: list[DriverFiles] = []
+    places: list[str] = []
+
+    def samples() -> Iterable[Sample]:
+        return driver_samples(files[0]) if files else ()
+
+    def set_driver(running: MediaDriver) -> None:
+        files.append(DriverFiles.open(running.aeron_dir))
+        for place in places:
+            print_stderr(place)
+
+    with ExitStack() as stack:
+        if metrics is not None:
+            from aeron_core.metrics.prometheus import registry_of  # noqa: PLC0415 - lazy: only --metrics needs it
+            from aeron_core.metrics.server import (  # noqa: PLC0415 - lazy: only --metrics needs it
+                MetricsServer,
+                metrics_address,
+            )
+
+            server = stack.enter_context(MetricsServer(metrics_address(metrics), registry_of(samples)))
+            places.append(f"metrics at {server.url}")
+        if otlp is not None:
+            stack.callback(_export(otlp, samples).close)
+        yield set_driver
+
+
+def _export(url: str, samples: Callable[[], Iterable[Sample]]) -> Export:
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(
+            f"--otlp={url}: must be the URL of a collector that receives OTLP over HTTP, such as "
+            "http://localhost:4318/v1/metrics"
+        )
+    try:
+        from aeron_core.metrics.opentelemetry import Export  # noqa: PLC0415 - lazy: only --otlp needs the extra
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"--otlp needs OpenTelemetry ({error}): pip install 'aeron-core[otel]'"
+        ) from None
+    return Export(url, samples)
