@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +48,13 @@ def run(
         str | None,
         typer.Option(metavar="URL", parser=_master_of, help="Spark master instead of the file's."),
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Serve the lags of queries to Prometheus at this address, path /metrics.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a pipeline until its queries end, or until interrupted; a later run continues from there."""
@@ -58,9 +67,10 @@ def run(
     check_spark()
     from pyspark_aeron.pipeline.running import PipelineRun  # noqa: PLC0415 - needs Spark
 
-    with Interrupt() as interrupt, ProgressDisplay() as display:
+    with _served_lags(metrics) as report, Interrupt() as interrupt, ProgressDisplay() as display:
 
         def show(progress: BatchProgress) -> None:
+            report(progress)
             if json:
                 print(progress.to_json(), flush=True)
             else:
@@ -70,6 +80,27 @@ def run(
     if not json:
         for query, rows in display.rows.items():
             print_stderr(f"{query}: {counted(rows, 'row')}")
+
+
+@contextmanager
+def _served_lags(metrics: str | None) -> Iterator[Callable[[BatchProgress], object]]:
+    """Serve lags at the address HOST:PORT, if there is one; yield a function that takes them from each batch."""
+    if metrics is None:
+        yield lambda _: None
+        return
+    from prometheus_client import CollectorRegistry  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    from aeron_core.metrics.server import (  # noqa: PLC0415 - lazy: only --metrics needs it
+        MetricsServer,
+        metrics_address,
+    )
+    from pyspark_aeron.lag_metrics import LagMetrics  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    lags, registry = LagMetrics(), CollectorRegistry()
+    registry.register(lags)
+    with MetricsServer(metrics_address(metrics), registry) as server:
+        print_stderr(f"metrics at {server.url}")
+        yield lambda progress: lags.report(progress.query, progress.streams)
 
 
 @pipeline_app.command(cls=CoreCommand)

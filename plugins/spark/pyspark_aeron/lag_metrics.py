@@ -1,0 +1,61 @@
+"""Lags of queries as Prometheus metrics.
+
+lags = LagMetrics()
+prometheus_client.REGISTRY.register(lags)
+spark.streams.addListener(LagListener(["/data/recordings"], lags))
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from pyspark_aeron.lag import StreamLag
+    from pyspark_aeron.lag_listener import QueryLag
+
+_LABELS: Final = ("query", "channel", "stream_id", "session_id", "recording_id")
+
+
+class LagMetrics(Collector):
+    """Collects the last lag of each query on each of its streams; a scrape may be on any thread.
+
+    A query keeps its last lag after it has ended: an alert on it must be seen.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lags: dict[str, tuple[StreamLag, ...]] = {}
+
+    def __call__(self, lag: QueryLag) -> None:
+        """Set the lag of a query: an `on_lag` of LagListener."""
+        self.report(lag.query, lag.streams)
+
+    def report(self, query: str, streams: Iterable[StreamLag]) -> None:
+        """Set the lag of a query on all its streams."""
+        with self._lock:
+            self._lags[query] = tuple(streams)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the unread bytes, and the age of the oldest unread message where it is known."""
+        unread = GaugeMetricFamily(
+            "aeron_query_lag_bytes", "Recorded bytes that a query has not read.", labels=_LABELS
+        )
+        age = GaugeMetricFamily(
+            "aeron_query_lag_seconds", "Age of the oldest message that a query has not read.", labels=_LABELS
+        )
+        with self._lock:
+            lags = dict(self._lags)
+        for query, streams in lags.items():
+            for stream in streams:
+                numbers = (stream.stream_id, stream.session_id, stream.recording_id)
+                labels = (query, stream.channel, *map(str, numbers))
+                unread.add_metric(labels, stream.bytes)
+                if stream.seconds is not None:
+                    age.add_metric(labels, stream.seconds)
+        yield unread
+        yield age

@@ -1,0 +1,40 @@
+"""Lags of queries as Prometheus metrics."""
+
+from prometheus_client import CollectorRegistry
+from pyspark_aeron.lag import StreamLag
+from pyspark_aeron.lag_listener import QueryLag
+from pyspark_aeron.lag_metrics import LagMetrics
+
+LABELS = {
+    "query": "copy",
+    "channel": "aeron:ipc",
+    "stream_id": "22",
+    "session_id": "11",
+    "recording_id": "0",
+}
+
+
+def registered():
+    lags, registry = LagMetrics(), CollectorRegistry()
+    registry.register(lags)
+    return lags, registry
+
+
+def test_the_last_lag_of_a_query_is_collected():
+    lags, registry = registered()
+
+    lags(QueryLag("copy", 7, (StreamLag(0, 128, 0.5, "aeron:ipc", 22, 11),)))
+    lags(QueryLag("copy", 8, (StreamLag(0, 64, 0.25, "aeron:ipc", 22, 11),)))
+
+    assert registry.get_sample_value("aeron_query_lag_bytes", LABELS) == 64
+    assert registry.get_sample_value("aeron_query_lag_seconds", LABELS) == 0.25
+
+
+def test_an_unknown_age_is_left_out():
+    lags, registry = registered()
+
+    lags.report("copy", [StreamLag(9, 128, None)])
+
+    unknown = {**LABELS, "channel": "", "stream_id": "0", "session_id": "0", "recording_id": "9"}
+    assert registry.get_sample_value("aeron_query_lag_bytes", unknown) == 128
+    assert registry.get_sample_value("aeron_query_lag_seconds", unknown) is None
