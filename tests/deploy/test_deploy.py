@@ -1,0 +1,194 @@
+"""Files of deploy/: valid to the tools that read them, and true of this package."""
+
+import json
+import re
+import runpy
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import kubernetes_validate
+import promql_parser
+import pytest
+import yaml
+
+from aeron_core.metrics.prometheus import DriverCollector
+from aeron_core.metrics.samples import METRICS, Sample
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+ALERTS = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text())
+DASHBOARD = json.loads((DEPLOY / "grafana" / "aeron-core.json").read_text())
+
+
+def tool(*command):
+    return subprocess.run(
+        [sys.executable, "-m", *command], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture
+def start():
+    """Start commands of `aeron-core`; kill those that still run after the test."""
+    with ExitStack() as stack:
+
+        def call(*arguments):
+            command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
+            pipe = subprocess.PIPE
+            process = stack.enter_context(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+            stack.callback(process.kill)
+            return process
+
+        yield call
+
+
+def containers(manifest):
+    pod = yaml.safe_load(manifest.read_text())["spec"]["template"]["spec"]
+    return [*pod.get("initContainers", ()), *pod["containers"]]
+
+
+def test_the_image_passes_hadolint():
+    hadolint = Path(sys.executable).with_name("hadolint")
+
+    subprocess.run([hadolint, DEPLOY / "Dockerfile"], check=True, timeout=120)
+
+
+def test_the_compose_file_follows_its_specification():
+    outcome = tool(
+        "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(DEPLOY / "compose.yaml")
+    )
+
+    assert outcome.returncode == 0, outcome.stdout
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("version", ["1.29", "1.31"])
+def test_manifests_follow_the_schemas_of_kubernetes(manifest, version):
+    kubernetes_validate.validate(yaml.safe_load(manifest.read_text()), version, strict=True)
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
+def test_a_driver_has_its_directory_below_a_mount_point(manifest):
+    driver = next(each for each in containers(manifest) if each["name"] == "driver")
+    directory = next(each["value"] for each in driver["env"] if each["name"] == "AERON_DIR")
+
+    assert str(Path(directory).parent) in {mount["mountPath"] for mount in driver["volumeMounts"]}
+
+
+def test_applications_of_a_pod_share_volume_directory_and_user_with_the_driver():
+    driver, application = containers(DEPLOY / "kubernetes" / "sidecar.yaml")
+
+    assert application["volumeMounts"] == driver["volumeMounts"]
+    assert application["env"] == driver["env"]
+    assert "runAsUser" not in {**driver["securityContext"], **application["securityContext"]}
+
+
+def drivers():
+    """Return the arguments, environment and health check of each driver in deploy/."""
+    for manifest in MANIFESTS:
+        driver = next(each for each in containers(manifest) if each["name"] == "driver")
+        environment = {each["name"]: each["value"] for each in driver["env"]}
+        yield pytest.param(
+            driver["args"], environment, driver["livenessProbe"]["exec"]["command"], id=manifest.stem
+        )
+    image = (DEPLOY / "Dockerfile").read_text()
+    check = json.loads(re.search(r"HEALTHCHECK.*?CMD (\[.*?\])", image, re.DOTALL)[1])
+    variables = dict(re.findall(r"(AERON_\w+)=(\S+)", image))
+    driver = COMPOSE["services"]["driver"]
+    yield pytest.param(driver["command"], variables | driver["environment"], check, id="compose")
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("arguments", "environment", "check"), list(drivers()))
+def test_the_driver_of_a_container_starts_and_passes_its_health_check(
+    start,
+    tmp_path,
+    monkeypatch,
+    arguments,
+    environment,
+    check,
+):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("AERON_DIR", str(tmp_path / "driver"))
+    # The port may be in use here.
+    process = start(*(re.sub(r":9464$", ":0", argument) for argument in arguments))
+    assert "metrics at http://" in process.stderr.readline()
+
+    program, *rest = check
+    healthy = start(*rest).wait(60)
+    process.send_signal(signal.SIGTERM)
+
+    assert program == "aeron-core"
+    assert healthy == 0
+    assert process.wait(60) == signal.SIGTERM
+    assert start(*rest).wait(60) == 1
+
+
+@pytest.mark.parametrize("service", ["ping", "pong"])
+def test_applications_of_the_compose_file_have_arguments_of_the_command_line(start, service, tmp_path):
+    command, *options = COMPOSE["services"][service]["command"]
+
+    process = start(command, *options, "--aeron-dir", tmp_path, "--help")
+
+    assert process.wait(60) == 0, process.stderr.read()
+
+
+def exported():
+    """Return the names that Prometheus gives to all metrics."""
+    labelled = [Sample(metric, ("x",) * len(metric.labels), 1) for metric in METRICS]
+    names = {
+        sample.name for family in DriverCollector(lambda: labelled).collect() for sample in family.samples
+    }
+    return names | {"up", "aeron_query_lag_bytes", "aeron_query_lag_seconds"}
+
+
+def expressions():
+    for group in ALERTS["groups"]:
+        for rule in group["rules"]:
+            yield pytest.param(rule["expr"], id=rule["alert"])
+    for panel in DASHBOARD["panels"]:
+        for number, target in enumerate(panel.get("targets") or ()):
+            yield pytest.param(target["expr"], id=f"{panel['title']}-{number}")
+
+
+def metrics_in(node):
+    if isinstance(node, promql_parser.VectorSelector):
+        return {node.name}
+    children = [getattr(node, name, None) for name in ("lhs", "rhs", "expr", "vector_selector", "vs")]
+    children += list(getattr(node, "args", None) or ())
+    return {name for child in children if child is not None for name in metrics_in(child)}
+
+
+@pytest.mark.parametrize("expression", list(expressions()))
+def test_alerts_and_panels_use_metrics_that_are_exported(expression):
+    parsed = promql_parser.parse(expression.replace("$__rate_interval", "1m"))
+
+    found = metrics_in(parsed)
+
+    assert found
+    assert found <= exported()
+
+
+def test_variables_of_the_dashboard_use_metrics_that_are_exported():
+    queries = [each["query"] for each in DASHBOARD["templating"]["list"] if each["type"] == "query"]
+    names = {re.search(r"label_values\((\w+)", query)[1] for query in queries}
+
+    assert names <= exported()
+
+
+def test_the_dashboard_is_what_its_program_writes():
+    program = runpy.run_path(str(DEPLOY / "grafana" / "generate.py"))
+
+    assert program["text"]() == (DEPLOY / "grafana" / "aeron-core.json").read_text()
+
+
+def test_every_alert_has_a_severity_and_a_remedy():
+    for group in ALERTS["groups"]:
+        for rule in group["rules"]:
+            assert set(rule["annotations"]) == {"summary", "description"}
+            assert rule["labels"]["severity"] in {"warning", "critical"}
