@@ -17,6 +17,8 @@ import aeron_core
 from aeron_core import errors
 from aeron_core.cli.program import make_core_app
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.metrics.prometheus import DriverCollector
+from aeron_core.metrics.samples import METRICS, Sample
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.spi import hookspecs
@@ -411,6 +413,10 @@ GUIDES = [ROOT / "docs" / "explanation" / "architecture.md", *sorted((ROOT / "do
 FOREIGN_NAMES = {
     *("AeronStat", "BacklogStat", "ErrorStat", "LogInspector", "LossStat", "StreamStat"),
     *("aeron_stat", "error_stat", "loss_stat", "Cython", "Pair1"),
+    # As an application of Prometheus or OpenTelemetry writes them.
+    *("aeron_query_lag_bytes", "aeron_query_lag_seconds", "node_exporter", "_total"),
+    *("OTEL_METRIC_EXPORT_INTERVAL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_CERTIFICATE"),
+    *("OTEL_RESOURCE_ATTRIBUTES",),
     *("AWS_ACCESS_KEY_ID", "CLOCK_REALTIME", "bootstrap_neighbor", "OOMKilled", "_async"),
 }
 
@@ -426,10 +432,18 @@ def names_in_text(text):
     ]
 
 
+@cache
+def exported_metrics():
+    """Return the names that Prometheus gives to the metrics of a driver."""
+    labelled = [Sample(metric, ("",) * len(metric.labels), 0) for metric in METRICS]
+    families = DriverCollector(lambda: labelled).collect()
+    return {sample.name for family in families for sample in family.samples}
+
+
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
 def test_names_in_the_guides_exist(path):
     named = names_in_text(path.read_text(encoding="utf-8"))
-    known, settings = all_defined_names() | FOREIGN_NAMES, page("settings.md")
+    known, settings = all_defined_names() | FOREIGN_NAMES | exported_metrics(), page("settings.md")
 
     missing = [
         name
