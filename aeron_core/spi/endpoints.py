@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 
 
 class Fault(NamedTuple):
-    """An error of an endpoint; `source` is the address of the peer that caused it, empty if no peer did."""
+    """An error of an endpoint; `source` is the address of the peer that caused it, empty if no peer did.
+
+    `reason` must be free of values that a peer chose: each distinct reason is an entry of the error log, which is never
+    removed. Such values belong in `detail`, which the event log gets, in printable characters.
+    """
 
     reason: str
     source: str
+    detail: str = ""
 
 
 class SendStream:

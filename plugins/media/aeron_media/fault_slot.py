@@ -17,11 +17,13 @@ from aeron_core.spi.endpoints import Fault
 class FaultSlot:
     """Slot for one fault; further faults are dropped until the conductor has taken it.
 
-    `describe(reason, value, limit)` returns the message of a fault: what was found and what is allowed.
-    `unit` names what failed when the operating system reports the fault: a connection or a socket.
+    `describe(reason, value, limit)` returns the reason and the detail of a `Fault`. `unit` names what failed when the
+    operating system reports the fault: a connection or a socket.
     """
 
-    def __init__(self, describe: Callable[[int, int, int], str], unit: str = "connection") -> None:
+    def __init__(
+        self, describe: Callable[[int, int, int], tuple[str, str]], unit: str = "connection"
+    ) -> None:
         self._describe = describe
         self._unit = unit
         self._is_full = AtomicLong(0)
@@ -49,10 +51,11 @@ class FaultSlot:
         if self._is_full.get_acquire() == 0:
             return None
         if self._reason == 0:
+            detail = ""
             text = f"the {self._unit} failed: {os.strerror(self._error_code)}: {_remedy(self._error_code)}"
         else:
-            text = self._describe(self._reason, self._value, self._limit)
-        fault = Fault(text, str(self._source) if self._source.is_set() else "")
+            text, detail = self._describe(self._reason, self._value, self._limit)
+        fault = Fault(text, str(self._source) if self._source.is_set() else "", detail)
         self._is_full.set_release(0)
         return fault
 

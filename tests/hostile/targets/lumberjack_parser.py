@@ -7,7 +7,7 @@ from aeron_media.lumberjack._native import faults
 from aeron_media.lumberjack.codec.event_sink import PythonSink
 from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 from aeron_media.lumberjack.codec.frame_parser import FrameParser
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from plain_codec import compressed, data_event, json_event, read, window
 
 from aeron_core._native.buffer import AtomicBuffer
@@ -76,7 +76,8 @@ def check(data: bytes) -> bool:
         assert (whole.calls, whole.parser.fault) == (cut.calls, cut.parser.fault)
     parser = whole.parser
     if parser.fault != faults.NO_FAULT:
-        assert fault_text(parser.fault, parser.fault_value, parser.fault_limit).isprintable()
+        texts = describe_fault(parser.fault, parser.fault_value, parser.fault_limit)
+        assert all(text.isprintable() for text in texts)
         return False
     if not whole._rest and not whole.budget.used:
         assert whole.calls == expected(data)

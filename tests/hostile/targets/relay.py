@@ -328,6 +328,7 @@ def check_faults(faults: RelayFaults) -> None:
     while (fault := faults.take()) is not None:
         assert "internal error" not in fault.reason
         check_text(Exception(fault.reason), 1000)
+        check_text(Exception(fault.detail or "none"), 1000)
         count += 1
     assert count <= KEPT
 

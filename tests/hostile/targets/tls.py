@@ -77,6 +77,7 @@ class End:
         except SessionError as error:
             self.has_failed = True
             check_text(error)
+            check_text(Exception(error.detail or "none"))
 
     def act(self, operation: int, data: bytes) -> None:
         if self.has_failed or not self.is_shaken or self.has_ended:

@@ -61,7 +61,7 @@ def check(data: bytes) -> bool:
             assert session.held_length <= LIMIT + 200
             sent += len(session.take_outgoing())
     except SessionError as error:
-        fault = str(error)
+        fault = f"{error}{error.detail}"
         assert fault.isprintable()
         assert len(fault) < 400
         sent += len(session.take_outgoing())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.concurrent import counter_types
+from aeron_core.driver import events
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.error_sink import Cause, CommandRefusedError
 from aeron_core.errors import ErrorCode
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from aeron_core._native.peers import PeerCounter
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import ChannelEndpoint as NativeEndpoint
+    from aeron_core.spi.endpoints import Fault
     from aeron_core.spi.media import Channel, MediaTransport
 
 
@@ -177,14 +179,25 @@ class EndpointEntry:
     def record_fault(self) -> None:
         """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""
         # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
-        # not fill the log.
+        # not fill the event log.
         fault = self.native.take_fault()
         if fault is not None:
-            reason, source = fault
-            kind = f"{self.transport.unit} on {self.channel.uri}"
-            self.context.errors.record_variable(
-                Cause.PEER, ErrorCode.UNUSED, f"{kind}: {reason}", kind=kind, peer=source
-            )
+            record_endpoint_fault(self.context, fault, f"{self.transport.unit} on {self.channel.uri}")
+
+
+def record_endpoint_fault(context: DriverContext, fault: Fault, kind: str) -> None:
+    """Log a fault of an endpoint after its `kind`, with the last source beside it, and its detail in the event log."""
+    # The reasons of a medium may contain values of peers, against the rule of `Fault`: their number is limited.
+    context.errors.record_variable(
+        Cause.PEER, ErrorCode.UNUSED, f"{kind}: {fault.reason}", kind=kind, peer=fault.source
+    )
+    if fault.detail:
+        context.events.record(
+            events.GENERIC_MESSAGE,
+            source=fault.source,
+            detail=repr(fault.detail),
+            message=f"{kind}: {fault.reason}",
+        )
 
 
 def _as_text(timestamp_offset: int | None) -> str:

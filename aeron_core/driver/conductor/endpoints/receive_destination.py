@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
-from aeron_core.driver.conductor.error_sink import Cause
-from aeron_core.errors import ErrorCode
+from aeron_core.driver.conductor.endpoints.endpoint_entry import record_endpoint_fault
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import AtomicCounter
@@ -77,11 +76,7 @@ class ReceiveDestination:
         """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""
         fault = self.native.take_fault()
         if fault is not None:
-            reason, source = fault
-            kind = f"datagram on {self.channel.uri}"
-            self._context.errors.record_variable(
-                Cause.PEER, ErrorCode.UNUSED, f"{kind}: {reason}", kind=kind, peer=source
-            )
+            record_endpoint_fault(self._context, fault, f"datagram on {self.channel.uri}")
 
     def close(self) -> None:
         """Remove the socket from the receiver, then close it."""

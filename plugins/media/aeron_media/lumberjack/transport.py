@@ -26,7 +26,7 @@ from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack.codec.encoder_params import EncoderParams
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
 from aeron_media.lumberjack.reader.reader_counters import ReaderCounters
 from aeron_media.lumberjack.reader.reader_params import ReaderParams
@@ -189,7 +189,7 @@ class LumberjackTransport(MediaTransport):
                 has_tls=bool(tls),
             ),
             budget=MemoryBudget(keys.max_memory),
-            ends=FaultSlot(fault_text),
+            ends=FaultSlot(describe_fault),
             encoder=EncoderParams(compression=keys.compression, is_wrapping=keys.wrap),
             window=keys.window,
             pipeline=keys.pipeline,

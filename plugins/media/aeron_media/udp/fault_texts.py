@@ -17,6 +17,6 @@ _TEXTS: Final = {
 _REMEDY: Final = "the packet was dropped: check that its sender is an Aeron driver"
 
 
-def fault_text(reason: int, _value: int, _limit: int) -> str:
-    """Return the message for a negative `wire.FRAME_...` code."""
-    return f"{_TEXTS[reason]}; {_REMEDY}"
+def describe_fault(reason: int, _value: int, _limit: int) -> tuple[str, str]:
+    """Return the message for a negative `wire.FRAME_...` code, and an empty detail."""
+    return f"{_TEXTS[reason]}; {_REMEDY}", ""

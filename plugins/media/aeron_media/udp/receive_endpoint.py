@@ -21,7 +21,7 @@ from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_media.fault_slot import FaultSlot
-from aeron_media.udp.fault_texts import fault_text
+from aeron_media.udp.fault_texts import describe_fault
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
@@ -81,7 +81,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._media_stamp_offset = stamps.media_rcv_timestamp_offset or 0
         self._channel_stamp_offset = stamps.channel_rcv_timestamp_offset or 0
         self._media_time_ns = 0
-        self._faults = FaultSlot(fault_text, "socket")
+        self._faults = FaultSlot(describe_fault, "socket")
         self._bytes_received = params.counters["bytes_received"]
         self._invalid_packets = params.counters["invalid_packets"]
         self._short_sends = params.counters["short_sends"]

@@ -25,7 +25,7 @@ from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_media._native.destination_table import FanOut
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.udp.destinations import Destinations
-from aeron_media.udp.fault_texts import fault_text
+from aeron_media.udp.fault_texts import describe_fault
 from aeron_media.udp.lossy_sender import LossySender
 from aeron_media.udp.receiver_feedback import ReceiverFeedback
 from aeron_media.udp.response_receivers import ResponseReceivers
@@ -71,7 +71,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         stamp_offset = requested.channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
         self._stamp_offset = stamp_offset or 0
-        self._faults = FaultSlot(fault_text, "socket")
+        self._faults = FaultSlot(describe_fault, "socket")
         self._feedback = ReceiverFeedback(
             params, self._streams, self._faults, destinations, self._receivers if self._answers else None
         )

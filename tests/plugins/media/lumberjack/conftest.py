@@ -11,7 +11,7 @@ from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack.codec.event_sink import PythonSink
 from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 from aeron_media.lumberjack.codec.frame_parser import FrameParser
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from reading import Reading
 
 from aeron_core._native.buffer import AtomicBuffer
@@ -88,8 +88,9 @@ class Reader:
         return self.parser.fault
 
     @property
-    def text(self) -> str:
-        return fault_text(self.parser.fault, self.parser.fault_value, self.parser.fault_limit)
+    def text(self) -> tuple[str, str]:
+        """The message of the fault and its detail."""
+        return describe_fault(self.parser.fault, self.parser.fault_value, self.parser.fault_limit)
 
 
 @pytest.fixture(scope="session")

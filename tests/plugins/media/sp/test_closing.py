@@ -33,13 +33,10 @@ def test_queued_messages_are_delivered_to_a_slow_peer_after_the_close(pairing, k
 
 def test_messages_that_a_peer_did_not_accept_within_linger_are_reported(pairing):
     pair = pairing(keys=f"{POLY}|linger=1s", subscribes=False)
-    _peer, expected = queued(pair)
+    queued(pair)
     pair.publication.close()
     pair.run(5 * S)
-    assert any(
-        f"messages queued for it, of length {len(expected)}, are lost: not sent within linger=" in error
-        for error in pair.errors()
-    )
+    assert any("messages queued for it are lost: not sent within linger=" in error for error in pair.errors())
 
 
 def test_a_subscription_keeps_sending_the_queues_of_a_closed_publication(pairing):

@@ -83,7 +83,8 @@ def test_a_peer_that_does_not_read_does_not_delay_others_and_its_lost_messages_a
     assert partial == message(body) * 4
     assert pair.counted("unsent-peer-full") == 6
     assert any(
-        "for a peer with a full queue of length 4096; peer-queue= sets it" in error for error in pair.errors()
+        "for a peer with a full queue, of length 4096; peer-queue= sets it" in error
+        for error in pair.errors()
     )
 
 
@@ -105,7 +106,7 @@ def test_bytes_queued_for_a_peer_that_disconnects_are_reported(poly):
     poly.offer(b"queued")
     peer.close()
     poly.run()
-    assert any("messages queued for it, of length 18, are lost" in error for error in poly.errors())
+    assert any("messages queued for it are lost" in error for error in poly.errors())
 
 
 def test_hops_count_for_messages_that_name_a_peer(poly):

@@ -4,6 +4,7 @@ from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import ReceiveBatch
 from aeron_core.protocol.frames import ErrorFrame, Nak, ResponseSetup, Rttm, Setup, StatusMessage
+from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.media import LossRates
 from aeron_core.testing import data_frame, encode_frame
 
@@ -76,7 +77,7 @@ def test_a_setup_that_no_image_can_be_made_of_is_invalid(lab, receiver, peer, ch
     assert lab.dispatcher.calls == []
     assert lab.counted() == {"bytes_received": 40, "invalid_packets": 1}
     fault = receiver.endpoint.take_fault()
-    assert fault == (f"a field of the frame is out of its range; {DROPPED}", str(PEER))
+    assert fault == Fault(f"a field of the frame is out of its range; {DROPPED}", str(PEER))
 
 
 @pytest.mark.parametrize(("receiver_id", "is_meant"), [(RECEIVER_ID, True), (0, True), (1, False)])
@@ -121,7 +122,7 @@ def test_an_invalid_packet_is_counted_and_its_reason_kept(lab, receiver, peer, p
 
     assert lab.dispatcher.calls == []
     assert lab.counted()["invalid_packets"] == 1
-    assert receiver.endpoint.take_fault() == (f"{reason}; {DROPPED}", str(PEER))
+    assert receiver.endpoint.take_fault() == Fault(f"{reason}; {DROPPED}", str(PEER))
     assert receiver.endpoint.take_fault() is None
 
 

@@ -7,6 +7,7 @@ from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import UdpSocket
 from aeron_core.protocol.frames import ErrorFrame, Nak, ResponseSetup, Rttm, Setup, StatusMessage
+from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.media import LossRates
 from aeron_core.testing import RecordingSendStream, SimulatedLink, Taken, encode_frame
 
@@ -149,7 +150,7 @@ def test_a_frame_with_a_field_out_of_range_is_invalid(lab, sender, receiver, str
 
     assert stream.calls == []
     assert lab.counted() == {"invalid_packets": 1}
-    assert sender.endpoint.take_fault() == (
+    assert sender.endpoint.take_fault() == Fault(
         f"a field of the frame is out of its range; {DROPPED}",
         "127.0.0.1:20121",
     )
@@ -162,7 +163,8 @@ def test_only_one_fault_is_kept_until_it_is_taken(lab, sender, receiver):
 
     faults = [sender.endpoint.take_fault(), sender.endpoint.take_fault()]
 
-    assert faults == [(f"packet is shorter than its frame type needs; {DROPPED}", "127.0.0.1:20121"), None]
+    fault = Fault(f"packet is shorter than its frame type needs; {DROPPED}", "127.0.0.1:20121")
+    assert faults == [fault, None]
     assert lab.counted() == {"invalid_packets": 3}
 
 

@@ -35,13 +35,17 @@ class RelayFaults:
         # Adding to a count is not atomic, and a network can have several relay threads.
         self._lock = threading.Lock()
 
-    def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
+    def keep(
+        self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None, detail: str = ""
+    ) -> None:
         """Store a fault and the address of its peer, None without one; count it if `kind` is given.
+
+        `text` has no values that a peer chose; `detail` may have.
 
         Drops the oldest fault if KEPT faults are stored. Any thread may call it.
         """
         # A full deque drops its oldest entry; the counts stay complete.
-        self._kept.append(Fault(text, "" if peer is None else str(peer)))
+        self._kept.append(Fault(text, "" if peer is None else str(peer), detail))
         if kind is not None:
             with self._lock:
                 self._counts[kind] += 1

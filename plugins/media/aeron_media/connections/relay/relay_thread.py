@@ -116,8 +116,9 @@ class RelayThread:
                 self._turn()
         except Exception as error:  # no caller could handle it
             self._faults.keep(
-                f"{self.thread.name} has ended because of an internal error: {error!r}; its connections are "
-                "closed: add the channel again, and report this error to the project"
+                f"{self.thread.name} has ended because of an internal error ({type(error).__name__}); its connections "
+                "are closed: add the channel again, and report this error to the project",
+                detail=ascii(error),
             )
         finally:
             for connection in list(self._connections):

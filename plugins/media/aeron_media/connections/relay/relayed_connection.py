@@ -144,8 +144,8 @@ class RelayedConnection:
             # A lost connection is not a fault: health checks, for example, connect and disconnect.
             self._fail(error.errno or errno.EIO)
         except Exception as error:  # must not end the other connections
-            text = f"internal error: {error!r}; the connection is closed: report this error to the project"
-            self._faults.keep(text, self.peer)
+            text = f"internal error ({type(error).__name__}); the connection is closed: report this error to the project"
+            self._faults.keep(text, self.peer, detail=ascii(error))
             self._fail(errno.EIO)
 
     def on_agent_hangs(self, now: float) -> None:
@@ -353,7 +353,7 @@ class RelayedConnection:
 
     def _refuse(self, error: SessionError, now: float) -> None:
         """Store a session error as a fault, send its alert to the peer if possible, and wait for the peer to close."""
-        self._faults.keep(str(error), self.peer, error.kind)
+        self._faults.keep(str(error), self.peer, error.kind, error.detail)
         self._has_failed = True
         if self.agent.socket is not None:
             if self.phase is Phase.HANDSHAKE:

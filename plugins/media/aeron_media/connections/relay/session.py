@@ -15,11 +15,15 @@ from aeron_media.connections.relay.faults import FaultKind
 
 
 class SessionError(AeronError):
-    """The session cannot continue; there may still be outgoing bytes for the peer, such as an alert."""
+    """The session cannot continue; there may still be outgoing bytes for the peer, such as an alert.
 
-    def __init__(self, text: str, kind: FaultKind = FaultKind.OTHER) -> None:
+    `text` has no values that a peer chose; `detail` may have, in printable characters.
+    """
+
+    def __init__(self, text: str, kind: FaultKind = FaultKind.OTHER, detail: str = "") -> None:
         super().__init__(text)
         self.kind = kind
+        self.detail = detail
 
 
 class Session(ABC):

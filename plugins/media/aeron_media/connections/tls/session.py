@@ -12,7 +12,8 @@ from aeron_media.connections.relay.session import Session, SessionError
 #: Bytes of replies that may wait for a peer that does not read: more than any handshake. Invented.
 MAX_UNREAD_LENGTH: Final = 1 << 18
 
-# Clearer texts for some reasons of OpenSSL.
+# Texts for the usual reasons of OpenSSL. Others share a text: peers choose the reasons, above all those of alerts, and
+# each text is an entry of the error log.
 _TEXTS: Final = {
     "WRONG_VERSION_NUMBER": "the peer does not speak TLS: use TLS at both ends, or at none",
     "HTTP_REQUEST": "the peer speaks HTTP without TLS: use TLS at both ends, or at none",
@@ -22,6 +23,30 @@ _TEXTS: Final = {
     "TLSV1_ALERT_UNKNOWN_CA": "the peer does not trust the issuer of the certificate in cert=: add the issuer to the "
     "authorities of the peer",
     "UNSUPPORTED_PROTOCOL": "the peer offers no TLS 1.2 or later: enable one of these versions at the peer",
+    "NO_SHARED_CIPHER": "the peer offers no cipher that this end has: enable a common one at the peer",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "the peer shares no version or cipher with this end, or requires a certificate: "
+    "enable a common version and cipher at the peer, or set cert= and key=",
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "the peer rejected the certificate in cert= as expired: renew it",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "the peer rejected the certificate in cert= as bad: check it, and the log of the "
+    "peer",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the peer rejected the certificate in cert=: check it, and the log of the peer",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "the peer does not accept the TLS versions of this end: enable TLS 1.2 or later at "
+    "the peer",
+}
+_ALERT: Final = "the peer ended TLS with an alert, which the event log has: check the log of the peer"
+_OTHER: Final = "TLS failed, for a reason that the event log has: check the TLS configuration of both ends"
+# The usual results of X509_verify_cert, whose messages are constants of OpenSSL, or contain the name in endpoint=.
+_VERIFY_CODES: Final = {
+    9,  # not yet valid
+    10,  # expired
+    18,  # self-signed
+    19,  # self-signed authority in the chain
+    20,  # unknown issuer
+    21,  # no chain to verify
+    23,  # revoked
+    26,  # wrong purpose
+    62,  # wrong host name
+    64,  # wrong IP address
 }
 _PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL"}
 
@@ -62,7 +87,7 @@ class TlsSession(Session):
         except ssl.SSLWantReadError:
             return False
         except ssl.SSLError as error:
-            raise SessionError(_text(error), _kind(error)) from error
+            raise _fault(error) from error
         return True
 
     def read(self, length: int) -> bytes | None:
@@ -75,7 +100,7 @@ class TlsSession(Session):
             # Many peers, such as Python's `ssl`, close without close_notify. The protocol above detects truncation.
             return b""
         except ssl.SSLError as error:
-            raise SessionError(_text(error), _kind(error)) from error
+            raise _fault(error) from error
 
     def write(self, data: bytes) -> None:
         """See `Session.write`."""
@@ -86,7 +111,7 @@ class TlsSession(Session):
                 # A call may take only part of the bytes.
                 rest = rest[self._tls.write(rest) :]
         except ssl.SSLError as error:
-            raise SessionError(_text(error), _kind(error)) from error
+            raise _fault(error) from error
 
     def end(self) -> bool:
         """See `Session.end`.
@@ -119,14 +144,18 @@ def _kind(error: ssl.SSLError) -> FaultKind:
     return FaultKind.REFUSED if "_ALERT_" in reason else FaultKind.OTHER
 
 
-def _text(error: ssl.SSLError) -> str:
-    """Return a message for a TLS failure."""
+def _fault(error: ssl.SSLError) -> SessionError:
+    """Return the error of a session for a TLS failure."""
+    kind = _kind(error)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"the certificate of the peer was rejected: {error.verify_message.rstrip('.')}: check ca=, and the name "
-            "and dates in the certificate"
+        cause = error.verify_message.rstrip(".")
+        text = (
+            "the certificate of the peer was rejected{}: check ca=, and the name and dates in the certificate"
         )
-    if error.reason in _TEXTS:
-        return _TEXTS[error.reason]
-    reason = (error.reason or str(error)).lower().replace("_", " ")
-    return f"TLS failed: {reason}: check the TLS configuration of both ends"
+        if error.verify_code in _VERIFY_CODES:
+            return SessionError(text.format(f": {cause}"), kind)
+        return SessionError(text.format(", for a reason that the event log has"), kind, cause)
+    reason = error.reason or str(error)
+    if reason in _TEXTS:
+        return SessionError(_TEXTS[reason], kind)
+    return SessionError(_ALERT if "_ALERT_" in reason else _OTHER, kind, reason.lower().replace("_", " "))

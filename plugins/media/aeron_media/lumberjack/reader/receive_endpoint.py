@@ -29,7 +29,7 @@ from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases
 from aeron_media.lumberjack.connection_counters import Snapshot
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from aeron_media.lumberjack.reader.reader_connection import ReaderConnection
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._listener = listener
         self._counters = reader.counters
         self._budget = reader.budget
-        self._ends = FaultSlot(fault_text)
+        self._ends = FaultSlot(describe_fault)
         self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
         feed_params = FeedParams(

@@ -29,6 +29,8 @@ from aeron_media.sp.websocket.params import WsParams
 HEAD_LIMIT: Final = 16384
 _KEY_LENGTH: Final = 16
 _MAX_QUOTED_LENGTH: Final = 80
+#: Status codes that a server for WebSocket or a proxy answers. Others are only in the event log: a peer could send 900.
+_USUAL_STATUS_CODES: Final = (200, 400, 401, 403, 404, 405, 426, 431, 500, 502, 503, 505)
 _CHECK_SERVER: Final = "endpoint= and path= must be those of a WebSocket server for SP"
 
 
@@ -101,8 +103,9 @@ class WsServerHandshake(WsHandshake):
             offered = ", ".join(request.subprotocols)
             self._refuse(
                 400,
-                f"the peer offers the subprotocol {_quoted(offered)}, not {wanted}",
+                f"the peer does not offer the subprotocol {wanted}",
                 "use the same protocol= at both ends",
+                detail=f"the peer offers {_quoted(offered)}",
             )
         self.outgoing = self._http.send(AcceptConnection(subprotocol=wanted))
 
@@ -111,26 +114,32 @@ class WsServerHandshake(WsHandshake):
         if match is None:
             self._refuse(
                 400,
-                f"the peer sent a malformed request line: {_quoted(line)}",
+                "the peer sent a malformed request line",
                 f"it must be GET {self._params.path} HTTP/1.1",
+                detail=f"request line {_quoted(line)}",
             )
         method, target, version = match.groups()
         if version != b"HTTP/1.1":
             self._refuse(
-                505, f"the peer speaks {version.decode()}, not HTTP/1.1", "connect with a WebSocket client"
+                505,
+                "the peer does not speak HTTP/1.1",
+                "connect with a WebSocket client",
+                detail=f"the peer speaks {version.decode()}",
             )
         if target.partition(b"?")[0] != self._params.path.encode():
             self._refuse(
                 404,
-                f"the peer asks for {_quoted(target)}, not {self._params.path}",
+                f"the peer asks for another path than {self._params.path}",
                 "use the same path= at both ends",
+                detail=f"the peer asks for {_quoted(target)}",
             )
         if method != b"GET":
             self._refuse(
                 405,
-                f"the peer sent {_quoted(method)}, not GET",
+                "the peer sent another method than GET",
                 "connect with a WebSocket client",
                 (b"Allow", b"GET"),
+                detail=f"the peer sent {_quoted(method)}",
             )
 
     def _parse_request(self, head: bytes) -> Request:
@@ -147,9 +156,10 @@ class WsServerHandshake(WsHandshake):
             extra = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
             self._refuse(
                 400,
-                f"the request of the peer is not a WebSocket request: {_error_text(error)}",
+                "the request of the peer is not a WebSocket request",
                 "connect with a WebSocket client",
                 extra,
+                detail=_error_text(error),
             )
         assert isinstance(request, Request)
         keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
@@ -162,11 +172,17 @@ class WsServerHandshake(WsHandshake):
         return request
 
     def _refuse(
-        self, status: int, text: str, remedy: str, extra: tuple[bytes, bytes] | None = None
+        self,
+        status: int,
+        text: str,
+        remedy: str,
+        extra: tuple[bytes, bytes] | None = None,
+        *,
+        detail: str = "",
     ) -> NoReturn:
         headers = [(b"Connection", b"close")] + ([extra] if extra else [])
         self.outgoing = self._http.send(RejectConnection(status_code=status, headers=headers))
-        raise SessionError(f"{text}: answered with {status}; {remedy}")
+        raise SessionError(f"{text}: answered with {status}; {remedy}", detail=detail)
 
 
 class WsClientHandshake(WsHandshake):
@@ -197,12 +213,16 @@ class WsClientHandshake(WsHandshake):
             ) from error
         except ProtocolError as error:
             raise SessionError(
-                f"the response of the peer is not a WebSocket response: {_error_text(error)}: {_CHECK_SERVER}"
+                f"the response of the peer is not a WebSocket response: {_CHECK_SERVER}",
+                detail=_error_text(error),
             ) from error
         if isinstance(event, RejectConnection):
+            status = event.status_code
+            shown = status if status in _USUAL_STATUS_CODES else "a status that the event log has"
             raise SessionError(
-                f"the peer answered {event.status_code} to {self._params.path}, not 101: {_CHECK_SERVER}; "
-                "use the same protocol= at both ends"
+                f"the peer answered {shown} to {self._params.path}, not 101: {_CHECK_SERVER}; "
+                "use the same protocol= at both ends",
+                detail=f"status {status}",
             )
         wanted = self._params.subprotocol
         if not isinstance(event, AcceptConnection) or event.subprotocol != wanted:
@@ -225,7 +245,7 @@ def _error_text(error: ProtocolError) -> str:
 
 
 def _quoted(value: bytes | str) -> str:
-    """Return a quoted, printable form of bytes of the peer for the error log."""
+    """Return a quoted, printable form of bytes of the peer."""
     return f"'{_printable(value.decode('latin-1') if isinstance(value, bytes) else value)}'"
 
 

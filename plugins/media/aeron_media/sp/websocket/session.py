@@ -35,6 +35,8 @@ REFUSAL: Final = "this endpoint takes no peer now"
 #: WebSocket events of one read, and fragments of one `take_outgoing`: each costs about 10 µs, even if it contains no
 #: bytes, so that a step takes less than 1 ms. Invented.
 EVENTS_PER_STEP: Final = 64
+#: Codes of RFC 6455 that end a connection after an error.
+_USUAL_CODES: Final = (1002, 1003, 1006, 1007, 1008, 1009, 1010, 1011)
 _NORMAL_CODES: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, CloseReason.NO_STATUS_RCVD)
 
 
@@ -61,8 +63,8 @@ class WsSession(Session):
         self._is_over = False
         # Whether the last read ended because of EVENTS_PER_STEP.
         self._has_events = False
-        # A text, not an exception: its traceback would keep the frames of all callers, and their sockets, alive.
-        self._fault = ""
+        # Texts, not an exception: its traceback would keep the frames of all callers, and their sockets, alive.
+        self._fault = self._detail = ""
         self._plain: list[bytes | bytearray] = [greeting_of(PROTOCOLS[params.subprotocol])]
         self._plain_length = len(self._plain[0])
         # The received part of an incomplete message.
@@ -133,7 +135,7 @@ class WsSession(Session):
             self._plain_length = 0
             return plain
         if self._fault:
-            raise SessionError(self._fault)
+            raise SessionError(self._fault, detail=self._detail)
         return b"" if self._is_over else None
 
     def write(self, data: bytes) -> None:
@@ -214,23 +216,31 @@ class WsSession(Session):
             assert self._connection is not None
             self._outgoing.append(self._connection.send(event.response()))
         if event.code not in _NORMAL_CODES:
-            reason = f": {event.reason!a}" if event.reason else ""
+            code = int(event.code)
+            shown = f"code {code}" if code in _USUAL_CODES else "a code that the event log has"
+            # Other reasons are free text of the peer.
+            reason = f": {REFUSAL!r}" if event.reason == REFUSAL else ""
             self._fault = (
-                f"the peer closed the connection with code {int(event.code)}{reason}; see RFC 6455, section 7.4.1, "
-                "and the log of the peer"
+                f"the peer closed the connection with {shown}{reason}; see RFC 6455, section 7.4.1, and the log of "
+                "the peer"
             )
+            self._detail = f"code {code}: {event.reason!a}" if event.reason else f"code {code}"
 
     def _on_violation(self, event: CloseConnection) -> None:
+        detail = ""
         if event.code == CloseReason.UNSUPPORTED_DATA:
             text, remedy = "a text message, which SP does not use", "send binary messages"
         elif event.code == CloseReason.MESSAGE_TOO_BIG:
             text, remedy = f"a message of more than {self._limit.max_length} bytes", "max-message= sets it"
         else:
-            text, remedy = f"a violation of WebSocket: {event.reason}", "repair the peer"
+            text, remedy = "a violation of WebSocket", "repair the peer"
+            detail = event.reason or ""
         if self._state is ConnectionState.OPEN:
             # Without the remedy: a close frame has space for 123 bytes of text.
-            self._close(event.code, text)
+            self._close(event.code, f"{text}: {detail}" if detail else text)
         self._fault = f"the peer sent {text}: {remedy}"
+        # wsproto quotes numbers only, and those of frames in ASCII.
+        self._detail = detail
 
     def _close(self, code: int, reason: str) -> None:
         assert self._connection is not None

@@ -168,10 +168,11 @@ def test_a_session_that_raises_ends_only_its_own_connection():
     connection.work(0.0)
 
     assert connection.phase is Phase.DONE
-    assert session_params.faults.take().reason == (
-        "internal error: ZeroDivisionError('not by nothing'); the connection is closed: report this error to the "
-        "project"
+    fault = session_params.faults.take()
+    assert fault.reason == (
+        "internal error (ZeroDivisionError); the connection is closed: report this error to the project"
     )
+    assert fault.detail == "ZeroDivisionError('not by nothing')"
     connection.close()
     assert peer.recv(1) == b""
     peer.close()

@@ -46,7 +46,7 @@ def test_a_record_that_is_too_long_ends_only_its_connection(endpoints, certifica
         taken = endpoints.taken(listener)
         wire.sendall(record(APPLICATION_DATA, bytes(1000), length))
         assert failure(taken.receive) == errno.ECONNRESET
-        assert fault(network).reason.startswith("TLS failed: ")
+        assert fault(network).reason.startswith("TLS failed, for a reason that the event log has: ")
     assert_serves(endpoints, listener, python_context())
 
 
@@ -56,7 +56,7 @@ def test_a_handshake_record_that_is_too_long_is_refused(endpoints, certificates,
     with connect(listener) as wire:
         # OpenSSL refuses one that exceeds its buffer at the header, and one that fits when it is complete.
         wire.sendall(record(HANDSHAKE, bytes(MAX_RECORD_LENGTH + 1), length))
-        assert fault(network).reason.startswith("TLS failed: ")
+        assert fault(network).reason.startswith("TLS failed, for a reason that the event log has: ")
     assert_serves(endpoints, listener, python_context())
 
 
@@ -100,7 +100,9 @@ def test_a_server_that_answers_the_handshake_with_garbage_is_left(endpoints, cer
     with server.listener.accept()[0] as wire:
         wire.sendall(answer)
         assert failure(caller.is_connected) in (errno.ECONNRESET, errno.EPROTO)
-        assert fault(network).reason.startswith(("TLS failed: ", "the peer"))
+        assert fault(network).reason.startswith(
+            ("TLS failed, for a reason that the event log has: ", "the peer")
+        )
 
 
 @pytest.mark.parametrize("length", [MAX_RECORD_LENGTH + 1, 0xFFFF])
@@ -115,7 +117,7 @@ def test_a_record_of_a_server_that_is_too_long_ends_the_connection(endpoints, ce
         wait_for(caller.is_connected)
         wire.sendall(record(APPLICATION_DATA, bytes(1000), length))
         assert failure(caller.receive) == errno.ECONNRESET
-        assert fault(network).reason.startswith("TLS failed: ")
+        assert fault(network).reason.startswith("TLS failed, for a reason that the event log has: ")
 
 
 def test_a_forged_record_ends_only_its_connection(endpoints, certificates, python_context):
@@ -126,7 +128,7 @@ def test_a_forged_record_ends_only_its_connection(endpoints, certificates, pytho
         assert receive(taken, 7) == b"genuine"
         wire.sendall(record(APPLICATION_DATA, bytes(500)))
         assert failure(taken.receive) == errno.ECONNRESET
-        assert fault(network).reason.startswith("TLS failed: ")
+        assert fault(network).reason.startswith("TLS failed, for a reason that the event log has: ")
     assert_serves(endpoints, listener, python_context())
 
 
@@ -134,7 +136,7 @@ def test_a_handshake_message_of_16_mib_is_refused_when_it_begins(endpoints, cert
     network, listener = endpoints.listen(**identity(certificates.server))
     with connect(listener) as wire:
         wire.sendall(record(HANDSHAKE, b"\1\xff\xff\xff" + bytes(16380)))
-        assert fault(network).reason.startswith("TLS failed: ")
+        assert fault(network).reason.startswith("TLS failed, for a reason that the event log has: ")
     assert_serves(endpoints, listener, python_context())
 
 
@@ -142,7 +144,9 @@ def test_a_flood_of_empty_records_ends_its_connection(endpoints, certificates, p
     network, listener = endpoints.listen(**identity(certificates.server))
     with connect(listener) as wire:
         wire.sendall(record(HANDSHAKE, b"") * 10_000)
-        assert fault(network).reason.startswith(("TLS failed: ", "the peer"))
+        assert fault(network).reason.startswith(
+            ("TLS failed, for a reason that the event log has: ", "the peer")
+        )
     assert_serves(endpoints, listener, python_context())
 
 

@@ -77,6 +77,24 @@ def test_a_peer_that_sends_requests_without_reading_replies_is_refused(server):
     assert len(server.take_outgoing()) < MAX_UNREAD_LENGTH + 100
 
 
+def test_unusual_alerts_share_a_text_and_their_names_are_the_detail():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    found = {}
+    for code in (20, 22, 50, 51, 71, 80, 90):
+        client = TlsSession(context, server_side=False, server_name="localhost")
+        assert not client.do_handshake()
+        client.feed(b"\x15\3\3\0\2\2" + bytes([code]))
+        with pytest.raises(SessionError) as caught:
+            client.do_handshake()
+        found[caught.value.detail] = str(caught.value)
+
+    assert len(found) == 7
+    assert "tlsv1 alert internal error" in found
+    assert set(found.values()) == {
+        "the peer ended TLS with an alert, which the event log has: check the log of the peer"
+    }
+
+
 def test_a_peer_that_reads_replies_may_send_any_number_of_requests(server):
     client = shaken(server)
 

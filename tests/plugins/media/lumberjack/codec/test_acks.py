@@ -4,7 +4,7 @@ import plain_codec
 import pytest
 from aeron_media.lumberjack._native import faults
 from aeron_media.lumberjack.codec.acks import AckParser, encode_ack
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,17 +58,19 @@ def test_acknowledgements_are_parsed_in_order_however_they_are_split(acks, step)
     assert (found, rest) == (acks, b"")
 
 
-@pytest.mark.parametrize(("answer", "text"), [
-    (b"3A\0\0\0\1", "version 0x33: must be 0x31 ('1') or 0x32 ('2')"),
-    (b"H", "version 0x48: must be 0x31 ('1') or 0x32 ('2')"),
-    (b"2W", "frame type 0x57: this side never receives it"),
-    (b"1J\0\0\0\1", "frame type 0x4a: this side never receives it"),
+@pytest.mark.parametrize(("answer", "text", "detail"), [
+    (b"3A\0\0\0\1", "wrong version: must be 0x31 ('1') or 0x32 ('2')", "version 0x33"),
+    (b"H", "wrong version: must be 0x31 ('1') or 0x32 ('2')", "version 0x48"),
+    (b"2W", "frame of a type that this side never receives", "frame type 0x57"),
+    (b"1J\0\0\0\1", "frame of a type that this side never receives", "frame type 0x4a"),
 ])  # fmt: skip
-def test_anything_else_is_a_fault_at_its_first_wrong_byte(answer, text):
+def test_anything_else_is_a_fault_at_its_first_wrong_byte(answer, text, detail):
     parser = AckParser()
 
     assert parser.parse(AtomicBuffer(answer), 0, len(answer)) == 0
-    assert fault_text(parser.fault, parser.fault_value, parser.fault_limit).startswith(f"{text}: ")
+    found = describe_fault(parser.fault, parser.fault_value, parser.fault_limit)
+    assert found[0].startswith(f"{text}: ")
+    assert found[1] == detail
     assert parser.parse(AtomicBuffer(plain_codec.ack(1)), 0, 6) == 0
 
 

@@ -5,9 +5,9 @@ import zlib
 
 import plain_codec
 import pytest
-from aeron_media.lumberjack._native import faults
+from aeron_media.lumberjack._native import end_reasons, faults
 from aeron_media.lumberjack.codec.frame_limits import FrameLimits
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_codec import compressed, data_event, envelope, json_event, window
@@ -191,57 +191,70 @@ def test_a_blocked_sink_suspends_nested_c_frames(new_reader):
 
 CUT = compressed(J1 + J2)[6:]
 FAULTS = [
-    (b"3W\0\0\0\1", {}, faults.WRONG_VERSION, "version 0x33: must be 0x31 ('1') or 0x32 ('2')"),
-    (b"GET / HTTP/1.1", {}, faults.WRONG_VERSION, "version 0x47: "),
-    (b"2Z", {}, faults.WRONG_TYPE, "frame type 0x5a: "),
-    (plain_codec.ack(1), {}, faults.WRONG_TYPE, "frame type 0x41: "),
-    (json_event(1, b""), {}, faults.EMPTY_EVENT, "J frame of length 0: "),
+    (b"3W\0\0\0\1", {}, faults.WRONG_VERSION, "wrong version: must be 0x31 ('1') or 0x32 ('2')", "version 0x33"),
+    (b"GET / HTTP/1.1", {}, faults.WRONG_VERSION, "wrong version: ", "version 0x47"),
+    (b"2Z", {}, faults.WRONG_TYPE, "frame of a type that", "frame type 0x5a"),
+    (plain_codec.ack(1), {}, faults.WRONG_TYPE, "frame of a type that", "frame type 0x41"),
+    (json_event(1, b""), {}, faults.EMPTY_EVENT, "J frame of length 0: ", ""),
     (json_event(1, bytes(101))[:10], {"max_event_length": 100},
-     faults.EVENT_TOO_LONG, "event of 101 bytes: at most 100 bytes; max-event="),
-    (b"2J\0\0\0\1\xff\xff\xff\xf0", {}, faults.EVENT_TOO_LONG, "event of 4294967280 bytes: "),
+     faults.EVENT_TOO_LONG, "event is too long: at most 100 bytes; max-event=", "event of 101 bytes"),
+    (b"2J\0\0\0\1\xff\xff\xff\xf0", {},
+     faults.EVENT_TOO_LONG, "event is too long: ", "event of 4294967280 bytes"),
     (json_event(1, bytes(101))[:10], {"max_frame_length": 100},
-     faults.FRAME_TOO_LONG, "frame of 111 bytes or more: at most 100 bytes; max-frame="),
+     faults.FRAME_TOO_LONG, "frame is too long: at most 100 bytes; max-frame=", "frame of 111 bytes or more"),
     (data_event(1, [(b"a", bytes(101))])[:19], {"max_frame_length": 100},
-     faults.FRAME_TOO_LONG, "frame of 120 bytes or more: "),
+     faults.FRAME_TOO_LONG, "frame is too long: ", "frame of 120 bytes or more"),
     (b"1D\0\0\0\1\xff\xff\xff\xff", {"max_pairs": 2**32 - 1},
-     faults.FRAME_TOO_LONG, "frame of 34359738370 bytes or more: "),
-    (b"1D\0\0\0\1\0\0\0\1\xff\xff\xff\xff", {}, faults.FRAME_TOO_LONG, "frame of 4294967313 bytes or more: "),
+     faults.FRAME_TOO_LONG, "frame is too long: ", "frame of 34359738370 bytes or more"),
+    (b"1D\0\0\0\1\0\0\0\1\xff\xff\xff\xff", {},
+     faults.FRAME_TOO_LONG, "frame is too long: ", "frame of 4294967313 bytes or more"),
     (data_event(1, [(b"a", b"\0" * 20)]), {"max_event_length": 100},
-     faults.EVENT_TOO_LONG, "event of 128 bytes: "),
+     faults.EVENT_TOO_LONG, "event is too long: ", "event of 128 bytes"),
     (data_event(1, [(b"", b"")] * 3)[:10], {"max_pairs": 2},
-     faults.TOO_MANY_PAIRS, "D frame of 3 pairs: at most 2; max-pairs="),
+     faults.TOO_MANY_PAIRS, "D frame of too many pairs: at most 2; max-pairs=", "D frame of 3 pairs"),
     (b"2C\xff\xff\xff\xf0", {},
-     faults.COMPRESSED_TOO_LONG, "C frame of 4294967280 bytes: at most 16777216 bytes; max-compressed="),
+     faults.COMPRESSED_TOO_LONG, "C frame is too long: at most 16777216 bytes; max-compressed=",
+     "C frame of 4294967280 bytes"),
     (compressed(compressed(J1)), {},
-     faults.NESTED_TOO_DEEP, "C frame within C frames, 2 deep: at most 1; max-nesting="),
+     faults.NESTED_TOO_DEEP, "C frames are nested too deep: at most 1; max-nesting=",
+     "C frame within C frames, 2 deep"),
     (compressed(J1), {"max_nesting": 0},
-     faults.NESTED_TOO_DEEP, "C frame within C frames, 1 deep: at most 0; "),
-    (envelope(bytes(20)), {}, faults.BROKEN_COMPRESSION, "C frame with a payload that is not a zlib stream"),
-    (envelope(zlib.compress(J1)[2:-4]), {}, faults.BROKEN_COMPRESSION, "C frame with"),
-    (envelope(zlib.compress(J1, wbits=31)), {}, faults.BROKEN_COMPRESSION, "C frame with"),
-    (envelope(CUT[:-1] + bytes([CUT[-1] ^ 1])), {}, faults.BROKEN_COMPRESSION, "C frame with"),
+     faults.NESTED_TOO_DEEP, "C frames are nested too deep: at most 0; ", "C frame within C frames, 1 deep"),
+    (envelope(bytes(20)), {},
+     faults.BROKEN_COMPRESSION, "C frame with a payload that is not a zlib stream", "found at"),
+    (envelope(zlib.compress(J1)[2:-4]), {}, faults.BROKEN_COMPRESSION, "C frame with", "found at"),
+    (envelope(zlib.compress(J1, wbits=31)), {}, faults.BROKEN_COMPRESSION, "C frame with", "found at"),
+    (envelope(CUT[:-1] + bytes([CUT[-1] ^ 1])), {}, faults.BROKEN_COMPRESSION, "C frame with", "found at"),
     (envelope(CUT[:-1]), {},
-     faults.CUT_COMPRESSION, "C frame that ends before its zlib stream does, at offset 38: "),
+     faults.CUT_COMPRESSION, "C frame that ends before its zlib stream does: ", "ends at offset 38"),
     (envelope(CUT[:1]), {},
-     faults.CUT_COMPRESSION, "C frame that ends before its zlib stream does, at offset 1: "),
+     faults.CUT_COMPRESSION, "C frame that ends before its zlib stream does: ", "ends at offset 1"),
     (compressed(J1 + J2[:-1]), {},
-     faults.CUT_FRAME, "C frame that ends within another frame, at offset 18 of it: "),
-    (compressed(b"2"), {}, faults.CUT_FRAME, "C frame that ends within another frame, at offset 1 of it: "),
+     faults.CUT_FRAME, "C frame that ends within another frame: ", "ends at offset 18 of the other frame"),
+    (compressed(b"2"), {},
+     faults.CUT_FRAME, "C frame that ends within another frame: ", "ends at offset 1 of the other frame"),
     (compressed(compressed(J1)[:-1]), {"max_nesting": 2},
-     faults.CUT_FRAME, "C frame that ends within another frame"),
-    (compressed(b"3"), {}, faults.WRONG_VERSION, "version 0x33: "),
+     faults.CUT_FRAME, "C frame that ends within another frame", "ends at offset"),
+    (compressed(b"3"), {}, faults.WRONG_VERSION, "wrong version: ", "version 0x33"),
     (compressed(json_event(1, bytes(1001))), {"max_inflated_length": 1000},
-     faults.INFLATED_TOO_LONG, "C frame inflates to 1001 bytes or more: at most 1000 bytes; max-inflated="),
+     faults.INFLATED_TOO_LONG, "C frame inflates to too many bytes: at most 1000; max-inflated=",
+     "C frame inflates to 1001 bytes or more"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("stream", "limits", "fault", "text"), FAULTS, ids=[row[3][:40] for row in FAULTS])
-def test_malformed_input_is_a_fault_wherever_it_is_split(new_reader, stream, limits, fault, text):
+@pytest.mark.parametrize(
+    ("stream", "limits", "fault", "text", "detail"),
+    FAULTS,
+    ids=[f"{number}-{row[3][:40]}" for number, row in enumerate(FAULTS)],
+)
+def test_malformed_input_is_a_fault_wherever_it_is_split(new_reader, stream, limits, fault, text, detail):
     for at in {0, 1, 2, 6, 7, 10, 11, len(stream) - 1, len(stream)}:
         reader = new_reader(**limits)
         reader.feed_pieces([stream[:at], stream[at:]])
         assert reader.fault == fault
-        assert reader.text.startswith(text)
+        found, found_detail = reader.text
+        assert found.startswith(text)
+        assert found_detail.startswith(detail)
 
 
 def test_events_before_a_fault_are_delivered(new_reader):
@@ -281,7 +294,17 @@ def test_bytes_outside_of_the_buffer_are_refused(new_reader):
 def test_every_fault_has_a_message():
     reasons = [value for name, value in vars(faults).items() if name.isupper()]
 
-    assert len({fault_text(reason, 3, 2) for reason in reasons}) == len(reasons)
+    assert len({describe_fault(reason, 3, 2)[0] for reason in reasons}) == len(reasons)
+
+
+@pytest.mark.parametrize("codes", [faults, end_reasons])
+def test_the_message_of_a_fault_is_the_same_for_all_values_of_peers(codes):
+    reasons = [value for name, value in vars(codes).items() if name.isupper() and name != "IDLE"]
+
+    for reason in reasons:
+        assert describe_fault(reason, 3, 2)[0] == describe_fault(reason, 4, 2)[0]
+    for reason in (faults.EVENT_OUTSIDE_WINDOW, end_reasons.UNFINISHED):
+        assert describe_fault(reason, 3, 4)[0] == describe_fault(reason, 3, 5)[0]
 
 
 @pytest.mark.parametrize(

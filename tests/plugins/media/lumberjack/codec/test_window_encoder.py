@@ -12,7 +12,7 @@ from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack._native import faults
 from aeron_media.lumberjack.codec.encoder_params import EncoderParams
 from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
-from aeron_media.lumberjack.fault_texts import fault_text
+from aeron_media.lumberjack.fault_texts import describe_fault
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,8 +205,9 @@ def test_a_payload_that_is_no_json_object_is_refused_without_changing_the_window
 
     for refused in (add(encoder, payload), add_pieces(encoder, [bytes([value]) for value in payload])):
         assert refused == encoder.fault == faults.NO_JSON_OBJECT
-        assert fault_text(encoder.fault, encoder.fault_value, encoder.fault_limit) == (
-            f"message of length {len(payload)}: must be a JSON object; wrap=true wraps any message in one"
+        assert describe_fault(encoder.fault, encoder.fault_value, encoder.fault_limit) == (
+            "message that is not a JSON object: wrap=true wraps any message in one",
+            f"message of length {len(payload)}",
         )
     add(encoder, b'{"b":2}')
     encoder.finish()
@@ -223,9 +224,8 @@ def test_an_event_that_is_too_long_is_refused_without_changing_the_window(level,
 
     for refused in (add(encoder, long_event), add_pieces(encoder, [long_event])):
         assert refused == encoder.fault == faults.EVENT_TOO_LONG
-        assert "at most 100 bytes; max-event=" in fault_text(
-            encoder.fault, encoder.fault_value, encoder.fault_limit
-        )
+        text, _ = describe_fault(encoder.fault, encoder.fault_value, encoder.fault_limit)
+        assert "at most 100 bytes; max-event=" in text
     add(encoder, b"{}")
     encoder.finish()
 

@@ -18,9 +18,9 @@ CLOSED = b"(connection closed)"
 class Reading(Simulation):
     """A driver with subscribers, and writers created by a test."""
 
-    def __init__(self, directory, keys="", stream_ids=(7,)):
+    def __init__(self, directory, keys="", stream_ids=(7,), **settings):
         super().__init__(directory)
-        self.driver = self.add_driver()
+        self.driver = self.add_driver(**settings)
         self.client = self.driver.connect()
         self.events = []
         self.is_polling = True

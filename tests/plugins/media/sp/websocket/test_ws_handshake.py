@@ -9,6 +9,8 @@ from aeron_media.sp.websocket.params import WsParams
 from plain_websocket import ACCEPT, answer, headers_of, request
 
 PAIR1 = "pair1.sp.nanomsg.org"
+NO_REQUEST = "the request of the peer is not a WebSocket request"
+NO_RESPONSE = "the response of the peer is not a WebSocket response"
 
 
 def params(path="/", subprotocol=PAIR1):
@@ -16,10 +18,10 @@ def params(path="/", subprotocol=PAIR1):
 
 
 def refusal(handshake, data):
-    """Feed an invalid request; return the fault text and the response."""
+    """Feed an invalid request; return the fault text, its detail and the response."""
     with pytest.raises(SessionError) as caught:
         handshake.feed(data)
-    return str(caught.value), handshake.outgoing
+    return str(caught.value), caught.value.detail, handshake.outgoing
 
 
 # The listening end
@@ -58,60 +60,60 @@ def test_what_does_not_matter_in_a_request_is_not_looked_at(wanted):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status", "text"),
+    ("wanted", "status", "text", "detail"),
     [
-        (request(subprotocol="pair.sp.nanomsg.org"), 400, "subprotocol 'pair.sp.nanomsg.org', not pair1."),
-        (request(subprotocol="PAIR1.sp.nanomsg.org"), 400, "not pair1."),
-        (request(subprotocol=None), 400, "subprotocol '', not pair1."),
-        (request(path="/x"), 404, "the peer asks for '/x', not /"),
-        (request(path="//"), 404, "the peer asks for '//', not /"),
-        (request(line="GET {} HTTP/1.0"), 505, "the peer speaks HTTP/1.0, not HTTP/1.1"),
-        (request(line="GET {} HTTP/2.0"), 505, "the peer speaks HTTP/2.0, not HTTP/1.1"),
-        (request(line="POST {} HTTP/1.1"), 405, "the peer sent 'POST', not GET"),
-        (request(line="GET {} HTTP"), 400, "the peer sent a malformed request line: 'GET / HTTP'"),
-        (request(Sec_WebSocket_Version="8"), 400, "missing header, 'Sec-WebSocket-Version'"),
-        (request(Sec_WebSocket_Version=None), 400, "missing header, 'Sec-WebSocket-Version'"),
-        (request(Sec_WebSocket_Key=None), 400, "missing header, 'Sec-WebSocket-Key'"),
+        (
+            request(subprotocol="pair.sp.nanomsg.org"),
+            400,
+            f"does not offer the subprotocol {PAIR1}",
+            "the peer offers 'pair.sp.nanomsg.org'",
+        ),
+        (
+            request(subprotocol="PAIR1.sp.nanomsg.org"),
+            400,
+            f"does not offer the subprotocol {PAIR1}",
+            "the peer offers 'PAIR1.sp.nanomsg.org'",
+        ),
+        (request(subprotocol=None), 400, f"does not offer the subprotocol {PAIR1}", "the peer offers ''"),
+        (request(path="/x"), 404, "asks for another path than /", "the peer asks for '/x'"),
+        (request(path="//"), 404, "asks for another path than /", "the peer asks for '//'"),
+        (request(line="GET {} HTTP/1.0"), 505, "does not speak HTTP/1.1", "the peer speaks HTTP/1.0"),
+        (request(line="GET {} HTTP/2.0"), 505, "does not speak HTTP/1.1", "the peer speaks HTTP/2.0"),
+        (request(line="POST {} HTTP/1.1"), 405, "sent another method than GET", "the peer sent 'POST'"),
+        (request(line="GET {} HTTP"), 400, "sent a malformed request line", "request line 'GET / HTTP'"),
+        (request(Sec_WebSocket_Version="8"), 400, NO_REQUEST, "missing header, 'Sec-WebSocket-Version'"),
+        (request(Sec_WebSocket_Version=None), 400, NO_REQUEST, "missing header, 'Sec-WebSocket-Version'"),
+        (request(Sec_WebSocket_Key=None), 400, NO_REQUEST, "missing header, 'Sec-WebSocket-Key'"),
         (
             request(Sec_WebSocket_Key="c2hvcnQ="),
             400,
             "Sec-WebSocket-Key of the peer does not encode 16 bytes",
+            "",
         ),
         (
             request(Sec_WebSocket_Key="no base64 at all, no"),
             400,
             "Sec-WebSocket-Key of the peer does not encode 16 bytes",
+            "",
         ),
-        (request(Upgrade="h2c"), 400, "missing header, 'Upgrade: websocket'"),
-        (request(Connection="close"), 400, "missing header, 'Connection: Upgrade'"),
-        (request(Host=None), 400, "the request of the peer is not a WebSocket request: bad HTTP message"),
-        (
-            request(Host="\xff\xff"),
-            400,
-            "the request of the peer is not a WebSocket request: a header is not text",
-        ),
-        (
-            request(subprotocol="\xff"),
-            400,
-            "the request of the peer is not a WebSocket request: a header is not text",
-        ),
-        (
-            request(Folded="a\r\nb"),
-            400,
-            "the request of the peer is not a WebSocket request: bad HTTP message",
-        ),
-        (b"GET\r\n\r\n", 400, "the peer sent a malformed request line: 'GET'"),
+        (request(Upgrade="h2c"), 400, NO_REQUEST, "missing header, 'Upgrade: websocket'"),
+        (request(Connection="close"), 400, NO_REQUEST, "missing header, 'Connection: Upgrade'"),
+        (request(Host=None), 400, NO_REQUEST, "bad HTTP message"),
+        (request(Host="\xff\xff"), 400, f"{NO_REQUEST}: a header is not text", ""),
+        (request(subprotocol="\xff"), 400, f"{NO_REQUEST}: a header is not text", ""),
+        (request(Folded="a\r\nb"), 400, NO_REQUEST, "bad HTTP message"),
+        (b"GET\r\n\r\n", 400, "sent a malformed request line", "request line 'GET'"),
     ],
 )
-def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text):
-    refused, outgoing = refusal(WsServerHandshake(params(), []), wanted)
+def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text, detail):
+    refused, found, outgoing = refusal(WsServerHandshake(params(), []), wanted)
 
     line, headers = headers_of(outgoing)
     assert line.startswith(f"HTTP/1.1 {status} ")
     assert headers["connection"] == "close"
     assert headers["content-length"] == "0"
-    assert text in refused
-    assert f": answered with {status}; " in refused
+    assert f"{text}: answered with {status}; " in refused
+    assert found == detail
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text
     ],
 )
 def test_a_refusal_names_what_would_be_accepted(wanted, header, value):
-    _, outgoing = refusal(WsServerHandshake(params(), []), wanted)
+    _, _, outgoing = refusal(WsServerHandshake(params(), []), wanted)
     assert headers_of(outgoing)[1][header] == value
 
 
@@ -136,7 +138,7 @@ def test_a_request_may_arrive_byte_by_byte():
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x16\x03\x01", b"\r\n"])
 def test_a_peer_that_does_not_speak_http_gets_no_response(begin):
     handshake = WsServerHandshake(params(), [])
-    text, outgoing = refusal(handshake, begin[:1])
+    text, _, outgoing = refusal(handshake, begin[:1])
     assert text.startswith("the peer does not speak HTTP: ")
     assert outgoing == b""
 
@@ -145,16 +147,18 @@ def test_a_peer_that_does_not_speak_http_gets_no_response(begin):
 def test_a_request_without_end_is_refused_when_it_is_too_long(size):
     handshake = WsServerHandshake(params(), [])
     assert handshake.feed(b"GET / HTTP/1.1\r\n") is None
-    text, outgoing = refusal(handshake, (b"A: " + bytes([65]) * size)[: size - 16])
+    text, _, outgoing = refusal(handshake, (b"A: " + bytes([65]) * size)[: size - 16])
     assert text.startswith("the request of the peer is longer than 16384 bytes: answered with 431; ")
     assert outgoing.startswith(b"HTTP/1.1 431 ")
 
 
 def test_what_a_peer_has_sent_is_shown_in_part_and_printable():
-    text, _ = refusal(WsServerHandshake(params(), []), request(path="/" + "\x1b\xe9" * 100))
-    assert text.isascii()
-    assert text.isprintable()
-    assert len(text) < 500
+    text, detail, _ = refusal(WsServerHandshake(params(), []), request(path="/" + "\x1b\xe9" * 100))
+    assert "\x1b" not in text
+    assert "\\x1b" in detail
+    assert detail.isascii()
+    assert detail.isprintable()
+    assert len(detail) < 500
 
 
 # The connecting end
@@ -183,52 +187,37 @@ def test_an_answer_with_our_subprotocol_makes_a_connection():
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    ("changes", "text", "detail"),
     [
-        ({"line": "HTTP/1.1 404 Not Found"}, "the peer answered 404 to /x, not 101"),
-        ({"line": "HTTP/1.1 200 OK"}, "the peer answered 200 to /x, not 101"),
-        ({"line": "HTTP/1.1 100 Continue"}, "the peer answered 100 to /x, not 101"),
-        ({"line": "HTTP/1.1 ???"}, "the response of the peer is not a WebSocket response: bad HTTP message"),
-        ({"subprotocol": None}, "the peer did not accept the subprotocol pair1.sp.nanomsg.org"),
+        ({"line": "HTTP/1.1 404 Not Found"}, "the peer answered 404 to /x, not 101", "status 404"),
+        ({"line": "HTTP/1.1 200 OK"}, "the peer answered 200 to /x, not 101", "status 200"),
         (
-            {"subprotocol": "chat"},
-            "the response of the peer is not a WebSocket response: unrecognized subprotocol chat",
+            {"line": "HTTP/1.1 100 Continue"},
+            "the peer answered a status that the event log has to /x, not 101",
+            "status 100",
         ),
-        (
-            {"subprotocol": "a\x7f"},
-            "the response of the peer is not a WebSocket response: unrecognized subprotocol a\\x7f",
-        ),
-        (
-            {"subprotocol": "\xff"},
-            "the response of the peer is not a WebSocket response: a header is not text",
-        ),
-        (
-            {"Sec_WebSocket_Accept": "bm9wZQ=="},
-            "the response of the peer is not a WebSocket response: bad accept token",
-        ),
-        (
-            {"Sec_WebSocket_Accept": None},
-            "the response of the peer is not a WebSocket response: bad accept token",
-        ),
-        (
-            {"Upgrade": None},
-            "the response of the peer is not a WebSocket response: missing header, 'Upgrade: websocket'",
-        ),
-        (
-            {"Connection": None},
-            "the response of the peer is not a WebSocket response: missing header, 'Connection: Upgrade'",
-        ),
+        ({"line": "HTTP/1.1 ???"}, NO_RESPONSE, "bad HTTP message"),
+        ({"subprotocol": None}, "the peer did not accept the subprotocol pair1.sp.nanomsg.org", ""),
+        ({"subprotocol": "chat"}, NO_RESPONSE, "unrecognized subprotocol chat"),
+        ({"subprotocol": "a\x7f"}, NO_RESPONSE, "unrecognized subprotocol a\\x7f"),
+        ({"subprotocol": "\xff"}, f"{NO_RESPONSE}: a header is not text", ""),
+        ({"Sec_WebSocket_Accept": "bm9wZQ=="}, NO_RESPONSE, "bad accept token"),
+        ({"Sec_WebSocket_Accept": None}, NO_RESPONSE, "bad accept token"),
+        ({"Upgrade": None}, NO_RESPONSE, "missing header, 'Upgrade: websocket'"),
+        ({"Connection": None}, NO_RESPONSE, "missing header, 'Connection: Upgrade'"),
         (
             {"Sec_WebSocket_Extensions": "permessage-deflate"},
-            "the response of the peer is not a WebSocket response: unrecognized extension permessage-deflate",
+            NO_RESPONSE,
+            "unrecognized extension permessage-deflate",
         ),
     ],
 )
-def test_any_other_answer_makes_none(changes, text):
+def test_any_other_answer_makes_none(changes, text, detail):
     handshake, key = dialed()
     with pytest.raises(SessionError) as caught:
         handshake.feed(answer(key, **changes))
     assert str(caught.value).startswith(f"{text}: ")
+    assert caught.value.detail == detail
 
 
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x15\x03\x01", b"SSH-2.0"])

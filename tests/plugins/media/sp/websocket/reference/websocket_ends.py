@@ -46,14 +46,14 @@ class End:
         return pieces
 
     def fault(self, data):
-        """Feed invalid bytes of the peer; return the fault text."""
+        """Feed invalid bytes of the peer; return the fault text and its detail."""
         self.session.feed(data)
         try:
             while self.session.read(LONG) or self.session.has_backlog:
                 pass
         except SessionError as error:
-            return str(error)
-        return ""
+            return str(error), error.detail
+        return "", ""
 
     def sent(self):
         """Return the outgoing frames."""
