@@ -68,34 +68,51 @@ static inline void ac_connection_keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-/* Shut a connection down if its peer has vanished: nothing arrived from it for `timeout_ms`, neither data nor
- * acknowledgements of data, which the kernel has repeated at least twice, or of probes of its closed window. The kernel itself would wait for about 15
- * minutes. TCP_USER_TIMEOUT is no alternative: it also ends connections to peers that are alive and do not read. Return
- * 1 if it was shut down, else 0. The thread that uses the connection then finds its end. */
-static inline int ac_connection_end_if_vanished(int fd, int64_t timeout_ms)
+#define AC_PEER_ANSWERS 0
+#define AC_PEER_VANISHED -1
+
+/* Shut a connection down if its peer has vanished: the kernel has repeated data for it, or probes of its closed window,
+ * and nothing arrived from it for `timeout_ms`. The kernel itself would wait for about 15 minutes. TCP_USER_TIMEOUT is
+ * no alternative: it also ends connections to peers that are alive and do not read.
+ *
+ * `since_ms` is the result of the last call for this connection, 0 at first. Return AC_PEER_VANISHED if it was shut
+ * down, AC_PEER_ANSWERS if no answer is missing, else the time on the monotonic clock, at least 1, since which one has
+ * been missing. The thread that uses the connection then finds its end.
+ *
+ * The kernel has the time of the last arrival, but an idle peer may have sent that long before the data: the time
+ * begins with the first call that finds data without an acknowledgement. */
+static inline int64_t ac_connection_end_if_vanished(int fd, int64_t timeout_ms, int64_t since_ms)
 {
     struct tcp_info info = { .tcpi_state = 0 };
     socklen_t length = sizeof(info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0)
     {
-        return 0; /* closed, or no TCP socket */
+        return AC_PEER_ANSWERS; /* closed, or no TCP socket */
     }
     /* An attempt to connect has a limit of its own, and nothing was received yet. */
     if (TCP_SYN_SENT == info.tcpi_state || TCP_SYN_RECV == info.tcpi_state)
     {
-        return 0;
+        return AC_PEER_ANSWERS;
+    }
+    if (0 == info.tcpi_unacked && 0 == info.tcpi_probes)
+    {
+        return AC_PEER_ANSWERS;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
+    const int64_t waited_ms = since_ms > 0 ? now_ms - since_ms : 0;
+    /* Received data that acknowledges nothing new leaves the time of the last acknowledgement as it is. */
+    if (0 == waited_ms || info.tcpi_last_ack_recv < waited_ms || info.tcpi_last_data_recv < waited_ms)
+    {
+        return now_ms;
     }
     /* A probe counts when it is sent: of three, two were not answered. */
-    if (info.tcpi_retransmits < 2 && info.tcpi_probes < 3)
+    if (waited_ms < timeout_ms || (info.tcpi_retransmits < 2 && info.tcpi_probes < 3))
     {
-        return 0;
+        return since_ms;
     }
-    /* Received data that acknowledges nothing new leaves the time of the last acknowledgement as it is. */
-    if (info.tcpi_last_ack_recv < timeout_ms || info.tcpi_last_data_recv < timeout_ms)
-    {
-        return 0;
-    }
-    return 0 == shutdown(fd, SHUT_RDWR);
+    return 0 == shutdown(fd, SHUT_RDWR) ? AC_PEER_VANISHED : AC_PEER_ANSWERS;
 }
 
 /* Part of the descriptors that connections of peers may not use, as a divisor: without them the driver could not create

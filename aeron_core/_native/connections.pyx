@@ -22,7 +22,9 @@ cdef extern from "connections.h" nogil:
     int64_t ac_connection_send(int fd, const uint8_t *source, int64_t length)
     int64_t ac_connection_send_vector(int fd, const iovec *pieces, int count)
     void ac_connection_keep_alive(int fd)
-    bint ac_connection_end_if_vanished(int fd, int64_t timeout_ms)
+    int64_t ac_connection_end_if_vanished(int fd, int64_t timeout_ms, int64_t since_ms)
+    enum:
+        AC_PEER_VANISHED
     int ac_connection_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
     bint ac_descriptor_is_reserved(int fd)
     void ac_connection_send_at_once(int fd)
@@ -43,14 +45,27 @@ def is_reserved_descriptor(int descriptor):
     return ac_descriptor_is_reserved(descriptor)
 
 
-def end_if_vanished(int descriptor, int64_t timeout_ms):
-    """Shut a TCP connection down if its peer has vanished; return whether it was.
+#: Result of `end_if_vanished` if the connection was shut down.
+PEER_VANISHED = AC_PEER_VANISHED
 
-    A peer has vanished if the kernel has repeated data, or probes of a closed window, and for `timeout_ms` neither data
-    nor an acknowledgement arrived. False while a connection is being made. Any thread may call this while the
-    descriptor is open.
+
+def keep_alive(int descriptor):
+    """Have the kernel end a TCP connection about half a minute after its peer has vanished while nothing was sent.
+
+    Connections that a listener accepts inherit this. No effect on other sockets.
     """
-    return bool(ac_connection_end_if_vanished(descriptor, timeout_ms))
+    ac_connection_keep_alive(descriptor)
+
+
+def end_if_vanished(int descriptor, int64_t timeout_ms, int64_t since_ms):
+    """Shut a TCP connection down if its peer has vanished; call it at regular intervals.
+
+    A peer has vanished if the kernel has repeated data for it, or probes of its closed window, and for `timeout_ms`
+    neither data nor an acknowledgement arrived. `since_ms` is the result of the last call for this connection, 0 at
+    first: PEER_VANISHED, 0 if no answer is missing or a connection is being made, otherwise the time since which one
+    has been missing. Any thread may call this while the descriptor is open.
+    """
+    return ac_connection_end_if_vanished(descriptor, timeout_ms, since_ms)
 
 
 cdef class ByteConnection:

@@ -11,7 +11,7 @@ import socket
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.connections import SocketConnection, SocketListener
+from aeron_core._native.connections import SocketConnection, SocketListener, keep_alive
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 
 #: Maximum number of connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
@@ -50,7 +50,7 @@ def _open_listener(options: ListenOptions) -> socket.socket:
         # Lingering connections of a previous driver must not block the port.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Accepted sockets inherit these options, as they do the lengths below.
-        _keep_alive(sock)
+        keep_alive(sock.fileno())
         if options.bind.family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         # Accepted sockets inherit the buffer lengths of the listener.
@@ -74,7 +74,7 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
     sock = socket.socket(peer.family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
-        _keep_alive(sock)
+        keep_alive(sock.fileno())
         # Set the lengths before connecting: the TCP handshake fixes the scale of the window.
         if sndbuf_length:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf_length)
@@ -92,15 +92,6 @@ def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: in
         sock.close()
         raise
     return sock
-
-
-def _keep_alive(sock: socket.socket) -> None:
-    """Let the kernel end an idle connection about half a minute after its peer has vanished."""
-    # The times are those of `_native/connections.h`.
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
 
 class SystemConnections(ConnectionNetwork):

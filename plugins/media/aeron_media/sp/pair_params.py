@@ -20,7 +20,9 @@ S: Final = 1_000_000_000
 MAX_MONOGAMOUS: Final = 16
 
 #: Also recorded for connections over TLS and WebSocket, which a relay thread ends.
-VANISHED: Final = "nothing arrived from the peer within peer-timeout=: check the peer and the network, or increase peer-timeout="
+VANISHED: Final = (
+    "nothing arrived from the peer within peer-timeout=: check the peer and the network, or increase it"
+)
 
 #: Why a connection ended or a message was not sent, and which parameter matters; and what was found. The first text
 #: depends on limits of this end only: with values of the peer, each would be an entry of the error log.

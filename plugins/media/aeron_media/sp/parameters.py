@@ -181,8 +181,9 @@ class PairParameters(ConnectionParameters):
         30 * S,
         alias="peer-timeout",
         description="Time without anything from the peer, while TCP repeats data for it, after which it has vanished "
-        "and its connection ends. Counted from the last acknowledgement or data, up to 15 s before the data was sent. "
-        "A peer that is alive and does not read stays.",
+        "and its connection ends, up to two intervals of the conductor's timer later (2 s by default). It begins when "
+        "data is sent that the peer does not acknowledge; each arrival begins it again. A peer that is alive and does "
+        "not read stays.",
     )
     backoff_init: Interval = Field(
         100 * MS, alias="backoff-init", description="Pause before the first reconnection attempt."

@@ -47,6 +47,7 @@ cdef class PeerConnections:
     cdef AtomicLong _receivers          # whether the receiver, not the sender, calls `work`
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
+    cdef list _since_ms                 # by slot: since when its peer has not answered
     cdef int64_t _feeds_number          # number of the endpoint that owns the feeds
     cdef int32_t _next                  # index of the peer with which the loop continues after an exception
 

@@ -18,7 +18,7 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.atomic_long import AtomicLong
-from aeron_core._native.connections import end_if_vanished
+from aeron_core._native.connections import PEER_VANISHED, end_if_vanished
 from aeron_core._native.readiness import ReadinessSet
 from aeron_media._native.source_counts import SourceCounts
 from aeron_media._native.spin_lock import SpinLock
@@ -82,6 +82,8 @@ class PeerConnections:
         )
         self._next = 0
         self._feeds_number = 0
+        # By slot: since when the peer has not answered, see `end_vanished`.
+        self._since_ms = [0] * len(slots.peers)
 
     # Called by the conductor
 
@@ -145,13 +147,20 @@ class PeerConnections:
         self._readiness.close()
 
     def end_vanished(self, timeout_ms: int) -> None:
-        """End connections from whose peer nothing arrived for `timeout_ms`, see `end_if_vanished`."""
+        """End connections to peers that have vanished, see `end_if_vanished`; call it at regular intervals."""
         self._lock.take()
         try:
-            for peer in self._slots.peers:
+            for slot, peer in enumerate(self._slots.peers):
                 descriptor = cython.cast(Peer, peer).connection.descriptor()
-                if descriptor != aeron_wire.NO_DESCRIPTOR and end_if_vanished(descriptor, timeout_ms):
+                if descriptor == aeron_wire.NO_DESCRIPTOR:
+                    self._since_ms[slot] = 0
+                    continue
+                # If the connection of the slot is another one than at the last call, something has arrived since then.
+                since_ms = end_if_vanished(descriptor, timeout_ms, self._since_ms[slot])
+                if since_ms == PEER_VANISHED:
                     self._faults.keep(reasons.VANISHED, 0, 0, 0, cython.cast(Peer, peer).address)
+                    since_ms = 0
+                self._since_ms[slot] = since_ms
         finally:
             self._lock.give()
 

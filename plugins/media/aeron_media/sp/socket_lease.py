@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aeron_media.sp.pair_params import VANISHED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,7 +22,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class SharedSocket:
-    """A socket, the parameters and network it was created with, and the number of its leases.
+    """A socket, the parameters and network it was created with, and its leases.
 
     `network` is None unless the connections use TLS or WebSocket.
     """
@@ -29,7 +31,7 @@ class SharedSocket:
         self.keys = keys
         self.socket = socket
         self.network = network
-        self.holders = 0
+        self.leases: list[SocketLease] = []
 
     def check(self, keys: PairParameters, uri: ChannelUri) -> None:
         """Raise ChannelUriError if the socket was created with other parameters; see `check_shared_socket`."""
@@ -40,7 +42,7 @@ class SocketLease:
     """The lease of one endpoint; see the module."""
 
     def __init__(self, shared: SharedSocket, on_last: Callable[[], None]) -> None:
-        shared.holders += 1
+        shared.leases.append(self)
         self._shared = shared
         self._on_last = on_last
         self._is_over = False
@@ -55,21 +57,26 @@ class SocketLease:
         return self._shared.network.take_fault() if self._shared.network else None
 
     def end_vanished(self) -> None:
-        """End TCP connections to peers that have vanished; no effect after `end`."""
-        if self._is_over:
+        """End TCP connections to peers that have vanished; no effect after `end`.
+
+        The endpoints of a socket call this at the same interval; only one of the leases does it.
+        """
+        if self._is_over or self._shared.leases[0] is not self:
             return
-        timeout_ns = self._shared.keys.peer_timeout
-        self.socket.connections.end_vanished(timeout_ns // _NS_PER_MS)
+        # Rounded up: a connection must not end before its timeout.
+        timeout_ms = -(-self._shared.keys.peer_timeout // _NS_PER_MS)
         if self._shared.network:
-            self._shared.network.end_vanished(timeout_ns // _NS_PER_MS)
+            self._shared.network.end_vanished(timeout_ms, VANISHED)
+        else:
+            self.socket.connections.end_vanished(timeout_ms)
 
     def end(self) -> None:
         """End the lease; the last one closes the socket. No effect if called again."""
         if self._is_over:
             return
         self._is_over = True
-        self._shared.holders -= 1
-        if self._shared.holders == 0:
+        self._shared.leases.remove(self)
+        if not self._shared.leases:
             self._shared.socket.close()
             if self._shared.network:
                 self._shared.network.close()

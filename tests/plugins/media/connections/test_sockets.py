@@ -13,7 +13,7 @@ from aeron_media.connections.sockets import SystemConnections, connecting_socket
 from vanished_hosts import vanish
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.connections import end_if_vanished
+from aeron_core._native.connections import PEER_VANISHED, end_if_vanished
 from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
@@ -207,15 +207,56 @@ def pair():
         yield caller, taker
 
 
+class Watch:
+    """The calls of `end_if_vanished` for one socket."""
+
+    def __init__(self, sock, timeout_ms):
+        self.sock, self.timeout_ms = sock, timeout_ms
+        self.since_ms = 0
+
+    def ends(self):
+        self.since_ms = end_if_vanished(self.sock.fileno(), self.timeout_ms, self.since_ms)
+        return self.since_ms == PEER_VANISHED
+
+
 def test_a_connection_to_a_peer_that_has_vanished_ends_after_the_timeout(pair):
     caller, taker = pair
     vanish(taker)
     caller.send(b"lost")
 
-    assert not end_if_vanished(caller.fileno(), 60_000)
-    wait_for(lambda: end_if_vanished(caller.fileno(), 500))
+    assert not Watch(caller, 60_000).ends()
+    wait_for(Watch(caller, 500).ends)
 
     assert caller.recv(1) == b""
+
+
+def test_the_time_in_which_a_peer_was_idle_before_it_vanished_does_not_count(pair):
+    caller, taker = pair
+    watch = Watch(caller, 1500)
+    idle_until = time.monotonic() + 1.2
+    while time.monotonic() < idle_until:
+        assert not watch.ends()
+        select.select([], [], [], 0.05)
+    vanish(taker)
+    sent = time.monotonic()
+    caller.send(b"lost")
+
+    wait_for(watch.ends)
+
+    assert 1.5 <= time.monotonic() - sent < 5
+
+
+def test_a_time_of_an_earlier_connection_does_not_end_a_later_one(pair):
+    caller, taker = pair
+    caller.send(b"answered")
+    taker.recv(8)
+    watch = Watch(caller, 0)
+    watch.since_ms = 1
+    vanish(taker)
+    caller.send(b"lost")
+
+    assert not watch.ends()
+    assert watch.since_ms > 1
 
 
 def test_a_connection_to_a_peer_that_does_not_read_stays(pair):
@@ -225,15 +266,16 @@ def test_a_connection_to_a_peer_that_does_not_read_stays(pair):
             caller.send(bytes(65536))
     deadline = time.monotonic() + 2
 
+    watch = Watch(caller, 200)
     while time.monotonic() < deadline:
-        assert not end_if_vanished(caller.fileno(), 200)
+        assert not watch.ends()
         select.select([], [], [], 0.01)
 
 
 @pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET])
 def test_a_socket_without_a_tcp_peer_has_not_vanished(family):
     with socket.socket(family, socket.SOCK_STREAM) as sock:
-        assert not end_if_vanished(sock.fileno(), 0)
+        assert end_if_vanished(sock.fileno(), 0, 1) == 0
 
 
 def repetitions(sock):
@@ -250,7 +292,7 @@ def test_a_connection_that_is_being_made_stays():
             sock.connect_ex(server.getsockname())
         wait_for(lambda: repetitions(sock) >= 2)
 
-        assert not end_if_vanished(sock.fileno(), 0)
+        assert end_if_vanished(sock.fileno(), 0, 1) == 0
 
 
 def test_data_that_was_received_counts_as_a_sign_of_life(pair):
@@ -264,6 +306,6 @@ def test_data_that_was_received_counts_as_a_sign_of_life(pair):
     vanish(taker)
     caller.send(b"lost")
 
-    wait_for(lambda: end_if_vanished(caller.fileno(), 1000))
+    wait_for(Watch(caller, 1000).ends)
 
     assert time.monotonic() - silent_since > 0.95

@@ -53,10 +53,10 @@ class RelayNetwork(ConnectionNetwork):
             self._all_relays.add(self._relays[lengths])
         return RelaySocket(self._relays[lengths].agent_end)
 
-    def end_vanished(self, timeout_ms: int) -> None:
-        """End connections from whose peer nothing arrived for `timeout_ms`, see `end_if_vanished`."""
+    def end_vanished(self, timeout_ms: int, text: str) -> None:
+        """End connections to peers that have vanished, see `end_if_vanished`, and keep faults with this text."""
         for relay in self._all_relays:
-            relay.end_vanished(timeout_ms)
+            relay.end_vanished(timeout_ms, text)
 
     def take_fault(self) -> Fault | None:
         """Remove and return a fault, the oldest of accepted connections first; None if there is none."""

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.connections import end_if_vanished
+from aeron_core._native.connections import PEER_VANISHED, end_if_vanished
 from aeron_media._native.source_counts import SourceCounts
 from aeron_media.connections.relay.agent_side import AgentSide
 from aeron_media.connections.relay.control_socket import ControlSocket
@@ -99,16 +99,21 @@ class RelayThread:
 
     # The loop of the thread
 
-    def end_vanished(self, timeout_ms: int) -> None:
-        """End connections from whose peer nothing arrived for `timeout_ms`; another thread may call this.
+    def end_vanished(self, timeout_ms: int, text: str) -> None:
+        """End connections to peers that have vanished, and keep faults with this text; called by the conductor.
 
         The thread then finds the end of the connection. Should it close the socket meanwhile, and the descriptor become
         that of another one, that one is ended only if the same is true of it.
         """
         for connection in list(self._connections):
             descriptor = connection.wire.fileno()
-            if descriptor >= 0:
-                end_if_vanished(descriptor, timeout_ms)
+            if descriptor < 0:
+                continue
+            since_ms = end_if_vanished(descriptor, timeout_ms, connection.unanswered_since_ms)
+            if since_ms == PEER_VANISHED:
+                self._faults.keep(text, connection.peer)
+                since_ms = 0
+            connection.unanswered_since_ms = since_ms
 
     def _run(self) -> None:
         try:

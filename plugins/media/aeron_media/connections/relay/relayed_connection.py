@@ -63,7 +63,7 @@ class Phase(enum.Enum):
 
 
 class RelayedConnection:
-    """One relayed connection; used by the relay thread."""
+    """One relayed connection; used by the relay thread, except for `unanswered_since_ms`."""
 
     def __init__(
         self,
@@ -78,6 +78,8 @@ class RelayedConnection:
         self.peer = peer
         #: When the connection is given up, in seconds of the monotonic clock; None without a limit.
         self.deadline: float | None = None
+        #: Result of the last `end_if_vanished`; used by the conductor only.
+        self.unanswered_since_ms = 0
         self._session = session
         self._params = params
         self._faults = params.faults
@@ -144,7 +146,10 @@ class RelayedConnection:
             # A lost connection is not a fault: health checks, for example, connect and disconnect.
             self._fail(error.errno or errno.EIO)
         except Exception as error:  # must not end the other connections
-            text = f"internal error ({type(error).__name__}); the connection is closed: report this error to the project"
+            text = (
+                f"internal error ({type(error).__name__}); the connection is closed: report this error to the "
+                "project"
+            )
             self._faults.keep(text, self.peer, detail=ascii(error))
             self._fail(errno.EIO)
 

@@ -21,6 +21,7 @@ from relayed_ends import LOOPBACK, failure, fault, receive, wait_for
 from tls_ends import Endpoints, dial, identity, parameters
 from vanished_hosts import vanish
 
+from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
@@ -418,10 +419,11 @@ def test_a_connection_to_a_peer_that_has_vanished_ends(endpoints, certificates, 
         taken.send(b"lost")
 
         def is_ended():
-            network.end_vanished(500)
+            network.end_vanished(500, "it has vanished")
             try:
                 return taken.receive() == b""
             except OSError:
                 return True
 
         assert wait_for(is_ended)
+        assert network.take_fault() == Fault("it has vanished", "{}:{}".format(*client.getsockname()))
