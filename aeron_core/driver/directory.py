@@ -122,7 +122,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, prints_age: bool = F
         _print(f"INFO: Aeron driver heartbeat is {max(age_ms, 0)} ms old")
     # The heartbeat is in epoch time: after a step of the system clock forward, a live driver looks dead until it stores
     # the next one. Drivers of the reference have no lock: as in the reference, this check does not wait for theirs.
-    looks_stepped = age_ms > timeout_ms and ring.consumer_heartbeat_ms > 0 and _is_locked(path)
+    looks_stepped = age_ms > timeout_ms and ring.consumer_heartbeat_ms > 0 and is_locked(path)
     if looks_stepped or age_ms < -_FUTURE_MS:
         if not _beats_within(ring, timeout_ms):
             return
@@ -150,7 +150,8 @@ def lock_directory(path: Path) -> FileIO | None:
     return None
 
 
-def _is_locked(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
+    """Return whether the driver of the directory holds its lock, by which it may be alive, see `lock_directory`."""
     with suppress(OSError), open(path / CNC_FILE, "rb", buffering=0) as file:
         return not try_lock(file, shared=True)
     return False
@@ -246,6 +247,19 @@ def delete_directory(path: Path) -> None:
     with suppress(OSError):
         # Fails if the directory still has other files, which stay.
         path.rmdir()
+
+
+def delete_undoubted_directory(path: Path, timeout_ms: int) -> bool:
+    """Delete the directory of a dead driver like `delete_dead_directory`, but without waiting; return whether it did.
+
+    It stays if a driver is starting in it, holds its lock, or has a heartbeat in the future, which only another
+    heartbeat would explain.
+    """
+    ring = ManyToOneRingBuffer(CncFile.open(path / CNC_FILE, read_only=True).to_driver)
+    if is_locked(path) or _age_ms(ring) <= timeout_ms:
+        return False
+    delete_dead_directory(path, timeout_ms)
+    return True
 
 
 def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:

@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from aeron_core.driver.directory import delete_dead_directory, has_exited
+from aeron_core.driver.directory import delete_undoubted_directory, has_exited
 from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError
-from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 # Process id and random bytes: ids are reused, and one process may run several drivers.
 _SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
@@ -27,8 +26,8 @@ def new_private_directory(default: Path) -> Path:
 def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:
     """Delete this user's private directories of ended processes beside `default`; return their paths.
 
-    The driver's heartbeat must also be older than `timeout_ms`: the process id may belong to another container that
-    shares this filesystem.
+    The driver's heartbeat must also be older than `timeout_ms`, and its lock free: the process id may belong to another
+    container that shares this filesystem. Waits for none of them: a later start deletes what is in doubt.
     """
     return [
         path
@@ -52,8 +51,5 @@ def _is_orphaned(path: Path, prefix: str) -> bool:
 def _is_deleted(path: Path, timeout_ms: int) -> bool:
     # OSError: another driver may sweep at the same time.
     with suppress(ActiveDriverError, CncIncompatibleError, CncNotReadyError, OSError):
-        # Raises CncNotReadyError for a starting driver, which `delete_dead_directory` would wait for.
-        CncFile.open(path / CNC_FILE, read_only=True)
-        delete_dead_directory(path, timeout_ms)
-        return True
+        return delete_undoubted_directory(path, timeout_ms)
     return False

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from left_directories import SMALL, leave_behind
 
 from aeron_core.driver import media_driver
+from aeron_core.driver.directory import lock_directory
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.driver.private_directory import sweep_private_directories
 from aeron_core.errors import PluginError
@@ -59,6 +61,21 @@ def test_a_starting_driver_and_foreign_files_are_not_swept(tmp_path, gone_pid):
     assert sweep_private_directories(tmp_path / "aeron", 5000) == []
     assert {path.name for path in (tmp_path / "target").iterdir()} == {"cnc.dat", "images", "publications"}
     assert (strange / "publications" / "7.logbuffer").exists()
+
+
+def test_sweeping_does_not_wait_for_directories_in_doubt(tmp_path, gone_pid):
+    locked, ahead = (tmp_path / f"aeron-{gone_pid}-0123abc{digit}" for digit in "de")
+    leave_behind(locked, age_ms=60_000)
+    leave_behind(ahead, age_ms=-60_000)
+    begin = time.monotonic()
+
+    with lock_directory(locked):
+        assert sweep_private_directories(tmp_path / "aeron", 30_000) == []
+
+    assert time.monotonic() - begin < 10
+    assert locked.exists()
+    assert ahead.exists()
+    assert sweep_private_directories(tmp_path / "aeron", 30_000) == [locked]
 
 
 @pytest.mark.system
