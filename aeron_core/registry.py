@@ -185,8 +185,16 @@ class Registry:
         return sorted(self._tables[hook])
 
     def check(self, hook: str, text: str) -> None:
-        """Raise PluginError unless `text`, a name optionally followed by a comma and options, names an entry."""
-        self._find(hook, text.partition(",")[0])
+        """Raise PluginError unless `text`, a name optionally followed by a comma and options, names an entry.
+
+        If there are options, and the entry has a function `check_options`, call it with them: it may raise an error.
+        """
+        name, _, options = text.partition(",")
+        self._find(hook, name)
+        if options:
+            check_options = getattr(self._import(hook, name)[0], "check_options", None)
+            if check_options is not None:
+                check_options(options)
 
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
         found = self._tables[hook].get(name)

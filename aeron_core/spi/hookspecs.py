@@ -62,7 +62,9 @@ def aeron_flow_controls() -> Mapping[str, FlowControlFactory | str]:  # type: ig
 def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory | str]:  # type: ignore[empty-body]
     """Return congestion-control strategies by their names in `cc=` of a channel URI.
 
-    The factory takes `CongestionControlParams` and returns a strategy for one image.
+    The factory takes `CongestionControlParams` and returns a strategy for one image. If it has a function
+    `check_options`, that is called with the text after the name, when a subscription is added: to refuse wrong options,
+    it raises ChannelUriError.
     """
 
 

@@ -53,12 +53,17 @@ class CubicCongestionControl(CongestionControl):
     ChannelUriError for options in `cc=`, because there are none, and StorageError if no counter is free.
     """
 
-    def __init__(self, params: CongestionControlParams) -> None:
-        if params.options:
+    @staticmethod
+    def check_options(options: str) -> None:
+        """Raise ChannelUriError unless `options`, the text after the name in `cc=`, is empty."""
+        if options:
             raise ChannelUriError(
-                f"congestion control cubic,{params.options} of {params.channel!r}: cubic takes no options: remove "
-                "them from cc= of the channel or, if it has no cc=, from the setting congestion_control"
+                f"cc=cubic,{options}: must be cubic without options: remove them from cc= of the channel or, if it has "
+                "no cc=, from the setting congestion_control"
             )
+
+    def __init__(self, params: CongestionControlParams) -> None:
+        self.check_options(params.options)
         self._mtu = params.sender_mtu
         self._measures_rtt = params.measures_rtt
         self._is_tcp_mode = params.is_tcp_mode

@@ -209,5 +209,5 @@ def test_round_trips_are_not_measured_by_default():
 
 
 def test_options_are_refused_with_the_allowed_value():
-    with pytest.raises(ChannelUriError, match="cubic takes no options"):
+    with pytest.raises(ChannelUriError, match="cc=cubic,x: must be cubic without options: remove them"):
         Cubic(options="x")
