@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,8 @@ from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 _NAME: Final = "registry.json"
 _LOCK: Final = "lock"
 _VERSION: Final = 1
+#: Fields of an entry that are text; the others are integers from 0.
+_TEXTS: Final = ("path", "tail_sha256")
 #: Remedy for a registry that cannot be used, with its effect.
 _DELETE: Final = (
     "delete it: the next start then ships all files from their beginning, "
@@ -118,6 +120,21 @@ def _open_or_create(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o644)
 
 
+def _entry_of(row: dict[str, object]) -> Entry:
+    """Return an entry of the file. Raises TypeError or ValueError for missing or unknown fields, and wrong values."""
+    for field in fields(Entry):
+        expected = str if field.name in _TEXTS else int
+        value = row.get(field.name) if isinstance(row, dict) else row
+        # Not `isinstance`: true and false are integers, too.
+        if type(value) is not expected:
+            raise TypeError(
+                f"{field.name}={value!r:.100}: must be {'text' if expected is str else 'an integer'}"
+            )
+        if expected is int and value < 0:
+            raise ValueError(f"{field.name}={value!r:.100}: must be at least 0")
+    return Entry(**row)  # type: ignore[arg-type] - the loop has checked the values
+
+
 def _read(path: Path) -> dict[FileKey, Entry]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -126,7 +143,7 @@ def _read(path: Path) -> dict[FileKey, Entry]:
                 f"{path}: version={document['version']!r}: must be {_VERSION}; use the release that wrote it, "
                 f"or {_DELETE}"
             )
-        entries = [Entry(**row) for row in document["files"]]
+        entries = [_entry_of(row) for row in document["files"]]
     except FileNotFoundError:
         return {}
     except (ValueError, KeyError, TypeError) as error:

@@ -306,6 +306,39 @@ def test_a_damaged_registry_is_reported(shipping):
         shipping.start()
 
 
+ENTRY = {
+    "device": 1,
+    "inode": 2,
+    "path": "/a",
+    "offset": 3,
+    "tail_length": 3,
+    "tail_sha256": "0" * 64,
+    "seen_ns": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (ENTRY | {"offset": "3"}, "offset='3': must be an integer"),
+        (ENTRY | {"offset": True}, "offset=True: must be an integer"),
+        (ENTRY | {"offset": 3.5}, "offset=3.5: must be an integer"),
+        (ENTRY | {"offset": -1}, "offset=-1: must be at least 0"),
+        (ENTRY | {"seen_ns": None}, "seen_ns=None: must be an integer"),
+        (ENTRY | {"path": 7}, "path=7: must be text"),
+        (ENTRY | {"other": 7}, "other"),
+        ([1], "must be an integer"),
+    ],
+)
+def test_an_entry_of_the_registry_with_a_wrong_field_is_reported(shipping, row, text):
+    shipping.path("state").mkdir()
+    (shipping.path("state") / "registry.json").write_text(json.dumps({"version": 1, "files": [row]}))
+
+    with pytest.raises(ConfigurationError, match=r"registry\.json: is damaged") as caught:
+        shipping.start()
+    assert text in str(caught.value)
+
+
 def test_a_registry_of_another_version_is_refused(shipping):
     shipping.path("state").mkdir()
     (shipping.path("state") / "registry.json").write_text('{"version": 2}')
