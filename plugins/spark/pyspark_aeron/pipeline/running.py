@@ -6,6 +6,7 @@ Not here: the display of progress (display).
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from pyspark.errors import PySparkException
 
 from aeron_core.errors import PipelineError
+from aeron_core.uri.values import shown
 from pyspark_aeron.lag import Lags, LookUp
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.definition import Pipeline
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 Wait = Callable[[float], bool]  # waits for the given seconds; returns whether to stop
 
 _CHECK_INTERVAL_S: Final = 0.2
+#: Longest cause that the text of an error begins with. Invented: a few lines of a terminal.
+_MAX_CAUSE_LENGTH: Final = 500
+# The line after the frames of a traceback, and the causes in Java's stack traces.
+_PYTHON_CAUSE: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t]+.*\n)*(\S.*)")
+_JAVA_CAUSE: Final = re.compile(r"^Caused by: (.*)", re.MULTILINE)
 
 
 class PipelineRun:
@@ -87,7 +94,7 @@ class PipelineRun:
                 for progress in self.new_progress(query):
                     log.write(progress)
                     on_progress(progress)
-                _check(query)
+                check_query(query)
             if is_over:
                 return
             is_stopping = wait(_CHECK_INTERVAL_S)
@@ -136,10 +143,21 @@ class _LogFile:
             self._file.write(progress.to_json() + "\n")
 
 
-def _check(query: StreamingQuery) -> None:
+def check_query(query: StreamingQuery) -> None:
+    """Raise PipelineError if the query has failed."""
     error = query.exception()
     if error is not None:
         raise PipelineError(
-            f"query {query.name} has failed; remove the cause and run the pipeline again, which continues from the "
-            f"checkpoint: {error}"
+            f"query {query.name} has failed{cause_in(str(error))}; remove the cause and run the pipeline again, which "
+            f"continues from the checkpoint: {error}"
         )
+
+
+def cause_in(text: str) -> str:
+    """Return a colon and the cause in the text of an error of Spark, "" if it has none.
+
+    It is the last exception of Python or, if there is none, of Java. Spark has it between stack traces, of which a long
+    message does not show the middle.
+    """
+    causes = _PYTHON_CAUSE.findall(text) or _JAVA_CAUSE.findall(text)
+    return f": {shown(causes[-1], _MAX_CAUSE_LENGTH)}" if causes else ""

@@ -9,7 +9,7 @@ import sys
 import pytest
 from pyarrow import parquet
 from pyspark_aeron.pipeline.definition import load_pipeline
-from pyspark_aeron.pipeline.running import PipelineRun
+from pyspark_aeron.pipeline.running import PipelineRun, check_query
 
 from aeron_core.errors import PipelineError
 
@@ -166,3 +166,48 @@ def test_the_demo_finds_every_line_of_a_log_in_the_table(tmp_path):
     assert (document["rows"], document["distinct_rows"]) == (3000, 3000)
     assert document["actions"] == {"install": 1000, "status": 2000}
     assert (tmp_path / "out/events.png").read_bytes().startswith(b"\x89PNG")
+
+
+PYTHON_TRACE = """[STREAM_FAILED] Query [id = 7] terminated with exception: Job aborted due to stage failure: Task 0
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/reader.py", line 1, in read
+    raise KeyError("first")
+KeyError: 'first'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/reader.py", line 3, in read
+    raise ValueError("no position 7")
+ValueError: no position 7
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:572)
+Driver stacktrace:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (PYTHON_TRACE, ": ValueError: no position 7"),
+        (
+            "failed\n\tat a.b(C.java:1)\nCaused by: x.Outer: o\n\tat d\nCaused by: x.Inner: i\n\tat e",
+            ": x.Inner: i",
+        ),
+        ("Traceback (most recent call last):\n" + "x" * 5000, f": {'x' * 500}..."),
+        ("[STREAM_FAILED] terminated with exception: disk full", ""),
+    ],
+)
+def test_the_message_of_a_failed_query_begins_with_its_cause(text, cause):
+    class Failed:
+        name = "events"
+
+        def exception(self):
+            return RuntimeError(text)
+
+    with pytest.raises(PipelineError) as caught:
+        check_query(Failed())
+
+    assert str(caught.value).startswith(
+        f"query events has failed{cause}; remove the cause and run the pipeline again"
+    )
