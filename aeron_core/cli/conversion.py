@@ -17,14 +17,13 @@ from typing import Any, Final, get_args, get_origin
 from typer.models import ParameterInfo
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.uri.values import shown
 
 _INT64_MAX: Final = 2**63 - 1
 #: Largest number with a fraction: 31 years as seconds. Invented; system calls that wait accept at most 292 years.
 _FLOAT_MAX: Final = 1e9
 #: Longest path that Linux accepts, in bytes. Source: limits.h, PATH_MAX without the final NUL.
 _MAX_PATH_LENGTH: Final = 4095
-#: Longest echo of a wrong value in a message.
-_SHOWN_LENGTH: Final = 100
 
 
 def replace_conversions(params: list[Any]) -> list[Any]:
@@ -66,11 +65,6 @@ class _Conversion:
             return self.convert(text)
         except ValueError as error:
             raise ConfigurationError(f"{_name_of(param)}={shown(text)}: {error}") from None
-
-
-def shown(text: str) -> str:
-    """Return a wrong value as a message has it: at most 100 characters of it."""
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
 
 
 def _name_of(param: Any) -> str:

@@ -6,7 +6,6 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from aeron_core.cli.conversion import shown
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.values import (
     DURATION_UNITS,
@@ -15,6 +14,7 @@ from aeron_core.uri.values import (
     format_duration_ns,
     parse_duration_ns,
     parse_size,
+    shown,
 )
 
 _NS_PER_S: Final = 1_000_000_000

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import shown
 
 #: Every key of publications, subscriptions and destinations over UDP and in shared memory; other media may have them.
 CHANNEL_KEYS: Final = frozenset(
@@ -77,10 +78,10 @@ def unknown_key_text(key: str, media_keys: AbstractSet[str]) -> str:
 
     A key of more than 64 characters is shortened; control characters are escaped.
     """
-    shown = key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}..."
-    shown = shown if shown.isprintable() else ascii(shown)[1:-1]
+    name = shown(key, _SHOWN_LENGTH)
+    name = name if name.isprintable() else ascii(name)[1:-1]
     from difflib import get_close_matches  # noqa: PLC0415 - lazy: only mistakes need it
 
-    near = get_close_matches(shown.lower(), sorted(CHANNEL_KEYS | media_keys), n=1)
+    near = get_close_matches(name.lower(), sorted(CHANNEL_KEYS | media_keys), n=1)
     hint = f"did you mean {near[0]}?" if near else "it is ignored"
-    return f"unknown channel key {shown}: {hint}"
+    return f"unknown channel key {name}: {hint}"

@@ -66,6 +66,11 @@ def parse_size(text: str) -> int:
     raise ConfigurationError(f"{_shorten(text)}: {SIZE_ALLOWED}")
 
 
+def shown(text: str, max_length: int = 100) -> str:
+    """Return a wrong value as a message has it: at most `max_length` characters of it."""
+    return text if len(text) <= max_length else f"{text[:max_length]}..."
+
+
 def parse_duration_ns(text: str) -> int:
     """Return the nanoseconds of `10`, `10ns`, `5us`, `100ms`, `5s`, `15min`, `12h` or `7d`.
 

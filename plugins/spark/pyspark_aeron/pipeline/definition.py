@@ -41,7 +41,7 @@ from pydantic import (
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.text_files import read_text_file
-from aeron_core.uri.values import parse_duration_ns
+from aeron_core.uri.values import parse_duration_ns, shown
 from pyspark_aeron.option_parsing import allowed
 
 AVAILABLE_NOW = "available-now"
@@ -61,9 +61,6 @@ _UNITS = {
     "d": "days",
 }
 _SHORT_NAMES = {form: unit for unit, name in _UNITS.items() for form in (name, name.removesuffix("s"))}
-
-#: Longest echo of a wrong interval in a message.
-_SHOWN_LENGTH = 100
 
 OutputMode = Literal["append", "update", "complete"]
 
@@ -118,10 +115,9 @@ def _interval(value: str) -> str:
     written = match[2].lower() if match else ""
     unit = _SHORT_NAMES.get(written, written)
     if match is None or unit not in {"ns", *_UNITS}:
-        shown = value if len(value) <= _SHOWN_LENGTH else f"{value[:_SHOWN_LENGTH]}..."
         raise ConfigurationError(
-            f"{shown!r}: must be a whole number and a unit, such as 500ms, 10s or 2min, or 10 seconds, 2 minutes, "
-            "1 hour or 1 day; a trigger may also be available-now"
+            f"{shown(value)!r}: must be a whole number and a unit, such as 500ms, 10s or 2min, or 10 seconds, "
+            "2 minutes, 1 hour or 1 day; a trigger may also be available-now"
         )
     duration_ns = parse_duration_ns(f"{match[1]}{unit}")
     unit = "us" if unit == "ns" else unit
