@@ -36,7 +36,15 @@ Hot calls such as `offer` return documented negative results instead of raising.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+from typing import Final
+
+#: Remedies for a lack of file descriptors, by errno.
+DESCRIPTOR_REMEDIES: Final = {
+    errno.EMFILE: "raise the limit of open files of this process: ulimit -n, or LimitNOFILE= of its systemd unit",
+    errno.ENFILE: "raise the limit of open files of the system: sysctl fs.file-max",
+}
 
 
 class ErrorCode(IntEnum):
@@ -163,7 +171,11 @@ class ClientTimeoutError(ClientError, TimeoutError):
 
 
 class NotConnectedError(ClientError, TimeoutError):
-    """No peer was connected in time, or the peer to which a message is addressed is not connected."""
+    """A publication or subscription was not connected in time, or the peer of a message is not connected.
+
+    A publication is connected while it has a subscriber, and all receivers that its flow control requires; a
+    subscription while it has an image.
+    """
 
 
 class SendTimeoutError(ClientError, TimeoutError):

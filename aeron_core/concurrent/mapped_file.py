@@ -13,7 +13,7 @@ from typing import Final
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.mapped import map_fd
-from aeron_core.errors import ConfigurationError, StorageError
+from aeron_core.errors import DESCRIPTOR_REMEDIES, ConfigurationError, StorageError
 
 _MEBIBYTE = 1024 * 1024
 
@@ -109,8 +109,7 @@ _REMEDIES: Final = {
     errno.EACCES: "run as the owner of that path, or change its permissions",
     errno.EPERM: "run as the owner of that path, or change its permissions",
     errno.EROFS: "choose a path on a writable file system",
-    errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
-    errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
+    **DESCRIPTOR_REMEDIES,
 }
 
 

@@ -14,14 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from aeron_core.errors import RecordingError, RecordingNotFoundError
+from aeron_core.errors import DESCRIPTOR_REMEDIES, RecordingError, RecordingNotFoundError
 
 _NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NO_DESCRIPTOR: Final = {
-    errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
-    errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
-}
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -213,7 +209,7 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
     if error.errno in _NOT_ALLOWED:
         return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")
     if error.errno not in _DISK_FULL:
-        remedy = _NO_DESCRIPTOR.get(error.errno or 0, "remove the cause, or choose another folder")
+        remedy = DESCRIPTOR_REMEDIES.get(error.errno or 0, "remove the cause, or choose another folder")
         return RecordingError(f"{failure}; {remedy}")
     existing = next(parent for parent in path.parents if parent.exists())
     status = os.statvfs(existing)
@@ -279,5 +275,5 @@ def _read_failure(path: Path, error: OSError) -> RecordingError:
     if error.errno in _NOT_ALLOWED:
         remedy = f"let user {os.geteuid()} read it"
     else:
-        remedy = _NO_DESCRIPTOR.get(error.errno or 0, "remove the cause, or restore a copy of it")
+        remedy = DESCRIPTOR_REMEDIES.get(error.errno or 0, "remove the cause, or restore a copy of it")
     return RecordingError(f"cannot read {path}: {error.strerror or error}; {remedy}")

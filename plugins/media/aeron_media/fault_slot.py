@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.atomic_long import AtomicLong
+from aeron_core.errors import DESCRIPTOR_REMEDIES
 from aeron_core.spi.endpoints import Fault
 
 
@@ -63,8 +64,4 @@ class FaultSlot:
 def _remedy(error_code: int) -> str:
     if error_code == errno.EMSGSIZE:
         return "reduce mtu= of the channel"
-    if error_code in (errno.EMFILE, errno.ENFILE):
-        return (
-            "raise the limit of open files, of the process with ulimit -n, or of the system with fs.file-max"
-        )
-    return "check that the peer runs and can be reached"
+    return DESCRIPTOR_REMEDIES.get(error_code, "check that the peer runs and can be reached")

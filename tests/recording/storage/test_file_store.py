@@ -82,8 +82,11 @@ def folder():
             r"No space left on device; \d+ bytes are free .* free disk space, or purge recordings",
         ),
         (errno.EIO, r"Input/output error; remove the cause, or choose another folder"),
-        (errno.EMFILE, r"Too many open files; raise the limit of open files of this process, ulimit -n"),
-        (errno.ENFILE, r"Too many open files in system; raise the limit of open files of the system, fs"),
+        (errno.EMFILE, r"Too many open files; raise the limit of open files of this process: ulimit -n"),
+        (
+            errno.ENFILE,
+            r"Too many open files in system; raise the limit of open files of the system: sysctl fs",
+        ),
     ],
 )
 def test_a_write_failure_names_a_remedy(tmp_path, number, advice):
@@ -187,6 +190,6 @@ def test_a_folder_that_cannot_be_read_for_lack_of_descriptors_is_an_error_of_the
     with without_free_descriptors(), pytest.raises(RecordingError) as caught:
         call(store)
 
-    assert "Too many open files; raise the limit of open files of this process, ulimit -n" in str(
+    assert "Too many open files; raise the limit of open files of this process: ulimit -n" in str(
         caught.value
     )

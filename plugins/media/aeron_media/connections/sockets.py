@@ -12,16 +12,12 @@ from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener, keep_alive
+from aeron_core.errors import DESCRIPTOR_REMEDIES
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 
 #: Maximum number of connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
 BACKLOG: Final = 1024
 
-#: Remedies for a lack of descriptors, by errno.
-DESCRIPTOR_REMEDIES: Final = {
-    errno.EMFILE: "raise the limit of open files of this process, ulimit -n",
-    errno.ENFILE: "raise the limit of open files of the system, fs.file-max",
-}
 _REMEDIES: Final = {
     **DESCRIPTOR_REMEDIES,
     errno.EADDRINUSE: "another socket has it: close that socket, or use another port",

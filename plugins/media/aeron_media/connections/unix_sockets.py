@@ -13,8 +13,9 @@ from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
+from aeron_core.errors import DESCRIPTOR_REMEDIES
 from aeron_core.spi.media import ConnectionNetwork, ListenOptions
-from aeron_media.connections.sockets import BACKLOG, DESCRIPTOR_REMEDIES
+from aeron_media.connections.sockets import BACKLOG
 
 _REMEDIES: Final = {
     **DESCRIPTOR_REMEDIES,

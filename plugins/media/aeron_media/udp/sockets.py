@@ -15,6 +15,7 @@ from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import UdpSocket
+from aeron_core.errors import DESCRIPTOR_REMEDIES
 from aeron_core.spi.media import DatagramOptions
 from aeron_media.udp.interfaces import is_multicast
 
@@ -54,6 +55,17 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
 
     Raises OSError if the system refuses the socket, an option or an address.
     """
+    try:
+        return _open(options)
+    except OSError as error:
+        remedy = DESCRIPTOR_REMEDIES.get(error.errno or 0)
+        if remedy is None:
+            raise
+        text = f"cannot open a UDP socket for {options.bind}: {_text(error)}: {remedy}"
+        raise OSError(error.errno, text) from None
+
+
+def _open(options: DatagramOptions) -> UdpSocket:
     sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)

@@ -322,3 +322,24 @@ def test_a_socket_is_closed_if_the_detection_of_offload_gets_no_descriptor(monke
         open_datagrams(DatagramOptions(LOOPBACK, wants_gso=True))
 
     assert [each.fileno() for each in opened] == [-1]
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (errno.EMFILE, "of this process: ulimit -n, or LimitNOFILE= of its systemd unit"),
+        (errno.ENFILE, "of the system: sysctl fs.file-max"),
+    ],
+)
+def test_a_lack_of_descriptors_is_reported_with_the_limit_and_how_to_raise_it(monkeypatch, code, remedy):
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(socket, "socket", fail)
+
+    with pytest.raises(OSError, match="cannot open a UDP socket") as failure:
+        open_datagrams(DatagramOptions(LOOPBACK))
+    assert failure.value.errno == code
+    assert failure.value.strerror == (
+        f"cannot open a UDP socket for {LOOPBACK}: {os.strerror(code)}: raise the limit of open files {remedy}"
+    )
