@@ -10,6 +10,12 @@ import pytest
 from aeron_core.file_locks import try_lock
 
 LOCKS = {
+    "driver": """
+        from aeron_core.driver.media_driver import MediaDriver
+        small = {"counters_buffer_length": "1m", "perform_storage_checks": False}
+        lock = MediaDriver({"aeron_dir": folder / "driver", **small}, invoker=True)
+        path = folder / "driver" / "cnc.dat"
+        """,
     "semaphore": """
         from aeron_core._native.semaphore import NamedSemaphore
         name = f"aeron-core-test-{os.getpid()}"
@@ -85,3 +91,77 @@ def test_a_child_that_ends_leaves_the_lock_to_its_process(tmp_path):
         with open(path, "rb", buffering=0) as file:
             assert not try_lock(file)
         process.stdin.close()
+
+
+OPENED = {
+    "driver": """
+        from aeron_core.driver.media_driver import MediaDriver
+        small = {"counters_buffer_length": "1m", "perform_storage_checks": False}
+        opened = MediaDriver({"aeron_dir": folder / "driver", **small}, invoker=True)
+        work = opened.do_work
+        """,
+    "recorder": """
+        from aeron_core.client.connecting import connect
+        from aeron_core.driver.media_driver import MediaDriver
+        from aeron_core.recording import Archive
+        from aeron_core.recording.writing.recorder import Recorder, RecorderParams
+        small = {"counters_buffer_length": "1m", "perform_storage_checks": False}
+        driver = MediaDriver({"aeron_dir": folder / "driver", **small}, invoker=True)
+        aeron = connect(driver.aeron_dir, driver_invoker=driver.do_work)
+        opened = Recorder(aeron, Archive.create(folder / "archive"), [], RecorderParams(on_error=print))
+        work = opened.do_work
+        """,
+    "shipper": """
+        from aeron_core.shipping.offset_registry import OffsetRegistry
+        opened = OffsetRegistry(folder)
+        work = lambda: opened.save({}, 0)
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", OPENED)
+def test_a_forked_child_does_not_work_without_the_lock_of_its_process(kind, tmp_path):
+    begin = "\n".join(line.strip() for line in OPENED[kind].splitlines())
+    end = """
+from aeron_core.errors import ConfigurationError
+work()
+if os.fork() == 0:
+    try:
+        work()
+    except ConfigurationError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+work()
+os._exit(0)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", f"{BEGIN}{begin}{end}", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "a forked child without its locks: open it after forking" in run.stdout
+
+
+def test_a_driver_that_a_forked_child_closes_stays(tmp_path):
+    begin = "\n".join(line.strip() for line in OPENED["driver"].splitlines())
+    end = """
+if os.fork() == 0:
+    opened.close()
+    os._exit(0)
+os.wait()
+work()
+print(sorted(os.listdir(folder / "driver")), flush=True)
+opened.close()
+os._exit(0)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", f"{BEGIN}{begin}{end}", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "cnc.dat" in run.stdout

@@ -7,6 +7,7 @@ Invariant: all threads end before the sockets and the memory that they use are f
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,6 +25,7 @@ from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
 from aeron_core.driver.startup_settings import PluginSections, check_strategies, resolver_of, settings_of
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_locks import check_process
 from aeron_core.registry import Registry
 from aeron_core.settings import Storage, ThreadingMode
 from aeron_core.settings.aeron_dir import default_aeron_dir
@@ -74,6 +76,7 @@ class MediaDriver:
         self._mode = ThreadingMode.INVOKER if invoker else self._settings.threading_mode
         # Acquired by the first call of `close`, and never released.
         self._closing = threading.Lock()
+        self._process_id = os.getpid()
         self._terminated = Flag()
         self._registry = registry or Registry.load()
         self.sections = PluginSections(self._registry, sections or {})
@@ -193,7 +196,8 @@ class MediaDriver:
         """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
 
         One thread at a time may call it. An exception of an agent is recorded in the error log, not raised. Raises
-        ConfigurationError unless the driver was created with `invoker=True` or `threading_mode` INVOKER.
+        ConfigurationError in a forked child, and unless the driver was created with `invoker=True` or `threading_mode`
+        INVOKER.
         """
         if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(
@@ -202,7 +206,10 @@ class MediaDriver:
             )
         # Read once: another thread may close the driver meanwhile.
         invoker = self._invoker
-        return 0 if invoker is None else invoker.do_work()
+        if invoker is None:
+            return 0
+        check_process(self._process_id, f"aeron.dir={self.aeron_dir}")
+        return invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for `terminate`, `close` or a permitted termination request of a client.
@@ -275,8 +282,11 @@ class MediaDriver:
 
         Deletes the directory if `dir_delete_on_shutdown` is set. Waits for the current duty cycle and at most
         one idle period of each agent, for the event log, and for plugins. A `memoryview` of shared memory
-        that a program kept stays valid. Only the first call has an effect; a further one returns at once.
+        that a program kept stays valid. Only the first call has an effect; a further one returns at once. No effect in
+        a forked child: the files are those of the driver of its process.
         """
+        if os.getpid() != self._process_id:
+            return
         # A signal handler may call this while the thread that it interrupts is in this method, so it must not wait for
         # the other call. A flag that is tested and set in two steps could be tested by both calls before it is set.
         if not self._closing.acquire(blocking=False):

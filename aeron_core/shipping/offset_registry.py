@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.file_locks import close_in_children, try_lock
+from aeron_core.file_locks import check_process, close_in_children, try_lock
 from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 
 _NAME: Final = "registry.json"
@@ -76,6 +76,7 @@ class OffsetRegistry:
         OSError.
         """
         self.folder = folder
+        self._process_id = os.getpid()
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = open(folder / _LOCK, "r+b", buffering=0, opener=_open_or_create)  # noqa: SIM115 - see close
         close_in_children(self._lock)
@@ -93,8 +94,10 @@ class OffsetRegistry:
     def save(self, entries: dict[FileKey, Entry], now_ns: int) -> None:
         """Write these entries, and those of other files seen within 30 days before `now_ns`, since the epoch.
 
-        The file is replaced atomically and flushed to disk; raises OSError.
+        The file is replaced atomically and flushed to disk; raises OSError, and ConfigurationError in a forked child,
+        which has no lock.
         """
+        check_process(self._process_id, str(self.folder))
         kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
         self.entries = kept | entries
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}

@@ -6,6 +6,7 @@ Invariant: it holds the recorder lock of the archive from its creation until `on
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent.counter_types import RECORDING_POSITION
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError, RecordingError
+from aeron_core.file_locks import check_process
 from aeron_core.recording.retention.purge import delete_orphans
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
 from aeron_core.recording.storage import names
@@ -114,6 +116,7 @@ class Recorder:
             )
         _check_are_different(subscriptions)
         self.archive = archive
+        self._process_id = os.getpid()
         self.recorded_length = 0
         self._store = archive.store
         self._aeron = aeron
@@ -150,8 +153,9 @@ class Recorder:
         """Record new data of all images, begin and stop recordings, apply the retention; return the recorded bytes.
 
         Errors of recordings are passed to `on_error`. Raises the errors of `Aeron.add_counter_async` when a new image
-        has to be recorded, such as ClosedError.
+        has to be recorded, such as ClosedError, and ConfigurationError in a forked child.
         """
+        check_process(self._process_id, self.archive.uri)
         now_ns = self._clock()
         self._follow_images(now_ns)
         copied = 0
