@@ -14,7 +14,7 @@ from aeron_core._native import peers, wire
 class OfferResult(IntEnum):
     """Reasons for which nothing was appended, as negative integers; the `repr` has the name of the reason."""
 
-    NOT_CONNECTED = wire.RESULT_NOT_CONNECTED  # no subscriber
+    NOT_CONNECTED = wire.RESULT_NOT_CONNECTED  # retry later: not connected to a subscriber
     BACK_PRESSURED = wire.RESULT_BACK_PRESSURED  # retry later
     ADMIN_ACTION = wire.RESULT_ADMIN_ACTION  # retry at once
     CLOSED = wire.RESULT_CLOSED  # final: the publication is closed
@@ -25,7 +25,11 @@ class OfferResult(IntEnum):
 
 
 NOT_CONNECTED: Final = OfferResult.NOT_CONNECTED
-"""The stream has no subscriber, or not the receivers that its flow control requires."""
+"""The publisher limit is reached, and the stream is not connected to a subscriber, or not to all the receivers that its
+flow control requires, or was revoked.
+
+This may be temporary, since subscribers come and go. Below the limit, offers are accepted without a subscriber, too.
+"""
 
 BACK_PRESSURED: Final = OfferResult.BACK_PRESSURED
 """The publisher limit is reached: subscribers, receivers or the cleaning are behind. Retry later."""
