@@ -3,7 +3,7 @@
 A child shares the open files of its process, and with them their locks: if the process was killed, its lock would last
 until the child ends. So a child closes them. That leaves the lock: it ends with the last descriptor of the open file.
 A child that goes on in place of its process, as a daemon does, would be without the lock: objects with a lock refuse to
-work in children, see `check_process`.
+work in children, see `fault_of_child`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
-
-from aeron_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -27,13 +25,14 @@ def close_in_children(file: FileIO) -> None:
     _held.add(file)
 
 
-def check_process(process_id: int, what: str) -> None:
-    """Raise ConfigurationError unless this is the process `process_id`, which opened `what`, and not a child of it."""
-    if os.getpid() != process_id:
-        raise ConfigurationError(
-            f"{what}: was opened by process {process_id}, of which this is a forked child without its locks: open it "
-            "after forking, such as after becoming a daemon"
-        )
+def fault_of_child(process_id: int, what: str) -> str:
+    """Return an error text unless this is the process `process_id`, which opened `what`, then ""."""
+    if os.getpid() == process_id:
+        return ""
+    return (
+        f"{what}: was opened by process {process_id}, of which this is a forked child without its locks: open it after "
+        "forking, such as after becoming a daemon"
+    )
 
 
 def try_lock(file: FileIO, *, shared: bool = False) -> bool:

@@ -25,7 +25,7 @@ from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
 from aeron_core.driver.startup_settings import PluginSections, check_strategies, resolver_of, settings_of
 from aeron_core.errors import ConfigurationError
-from aeron_core.file_locks import check_process
+from aeron_core.file_locks import fault_of_child
 from aeron_core.registry import Registry
 from aeron_core.settings import Storage, ThreadingMode
 from aeron_core.settings.aeron_dir import default_aeron_dir
@@ -208,7 +208,8 @@ class MediaDriver:
         invoker = self._invoker
         if invoker is None:
             return 0
-        check_process(self._process_id, f"aeron.dir={self.aeron_dir}")
+        if fault := fault_of_child(self._process_id, f"aeron.dir={self.aeron_dir}"):
+            raise ConfigurationError(fault)
         return invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:

@@ -11,10 +11,10 @@ import json
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.file_locks import check_process, close_in_children, try_lock
+from aeron_core.file_locks import close_in_children, fault_of_child, try_lock
 from aeron_core.shipping.followed_file import FileKey, Progress, bytes_before
 
 _NAME: Final = "registry.json"
@@ -97,7 +97,8 @@ class OffsetRegistry:
         The file is replaced atomically and flushed to disk; raises OSError, and ConfigurationError in a forked child,
         which has no lock.
         """
-        check_process(self._process_id, str(self.folder))
+        if fault := fault_of_child(self._process_id, str(self.folder)):
+            raise ConfigurationError(fault)
         kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
         self.entries = kept | entries
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}
@@ -123,7 +124,7 @@ def _open_or_create(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o644)
 
 
-def _entry_of(row: dict[str, object]) -> Entry:
+def _entry_of(row: Any) -> Entry:
     """Return an entry of the file. Raises TypeError or ValueError for missing or unknown fields, and wrong values."""
     for field in fields(Entry):
         expected = str if field.name in _TEXTS else int
@@ -133,9 +134,9 @@ def _entry_of(row: dict[str, object]) -> Entry:
             raise TypeError(
                 f"{field.name}={value!r:.100}: must be {'text' if expected is str else 'an integer'}"
             )
-        if expected is int and value < 0:
+        if isinstance(value, int) and value < 0:
             raise ValueError(f"{field.name}={value!r:.100}: must be at least 0")
-    return Entry(**row)  # type: ignore[arg-type] - the loop has checked the values
+    return Entry(**row)
 
 
 def _read(path: Path) -> dict[FileKey, Entry]:

@@ -18,7 +18,7 @@ from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent.counter_types import RECORDING_POSITION
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError, RecordingError
-from aeron_core.file_locks import check_process
+from aeron_core.file_locks import fault_of_child
 from aeron_core.recording.retention.purge import delete_orphans
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
 from aeron_core.recording.storage import names
@@ -155,7 +155,8 @@ class Recorder:
         Errors of recordings are passed to `on_error`. Raises the errors of `Aeron.add_counter_async` when a new image
         has to be recorded, such as ClosedError, and ConfigurationError in a forked child.
         """
-        check_process(self._process_id, self.archive.uri)
+        if fault := fault_of_child(self._process_id, self.archive.uri):
+            raise ConfigurationError(fault)
         now_ns = self._clock()
         self._follow_images(now_ns)
         copied = 0

@@ -6,8 +6,10 @@ import contextlib
 import select
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
+from aeron_media.sp.socket_lease import SharedSocket, SocketLease
 from pairing import PAIR1, greeting
 from plain_websocket import request
 from vanished_hosts import vanish
@@ -87,3 +89,31 @@ def test_a_peer_that_vanishes_has_one_entry_with_its_address_whatever_the_transp
             "nothing arrived from the peer within peer-timeout=: check the peer and the network, or increase it"
         )
         assert error.last_peer == address
+
+
+class CountedSocket:
+    """Stands for a socket and its connections; counts the checks."""
+
+    def __init__(self):
+        self.connections = self
+        self.timeouts_ms = []
+
+    def end_vanished(self, timeout_ms):
+        self.timeouts_ms.append(timeout_ms)
+
+    def close(self):
+        pass
+
+
+def test_one_of_the_endpoints_that_share_a_socket_looks_for_vanished_peers():
+    checked = CountedSocket()
+    shared = SharedSocket(SimpleNamespace(peer_timeout=1_500_001), checked, None)
+    leases = [SocketLease(shared, lambda: None) for _ in range(3)]
+
+    for lease in leases:
+        lease.end_vanished()
+    assert checked.timeouts_ms == [2]
+    leases[0].end()
+    for lease in leases:
+        lease.end_vanished()
+    assert checked.timeouts_ms == [2, 2]
