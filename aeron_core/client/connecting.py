@@ -43,27 +43,40 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     CncIncompatibleError if that file is damaged or has an incompatible version, StorageError if it cannot be mapped,
     ConfigurationError for a wrong setting, and ValueError for both `handlers` and `error_handler`.
     """
+    fields = client_fields(aeron_dir, settings, use_conductor_invoker)
+    handlers = client_handlers(handlers, error_handler)
+    clock = clock or Clock()
+    cnc = connect_cnc(fields, clock, pause=driver_invoker)
+    return Aeron(ClientConductor(cnc, fields, clock, handlers, driver_invoker))
+
+
+def client_fields(
+    aeron_dir: str | os.PathLike[str] | None,
+    settings: ClientSettings | None,
+    use_conductor_invoker: bool | None,
+) -> ClientFields:
+    """Return the settings that `connect` runs with; warns for its caller. For functions that connect."""
     fields: ClientFields | None = settings
     if fields is None:
         loaded = load_client_fields()
         for text in loaded.warnings:
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=3)
         fields = loaded.settings
     changes: dict[str, object] = {}
     if aeron_dir is not None:
         changes["aeron_dir"] = os.fspath(aeron_dir)
     if use_conductor_invoker is not None:
         changes["use_conductor_agent_invoker"] = use_conductor_invoker
-    if changes:
-        fields = fields.replaced(**changes)
-    if error_handler is not None:
-        if handlers is not None:
-            raise ValueError(
-                "error_handler and handlers are both given: pass only one; set on_error of handlers instead of "
-                "error_handler"
-            )
-        handlers = ClientHandlers(on_error=error_handler)
-    clock = clock or Clock()
-    cnc = connect_cnc(fields, clock, pause=driver_invoker)
-    conductor = ClientConductor(cnc, fields, clock, handlers or ClientHandlers(), driver_invoker)
-    return Aeron(conductor)
+    return fields.replaced(**changes) if changes else fields
+
+
+def client_handlers(handlers: ClientHandlers | None, error_handler: ErrorHandler | None) -> ClientHandlers:
+    """Return the handlers that `connect` runs with; raise ValueError if both are given."""
+    if error_handler is None:
+        return handlers or ClientHandlers()
+    if handlers is not None:
+        raise ValueError(
+            "error_handler and handlers are both given: pass only one; set on_error of handlers instead of "
+            "error_handler"
+        )
+    return ClientHandlers(on_error=error_handler)

@@ -39,10 +39,7 @@ def connect_cnc(
     deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS
     while True:
         try:
-            cnc = CncFile.open(settings.aeron_dir / CNC_FILE)
-            problem = _problem(cnc, clock.epoch_ms(), settings.driver_timeout_ms)
-            if problem is None:
-                return cnc
+            return open_cnc(settings, clock)
         except CncNotReadyError as error:
             problem = str(error)
         if clock.nano_time() >= deadline_ns:
@@ -55,6 +52,19 @@ def connect_cnc(
             time.sleep(_PAUSE_S)
         else:
             pause()
+
+
+def open_cnc(settings: ClientFields, clock: Clock) -> CncFile:
+    """Return the cnc file of a live driver, without waiting.
+
+    Raises CncNotReadyError if no driver is alive, or this user may not open its file, and the other errors of
+    `connect_cnc`.
+    """
+    cnc = CncFile.open(settings.aeron_dir / CNC_FILE)
+    problem = _problem(cnc, clock.epoch_ms(), settings.driver_timeout_ms)
+    if problem is not None:
+        raise CncNotReadyError(problem)
+    return cnc
 
 
 def _problem(cnc: CncFile, now_ms: int, driver_timeout_ms: int) -> str | None:

@@ -1,4 +1,4 @@
-"""The thread of a client's conductor."""
+"""The thread of a client's conductor, or of a resilient client."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ class ConductorThread:
     `idle_s` returns the seconds to sleep, None to end the thread.
     """
 
-    def __init__(self, do_work: Callable[[], int], idle_s: Callable[[], float | None]) -> None:
+    def __init__(
+        self,
+        do_work: Callable[[], int],
+        idle_s: Callable[[], float | None],
+        name: str = "aeron-client-conductor",
+    ) -> None:
         self._do_work = do_work
         self._idle_s = idle_s
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="aeron-client-conductor", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Start the thread."""

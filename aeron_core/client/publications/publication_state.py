@@ -43,6 +43,11 @@ class PublicationState:
         return self._position()
 
     @property
+    def last_position(self) -> int:
+        """The stream position in bytes after everything that was appended or claimed, also once closed."""
+        return self._position()
+
+    @property
     def position_limit(self) -> int:
         """The publisher limit in bytes: messages that begin before this position are accepted. CLOSED once closed."""
         if self.is_closed:
