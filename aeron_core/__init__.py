@@ -13,6 +13,7 @@ from aeron_core.version import VERSION
 
 if TYPE_CHECKING:
     from aeron_core import aio as aio
+    from aeron_core import resilient as resilient
     from aeron_core.client.aeron import Aeron as Aeron
     from aeron_core.client.channel_status import ChannelStatus as ChannelStatus
     from aeron_core.client.connecting import connect as connect
@@ -114,7 +115,10 @@ _HOMES: Final = {
     "connect": "client.connecting",
 }
 
-__all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - all are strings
+#: Modules that are imported at their first use.
+_MODULES: Final = ("aio", "resilient")
+
+__all__ = ["__version__", "get_include", *_MODULES, *_HOMES]  # noqa: PLE0604 - all are strings
 
 
 def get_include() -> str:
@@ -126,8 +130,8 @@ def get_include() -> str:
 
 
 def __getattr__(name: str) -> object:
-    if name == "aio":
-        return import_module("aeron_core.aio")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(

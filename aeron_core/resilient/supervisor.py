@@ -1,0 +1,458 @@
+"""Supervisor of a resilient client: detects a loss, connects again, re-adds everything, and reports events.
+
+    connected -> lost         the plain client was closed by an error, or `cnc.dat` is another file
+    lost      -> connected    an attempt succeeds; failed ones are repeated after growing delays
+    any       -> closed       by the program, or because the policy gives up
+
+It runs on a thread of its own, which sleeps between checks, or in `do_work` of the program; events are delivered there.
+One lock guards the lists, and is never held while the plain client or a handler is called: the plain client calls back
+under its own lock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from aeron_core.agent.at_exit import CLIENT, close_at_exit
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.conductor.cnc_connection import connect_cnc, open_cnc
+from aeron_core.client.conductor.conductor import ClientConductor
+from aeron_core.client.conductor.conductor_thread import ConductorThread
+from aeron_core.client.handlers import log_error
+from aeron_core.errors import ClientError, ClosedError, CncNotReadyError, DriverTimeoutError
+from aeron_core.protocol.cnc import CNC_FILE
+from aeron_core.resilient.events import (
+    Disconnected,
+    Event,
+    EventHandler,
+    GaveUp,
+    ImageRestored,
+    Reconnected,
+    ReconnectFailed,
+    Restored,
+)
+from aeron_core.resilient.policy import ReconnectPolicy, Retry
+from aeron_core.resilient.resource import ResilientResource
+from aeron_core.resilient.restoration import Restoration
+from aeron_core.resilient.subscription import ResilientSubscription
+
+if TYPE_CHECKING:
+    from aeron_core._native.clock import Clock
+    from aeron_core.client.handlers import ClientHandlers, CloseHandler, CounterHandler
+    from aeron_core.protocol.cnc import CncFile
+    from aeron_core.settings.client import ClientFields
+
+_NS_PER_S: Final = 1_000_000_000
+# Sleeps of the thread while answers of the driver are awaited, and of a call that waits. Invented: those of the client.
+_ANSWER_PAUSE_S: Final = 0.001
+_MIN_PAUSE_S: Final = 0.00002
+_MAX_PAUSE_S: Final = 0.01
+# After a longer break of the supervisor its process was stopped or starved: the driver may have timed it out before. An
+# invented number, far above the check interval and below the client liveness timeout of a driver.
+_BREAK_NS: Final = 2 * _NS_PER_S
+
+AnyResource = ResilientResource[Any]
+
+
+class Supervisor:
+    """The supervisor of one resilient client; a `ResilientOwner`."""
+
+    def __init__(  # noqa: PLR0913 - the parameters of `connect`
+        self,
+        fields: ClientFields,
+        clock: Clock,
+        handlers: ClientHandlers,
+        driver_invoker: Callable[[], object] | None,
+        policy: ReconnectPolicy,
+        on_event: EventHandler,
+    ) -> None:
+        self.fields: Final = fields
+        self.clock: Final = clock
+        self.handlers: Final = handlers
+        self.counter_handlers: Final[dict[str, list[CounterHandler]]] = {"available": [], "unavailable": []}
+        self.event_handlers: Final[list[EventHandler]] = [on_event]
+        self.close_handlers: Final[list[CloseHandler]] = []
+        self._driver_invoker = driver_invoker
+        self._policy = policy
+        self._lock = threading.RLock()
+        self._working = threading.Lock()
+        self._process_id = os.getpid()
+        self._thread: ConductorThread | None = None
+        self._in_handler = threading.local()
+        self._is_closed = False
+        self._cause: Exception | None = None
+        self._file: tuple[int, int] | None = None
+        self._retry = Retry(policy)
+        self._resources: dict[int, AnyResource] = {}
+        self._restorations: list[Restoration[Any]] = []
+        # When the gap began, on the client's clock; None while everything is restored.
+        self._gap_ns: int | None = None
+        self._heartbeat_ms = 0
+        if handlers.on_close is not None:
+            self.close_handlers.append(handlers.on_close)
+        # Before the first plain client is opened: its close at the exit must not look like a loss.
+        close_at_exit(self.close_at_exit, CLIENT)
+        now_ns = clock.nano_time()
+        self._alive_ns = self._stepped_ns = self._checked_ns = now_ns
+        self._conductor, self.last = self._open(connect=True)
+        self._aeron: Aeron | None = self.last
+        if not fields.use_conductor_agent_invoker:
+            self._thread = ConductorThread(self.do_work, self.idle_s, "aeron-resilient")
+            self._thread.start()
+
+    # What resources and registrations use: `ResilientOwner`.
+
+    @property
+    def is_closed(self) -> bool:
+        """See `ResilientOwner.is_closed`."""
+        return self._is_closed
+
+    @property
+    def driver_timeout_s(self) -> float:
+        """See `ResilientOwner.driver_timeout_s`."""
+        return self.fields.driver_timeout_ms / 1000
+
+    @property
+    def current(self) -> Aeron | None:
+        """See `ResilientOwner.current`."""
+        aeron = self._aeron
+        return None if aeron is None or aeron.is_closed else aeron
+
+    def check_open(self) -> None:
+        """See `ResilientOwner.check_open`."""
+        if self._is_closed:
+            reason = "connect again" if self._cause is None else str(self._cause)
+            raise ClosedError(f"the client of {self.fields.aeron_dir} is closed: {reason}") from self._cause
+
+    def check_may_wait(self) -> None:
+        """Raise ClosedError if the client is closed, ClientError in one of its handlers."""
+        self.check_open()
+        if self._runs_handler():
+            raise ClientError(
+                "a handler of events must not wait for the driver, because the client does not reconnect before the "
+                "handler returns: use the _async methods, and offer in place of send, or wait on another thread"
+            )
+        self._conductor.check_may_wait()
+
+    def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        """See `ResilientOwner.await_until`; runs duty cycles of the plain client, and of a client without threads."""
+        deadline_ns = None if timeout is None else self.clock.nano_time() + int(timeout * _NS_PER_S)
+        pause_s = _MIN_PAUSE_S
+        while not condition():
+            self.check_may_wait()
+            if self._driver_invoker is not None:
+                self._driver_invoker()
+            work = self._conductor.do_work()
+            if self._thread is None:
+                work += self.do_work()
+            if deadline_ns is not None and self.clock.nano_time() >= deadline_ns:
+                return condition()
+            if work > 0:
+                pause_s = _MIN_PAUSE_S
+                continue
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _ANSWER_PAUSE_S if self.current else _MAX_PAUSE_S)
+        return True
+
+    def forget(self, resource: object) -> None:
+        """See `ResilientOwner.forget`."""
+        with self._lock:
+            self._resources.pop(id(resource), None)
+
+    def keep(self, resource: object) -> None:
+        """See `ResilientOwner.keep`."""
+        assert isinstance(resource, ResilientResource)
+        self.add(resource, self._aeron)
+
+    def wake(self) -> None:
+        """See `ResilientOwner.wake`."""
+        if self._thread is not None:
+            self._thread.wake()
+
+    def why(self) -> str:
+        """See `ResilientOwner.why`."""
+        if self.current is not None:
+            return "it is being re-added"
+        reason = "the client has just lost it" if self._cause is None else str(self._cause)
+        return f"there is no media driver in {self.fields.aeron_dir} now ({reason}); the client reconnects"
+
+    # What the client uses.
+
+    def add(self, resource: AnyResource, aeron: Aeron | None) -> None:
+        """Re-add `resource` from now on; it was added to the plain client `aeron`, which may be lost already."""
+        with self._lock:
+            self._resources[id(resource)] = resource
+            if aeron is not None and aeron is self._aeron:
+                return
+            resource.begin_gap(self.clock.nano_time() if self._gap_ns is None else self._gap_ns)
+            if self._aeron is not None:
+                self._restorations.append(self._restoration(resource, self._aeron))
+        self.wake()
+
+    def do_work(self) -> int:
+        """Run one duty cycle and return the work count; 0 in a handler, while another thread runs one, once closed.
+
+        Never runs in a forked child.
+        """
+        if self._is_closed or os.getpid() != self._process_id or not self._working.acquire(blocking=False):
+            return 0
+        try:
+            now_ns = self.clock.nano_time()
+            work = self._check_connection(now_ns)
+            if self._aeron is None and not self._is_closed and now_ns >= self._retry.due_ns:
+                work += self._attempt(now_ns)
+            if self._aeron is not None:
+                work += self._restore(now_ns)
+            return work
+        finally:
+            self._working.release()
+
+    def idle_s(self) -> float | None:
+        """Return the seconds to sleep after a cycle without work; None once closed."""
+        if self._is_closed:
+            return None
+        due = [restoration.retry.due_ns for restoration in list(self._restorations)]
+        if any(restoration.is_sent for restoration in list(self._restorations)):
+            return _ANSWER_PAUSE_S
+        if self._aeron is None:
+            due.append(self._retry.due_ns)
+        now_ns = self.clock.nano_time()
+        waits = [max(due_ns - now_ns, 0) / _NS_PER_S for due_ns in due]
+        return max(min([self._policy.check_interval_s, *waits]), _ANSWER_PAUSE_S)
+
+    def close(self, *, is_driver_informed: bool = True) -> None:
+        """Close the client; `is_driver_informed` as of `Aeron.close` and `Aeron.leave`. Closing twice does nothing.
+
+        Waits until the threads have ended, unless called in a handler. In a forked child, only marks it as closed:
+        the driver, and the parent, keep everything.
+        """
+        if os.getpid() != self._process_id:
+            self._is_closed = True
+            return
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+            aeron, self._aeron = self._aeron, None
+        is_in_handler = self._runs_handler() or self._conductor.is_in_handler()
+        if aeron is not None:
+            aeron.close() if is_driver_informed else aeron.leave()
+        if self._thread is not None:
+            self._thread.wake() if is_in_handler else self._thread.join()
+        if not was_closed:
+            self._run_close_handlers()
+
+    def close_at_exit(self) -> None:
+        """Close when the program exits; the plain client, which is registered too, is closed after this."""
+        if not self._is_closed:
+            self._is_closed = True
+            self.wake()
+            self._run_close_handlers()
+
+    # The duty cycle.
+
+    def _check_connection(self, now_ns: int) -> int:
+        """Detect a loss; return 1 if there is one."""
+        aeron = self._aeron
+        if aeron is None:
+            return 0
+        cause: Exception | None
+        if aeron.is_closed:
+            cause = self._conductor.cause
+        else:
+            self._note_heartbeat(now_ns)
+            if now_ns - self._checked_ns < int(self._policy.check_interval_s * _NS_PER_S):
+                return 0
+            self._checked_ns = now_ns
+            file = self._file_id()
+            if file is None or file == self._file:
+                return 0
+            cause = DriverTimeoutError(
+                f"another media driver has replaced that of {self.fields.aeron_dir}: its cnc.dat is another file"
+            )
+            aeron.leave()
+        with self._lock:
+            if self._is_closed:
+                return 1
+            self._aeron = None
+            self._cause = cause
+            self._restorations.clear()
+            if self._gap_ns is None:
+                self._gap_ns = self._alive_ns
+            else:
+                # Lost again before everything was restored: the delay bounds the rate of such losses.
+                self._retry.failed(now_ns)
+            lost = list(self._resources.values())
+        for resource in lost:
+            resource.begin_gap(self._gap_ns)
+        self._emit(
+            Disconnected(
+                cause=cause or ClosedError("the plain client was closed"),
+                driver_identity=aeron.driver_identity,
+                client_id=aeron.client_id,
+                silent_s=(now_ns - self._alive_ns) / _NS_PER_S,
+            )
+        )
+        return 1
+
+    def _note_heartbeat(self, now_ns: int) -> None:
+        """Record when the driver's heartbeat changed; not after a break, which may have timed the client out."""
+        heartbeat_ms = self._conductor.driver.heartbeat_ms
+        was_broken = now_ns - self._stepped_ns > _BREAK_NS
+        self._stepped_ns = now_ns
+        if heartbeat_ms != self._heartbeat_ms and not was_broken:
+            self._heartbeat_ms = heartbeat_ms
+            if heartbeat_ms > 0:
+                self._alive_ns = now_ns
+
+    def _attempt(self, now_ns: int) -> int:
+        previous = self.last
+        try:
+            conductor, aeron = self._open(connect=False)
+        except Exception as error:  # of any kind: the next attempt may succeed
+            self._attempt_failed(error, now_ns)
+            return 1
+        with self._lock:
+            is_closed = self._is_closed
+            if not is_closed:
+                self._conductor, self.last, self._aeron = conductor, aeron, aeron
+                self._restorations = [
+                    self._restoration(resource, aeron) for resource in self._resources.values()
+                ]
+        if is_closed:
+            aeron.close()
+            return 1
+        self._heartbeat_ms, self._alive_ns, self._stepped_ns = conductor.driver.heartbeat_ms, now_ns, now_ns
+        self._emit(
+            Reconnected(
+                previous_driver_identity=previous.driver_identity,
+                driver_identity=aeron.driver_identity,
+                client_id=aeron.client_id,
+                attempt=self._retry.attempts + 1,
+                duration_s=self._elapsed_s(now_ns),
+            )
+        )
+        return 1
+
+    def _attempt_failed(self, error: Exception, now_ns: int) -> None:
+        delay_s = self._retry.failed(now_ns)
+        self._cause = error
+        attempts, elapsed_s = self._retry.attempts, self._elapsed_s(now_ns)
+        max_attempts, max_elapsed_s = self._policy.max_attempts, self._policy.max_elapsed_s
+        is_last = max_attempts is not None and attempts >= max_attempts
+        if is_last or (max_elapsed_s is not None and elapsed_s >= max_elapsed_s):
+            with self._lock:
+                if self._is_closed:
+                    return
+                self._is_closed = True
+            self._emit(GaveUp(error=error, attempts=attempts, elapsed_s=elapsed_s))
+            self._run_close_handlers()
+        elif self._retry.is_reported(now_ns):
+            self._emit(
+                ReconnectFailed(error=error, attempt=attempts, retry_in_s=delay_s, elapsed_s=elapsed_s)
+            )
+
+    def _restore(self, now_ns: int) -> int:
+        with self._lock:
+            restorations, resources = list(self._restorations), list(self._resources.values())
+        work = sum(restoration.advance(now_ns) for restoration in restorations)
+        for resource in resources:
+            # Also while there is no gap: what arrives then is dropped.
+            if isinstance(resource, ResilientSubscription):
+                work += self._report_images(resource, now_ns)
+        with self._lock:
+            self._restorations = [one for one in self._restorations if not one.is_done]
+            is_restored = not self._restorations and self._gap_ns is not None and self.current is not None
+            elapsed_s = self._elapsed_s(now_ns)
+            if is_restored:
+                self._gap_ns, self._cause = None, None
+                self._retry.reset()
+        if is_restored and not self._is_closed:
+            self._emit(Restored(duration_s=elapsed_s))
+        return work + is_restored
+
+    def _report_images(self, subscription: ResilientSubscription, now_ns: int) -> int:
+        returned = subscription.take_returned()
+        for before, after in returned:
+            self._emit(
+                ImageRestored(
+                    subscription=subscription,
+                    before=before,
+                    after=after,
+                    duration_s=subscription.gap_ns(now_ns) / _NS_PER_S,
+                )
+            )
+        return len(returned)
+
+    def _restoration(self, resource: AnyResource, aeron: Aeron) -> Restoration[Any]:
+        return Restoration(resource, aeron, self._policy, self._emit)
+
+    def _open(self, *, connect: bool) -> tuple[ClientConductor, Aeron]:
+        """Return a plain client; wait for the driver with `connect`, raise DriverTimeoutError at once without it."""
+        before = self._file_id()
+        cnc = (
+            connect_cnc(self.fields, self.clock, pause=self._driver_invoker) if connect else self._open_cnc()
+        )
+        # If the file was replaced meanwhile, the next check detects that, unless `before` is the older one.
+        after = self._file_id()
+        self._file = after if before in {None, after} else before
+        conductor = ClientConductor(
+            cnc, self.fields, self.clock, replace(self.handlers, on_close=self.wake), self._driver_invoker
+        )
+        for handlers, added in (
+            (conductor.callbacks.available_counter_handlers, self.counter_handlers["available"]),
+            (conductor.callbacks.unavailable_counter_handlers, self.counter_handlers["unavailable"]),
+        ):
+            handlers.extend(added)
+        return conductor, Aeron(conductor)
+
+    def _open_cnc(self) -> CncFile:
+        try:
+            return open_cnc(self.fields, self.clock)
+        except CncNotReadyError as error:
+            raise DriverTimeoutError(
+                f"no media driver is accessible in {self.fields.aeron_dir}: {error}; start one with "
+                f"`AERON_DIR={self.fields.aeron_dir} aeron-core driver`"
+            ) from error
+
+    def _file_id(self) -> tuple[int, int] | None:
+        """Return device and inode of `cnc.dat`, which a driver creates anew when it starts; None if it is missing."""
+        try:
+            status = os.stat(self.fields.aeron_dir / CNC_FILE)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _elapsed_s(self, now_ns: int) -> float:
+        return 0.0 if self._gap_ns is None else (now_ns - self._gap_ns) / _NS_PER_S
+
+    # Handlers of the program.
+
+    def _emit(self, event: Event) -> None:
+        for handler in tuple(self.event_handlers):
+            self._run_handler(handler, event)
+
+    def _run_close_handlers(self) -> None:
+        handlers, self.close_handlers[:] = tuple(self.close_handlers), ()
+        for handler in handlers:
+            self._run_handler(handler)
+
+    def _run_handler(self, handler: Callable[..., object], *arguments: object) -> None:
+        """Call a handler; its exception goes to the error handler, as in a plain client."""
+        was_running, self._in_handler.value = self._runs_handler(), True
+        try:
+            handler(*arguments)
+        except Exception as error:  # an error of the program must not stop the client
+            try:
+                self.handlers.on_error(error)
+            except Exception as another:
+                log_error(another)
+        finally:
+            self._in_handler.value = was_running
+
+    def _runs_handler(self) -> bool:
+        """Return whether this thread runs a handler of the supervisor."""
+        return getattr(self._in_handler, "value", False)
