@@ -110,7 +110,9 @@ def test_send_waits_for_the_next_driver(scene, publication):
 def test_send_raises_once_its_timeout_has_passed_without_a_driver(scene, publication):
     scene.lose()
 
-    with pytest.raises(NotConnectedError, match="not re-added to the media driver within 0.5 s: there is no"):
+    with pytest.raises(
+        NotConnectedError, match=r"not re-added to the media driver within 0\.5 s: there is no"
+    ):
         publication.send(b"x", timeout=0.5)
 
 

@@ -266,9 +266,9 @@ def test_commands_wait_for_the_driver_and_then_raise(scene):
     scene.lose()
     registration = aeron.add_subscription_async(IPC, 5)
     assert registration.poll() is None
-    with pytest.raises(TimeoutError, match="no answer within 0.1 s"):
+    with pytest.raises(TimeoutError, match=r"no answer within 0\.1 s"):
         registration.result(0.1)
-    with pytest.raises(DriverTimeoutError, match="no driver within 0.3 s"):
+    with pytest.raises(DriverTimeoutError, match=r"no driver within 0\.3 s"):
         aeron.next_session_id(5)
     with pytest.raises(DriverTimeoutError, match="no driver within 0 s"):
         aeron.terminate_driver()
