@@ -28,14 +28,22 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from aeron_core.client.aeron import Aeron
+    from aeron_core.client.awaitable import (
+        CounterAdder,
+        ExclusivePublicationAdder,
+        InvokedClient,
+        OfferedPublication,
+        PendingResult,
+        PolledSubscription,
+        PublicationAdder,
+        SubscriptionAdder,
+    )
     from aeron_core.client.channel_peers import ChannelPeer
     from aeron_core.client.conductor.peer_watch import PeerRefusal
-    from aeron_core.client.counters import Counter
     from aeron_core.client.handlers import ImageHandler
     from aeron_core.client.owner import Connectable
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.client.publications.publication import Publication
-    from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.header import Header
     from aeron_core.client.subscriptions.subscription import Subscription
 
@@ -98,7 +106,7 @@ class PeerRemoved:
 
 
 async def messages(
-    subscription: Subscription, *, max_sleep_s: float = _MAX_SLEEP_S
+    subscription: PolledSubscription, *, max_sleep_s: float = _MAX_SLEEP_S
 ) -> AsyncIterator[Message]:
     """Yield whole messages until the subscription is closed.
 
@@ -132,7 +140,7 @@ async def messages(
 
 
 async def async_offer(
-    publication: Publication | ExclusivePublication,
+    publication: OfferedPublication,
     data: Buffer | list[Buffer] | tuple[Buffer, ...],
     timeout: float | None = None,
     *,
@@ -212,7 +220,7 @@ async def connected(resource: Connectable, timeout: float | None = None) -> None
         await backoff.idle()
 
 
-async def result(registration: Registration[T]) -> T:
+async def result(registration: PendingResult[T]) -> T:
     """Wait for the result of a registration and return it; cancelling the wait cancels the registration.
 
     Raises the same errors as `Registration.poll`.
@@ -227,24 +235,24 @@ async def result(registration: Registration[T]) -> T:
     return value
 
 
-async def add_publication(aeron: Aeron, channel: str, stream_id: int) -> Publication:
+async def add_publication(aeron: PublicationAdder[T], channel: str, stream_id: int) -> T:
     """Add a shared publication and wait for the driver; raises the same errors as `Aeron.add_publication`."""
     return await result(aeron.add_publication_async(channel, stream_id))
 
 
-async def add_exclusive_publication(aeron: Aeron, channel: str, stream_id: int) -> ExclusivePublication:
+async def add_exclusive_publication(aeron: ExclusivePublicationAdder[T], channel: str, stream_id: int) -> T:
     """Add an exclusive publication and wait for the driver; raises the same errors as `Aeron.add_publication`."""
     return await result(aeron.add_exclusive_publication_async(channel, stream_id))
 
 
 async def add_subscription(
-    aeron: Aeron,
+    aeron: SubscriptionAdder[T],
     channel: str,
     stream_id: int,
     *,
     on_available_image: ImageHandler | None = None,
     on_unavailable_image: ImageHandler | None = None,
-) -> Subscription:
+) -> T:
     """Add a subscription and wait for the driver; raises the same errors as `Aeron.add_subscription`.
 
     The handlers are called for each image added or removed, on the thread that runs the client's conductor or closes
@@ -260,7 +268,7 @@ async def add_subscription(
     )
 
 
-async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str = "") -> Counter:
+async def add_counter(aeron: CounterAdder[T], type_id: int, key: bytes = b"", label: str = "") -> T:
     """Add a counter that is freed with the client at the latest, and wait for the driver.
 
     Raises the same errors as `Aeron.add_counter`, such as ValueError for a key of more than 112 bytes, or a label of
@@ -269,7 +277,7 @@ async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str =
     return await result(aeron.add_counter_async(type_id, key, label))
 
 
-async def run_conductor(aeron: Aeron, *, max_sleep_s: float = _MAX_SLEEP_S) -> None:
+async def run_conductor(aeron: InvokedClient, *, max_sleep_s: float = _MAX_SLEEP_S) -> None:
     """Run the conductor of a client without a conductor thread, until the client is closed or the task is cancelled."""
     backoff = Backoff(max_sleep_s)
     while not aeron.is_closed:

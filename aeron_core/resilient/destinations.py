@@ -1,4 +1,4 @@
-"""Destinations of a publication or subscription (`control-mode=manual`), which are re-added with it.
+"""KeptDestinations of a publication or subscription (`control-mode=manual`), which are re-added with it.
 
 The id that the program got from `add_destination` stays valid: it is translated to the current one.
 """
@@ -23,7 +23,7 @@ class Destined(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Destination:
+class KeptDestination:
     """One destination, and the plain resource that has it."""
 
     channel: str
@@ -32,16 +32,16 @@ class Destination:
     first: Registration[int]  # of the program's own command
 
 
-class Destinations:
+class KeptDestinations:
     """The destinations of one resource, by the id that the program knows. Any thread may use it."""
 
     def __init__(self) -> None:
-        self._by_id: dict[int, Destination] = {}
+        self._by_id: dict[int, KeptDestination] = {}
 
     def add(self, channel: str, registration: Registration[int], parent: Destined) -> None:
         """Add a destination whose command was sent to `parent`."""
         known_id = registration.registration_id
-        self._by_id[known_id] = Destination(str(channel), parent, known_id, registration)
+        self._by_id[known_id] = KeptDestination(str(channel), parent, known_id, registration)
 
     def remove(self, channel: str) -> None:
         """Remove the destinations with that channel."""
@@ -58,7 +58,7 @@ class Destinations:
         destination = self._by_id.get(known_id)
         return known_id if destination is None else destination.current_id
 
-    def missing(self, parent: Destined) -> list[Destination]:
+    def missing(self, parent: Destined) -> list[KeptDestination]:
         """Return the destinations that `parent` lacks.
 
         Forgets those that were never added: the program has got the error of its command.
@@ -73,5 +73,5 @@ class Destinations:
                 self._by_id.pop(known_id, None)
         return missing
 
-    def __contains__(self, destination: Destination) -> bool:
+    def __contains__(self, destination: KeptDestination) -> bool:
         return any(other is destination for other in list(self._by_id.values()))

@@ -17,7 +17,7 @@ from aeron_core.client.publications.publication_base import PublicationBase
 from aeron_core.client.publications.sending import error_of
 from aeron_core.errors import ClosedError, NotConnectedError
 from aeron_core.logbuffer.results import OfferResult
-from aeron_core.resilient.destinations import Destinations
+from aeron_core.resilient.destinations import KeptDestinations
 from aeron_core.resilient.resource import ResilientResource, deadline_of, remaining_s
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ResilientPublicationBase(ResilientResource[P]):
         super().__init__(owner, current)
         self.channel = current.channel
         self.stream_id = current.stream_id
-        self._destinations = Destinations()
+        self._destinations = KeptDestinations()
 
     @property
     def session_id(self) -> int:
@@ -66,7 +66,7 @@ class ResilientPublicationBase(ResilientResource[P]):
         return self._current.position_limit_id
 
     @property
-    def destinations(self) -> Destinations:
+    def destinations(self) -> KeptDestinations:
         """The destinations to re-add. For the supervisor."""
         return self._destinations
 

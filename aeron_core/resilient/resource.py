@@ -26,7 +26,7 @@ from aeron_core.errors import (
 if TYPE_CHECKING:
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.registrations import Registration
-    from aeron_core.resilient.destinations import Destinations
+    from aeron_core.resilient.destinations import KeptDestinations
     from aeron_core.resilient.owner import ResilientOwner
 
 T = TypeVar("T")
@@ -84,8 +84,8 @@ class ResilientResource(Generic[R]):
         return self._current
 
     @property
-    def destinations(self) -> Destinations | None:
-        """Destinations to re-add; None if it cannot have any. For the supervisor."""
+    def destinations(self) -> KeptDestinations | None:
+        """KeptDestinations to re-add; None if it cannot have any. For the supervisor."""
         return None
 
     def close(self) -> None:

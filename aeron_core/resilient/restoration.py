@@ -36,7 +36,7 @@ from aeron_core.resilient.subscription import ResilientSubscription
 if TYPE_CHECKING:
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.registrations import Registration
-    from aeron_core.resilient.destinations import Destination, Destined
+    from aeron_core.resilient.destinations import Destined, KeptDestination
 
 _NS_PER_S: Final = 1_000_000_000
 
@@ -60,7 +60,7 @@ class Restoration(Generic[R]):
         # The plain resource, once the driver has answered; it is attached after its destinations.
         self._made: R | None = None
         self._is_attached = False
-        self._sent: list[tuple[Destination, Registration[int]]] = []
+        self._sent: list[tuple[KeptDestination, Registration[int]]] = []
 
     @property
     def is_sent(self) -> bool:

@@ -15,7 +15,7 @@ from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import NotConnectedError
 from aeron_core.frozen import frozen
-from aeron_core.resilient.destinations import Destinations
+from aeron_core.resilient.destinations import KeptDestinations
 from aeron_core.resilient.resource import ResilientResource
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class ResilientSubscription(ResilientResource[Subscription]):
         self.stream_id = current.stream_id
         self.on_available_image = on_available_image
         self.on_unavailable_image = on_unavailable_image
-        self._destinations = Destinations()
+        self._destinations = KeptDestinations()
         self._tracker = tracker
         self._next_tracker = tracker
         # Images that were open at the last loss and did not return yet, by session id.
@@ -138,7 +138,7 @@ class ResilientSubscription(ResilientResource[Subscription]):
         return self._current.channel_status_id
 
     @property
-    def destinations(self) -> Destinations:
+    def destinations(self) -> KeptDestinations:
         """The destinations to re-add. For the supervisor."""
         return self._destinations
 

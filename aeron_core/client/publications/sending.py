@@ -5,7 +5,7 @@ Not here: the wait between the offers (`ResourceOwner.await_until`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from aeron_core.errors import (
     ClientError,
@@ -20,14 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core.client.owner import ResourceOwner
-    from aeron_core.client.publications.publication_state import PublicationState
 
 #: Results after which no later offer of the same message succeeds.
 _FINAL = (OfferResult.CLOSED, OfferResult.MAX_POSITION_EXCEEDED, OfferResult.NO_PEER)
 
 
+class LimitedStream(Protocol):
+    """The part of a publication that errors describe, beside its representation."""
+
+    @property
+    def max_possible_position(self) -> int:
+        """The position, in bytes, at which the stream ends at the latest."""
+
+
 def send_when_accepted(
-    publication: PublicationState,
+    publication: LimitedStream,
     owner: ResourceOwner,
     offer: Callable[[], int],
     timeout: float | None,
@@ -59,9 +66,7 @@ def is_final(result: int) -> bool:
     return result in _FINAL
 
 
-def error_of(
-    publication: PublicationState, result: int, timeout: float | None, peer: int | None
-) -> ClientError:
+def error_of(publication: LimitedStream, result: int, timeout: float | None, peer: int | None) -> ClientError:
     """Return the error for a message that was refused with `result`.
 
     Its text names `timeout`, in seconds, and the session id `peer` if the message was for one peer.
