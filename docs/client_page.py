@@ -62,6 +62,38 @@ SECTIONS: Final = {
     "Driver": {"driver.media_driver": ("MediaDriver",), "__init__": ("get_include",)},
 }
 
+#: Modules of `aeron_core.resilient`, with documented names: the public names and their bases.
+RESILIENT: Final = {
+    "resilient.connecting": ("connect",),
+    "resilient.aeron": ("ResilientAeron",),
+    "resilient.policy": ("ReconnectPolicy",),
+    "resilient.registration": ("ResilientRegistration",),
+    "resilient.resource": ("ResilientResource",),
+    "resilient.publications": (
+        "ResilientPublicationBase",
+        "ResilientPublication",
+        "ResilientExclusivePublication",
+    ),
+    "resilient.subscription": ("ResilientSubscription", "ImagePosition"),
+    "resilient.counter": ("ResilientCounter",),
+    "resilient.events": (
+        "Event",
+        "Disconnected",
+        "ReconnectFailed",
+        "Reconnected",
+        "PublicationRestored",
+        "PublicationPosition",
+        "SubscriptionRestored",
+        "ImageRestored",
+        "CounterRestored",
+        "RestoreFailed",
+        "Restored",
+        "GaveUp",
+        "log_event",
+    ),
+    "resilient.aio": ("events",),
+}
+
 #: Public names that other pages document.
 ELSEWHERE: Final = {
     "ClientSettings": "settings.md",
@@ -92,12 +124,26 @@ _PLAIN: Final = {
     "data": "the message",
     "reserved_value": "64 bits of the header for use by the application",
     "max_sleep_s": "maximum sleep in seconds",
+    "term_length": "length of a term in bytes",
+    "term_buffer_length": "length of a term in bytes",
+    "initial_term_id": "the term id at which the stream began",
+    "publication": "the publication",
+    "counter": "the counter",
+    "value": "the value that it continues with",
+    "resource": "the publication, subscription or counter",
+    "error": "the error",
+    "attempts": "failed attempts in a row",
+    "previous_driver_identity": "the driver that was lost",
 }
 #: Members that are public only for other modules of the package; matched in their docstrings.
-_INTERNAL: Final = re.compile(r"\b[Ff]or (the client's conductor|claims|images|compiled callers)\b")
+_INTERNAL: Final = re.compile(
+    r"\b[Ff]or (the client's conductor|the supervisor|claims|images|compiled callers)\b"
+)
 
 _NOTES: Final = {
     "PublicationState": "Base of `Publication` and `ExclusivePublication`.",
+    "ResilientResource": "Base of all that follow.",
+    "ResilientPublicationBase": "Base of both kinds.",
     "PublicationBase": "How `Publication` and `ExclusivePublication` offer messages.",
 }
 
@@ -139,6 +185,16 @@ def client_page() -> Iterator[str]:
     yield "Functions of `aeron_core.aio`. " + _one_line(aio.doc.rpartition("\n\n")[2]) + "\n"
     for name in aio.public_names():
         yield from _rendered(aio.describe(name))
+    yield "## Resilient client\n"
+    yield (
+        "Names of `aeron_core.resilient`, a client that survives a restart of its driver: see "
+        "[survive a driver restart](../how-to/survive-a-driver-restart.md). `events` is in "
+        "`aeron_core.resilient.aio`.\n"
+    )
+    for module, names in RESILIENT.items():
+        source = Source(module)
+        for name in names:
+            yield from _rendered(source.describe(name))
 
 
 class Source:

@@ -143,7 +143,7 @@ def test_defaults_of_settings_on_the_security_page_are_those_of_the_settings():
 def test_every_public_name_is_documented():
     text, elsewhere = page("client.md"), GENERATOR["client_page"].ELSEWHERE
 
-    for name in set(aeron_core.__all__) - {"__version__", "aio"}:
+    for name in set(aeron_core.__all__) - {"__version__", "aio", "resilient"}:
         if name in elsewhere:
             assert f"`{name}`" in text + page(elsewhere[name]), name
         else:
@@ -184,6 +184,19 @@ def test_every_function_of_asyncio_is_documented():
     for name, member in vars(aeron_core.aio).items():
         if callable(member) and name != "T" and member.__module__ == "aeron_core.aio" and name[0] != "_":
             assert re.search(rf"^### `(async )?{name}\b", text, re.M), name
+
+
+@pytest.mark.parametrize("name", aeron_core.resilient.__all__)
+def test_every_public_name_of_the_resilient_client_is_documented(name):
+    assert re.search(rf"^### `{name}\b", page("client.md"), re.M)
+
+
+def test_every_member_of_the_resilient_client_has_a_meaning():
+    section = page("client.md").partition("\n## Resilient client\n")[2]
+
+    assert "| `send(" in section
+    assert re.findall(r"^\| `.*` \| *\|$", section, re.M) == []
+    assert "For the supervisor" not in section
 
 
 def sources(*folders):

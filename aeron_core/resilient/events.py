@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TypeAlias
 
 from aeron_core.frozen import frozen
 from aeron_core.resilient.counter import ResilientCounter
@@ -171,7 +172,7 @@ class GaveUp:
     """Seconds since the gap began."""
 
 
-Event = (
+Event: TypeAlias = (
     Disconnected
     | ReconnectFailed
     | Reconnected
@@ -183,6 +184,7 @@ Event = (
     | Restored
     | GaveUp
 )
+"""Any event: a union of the classes of events."""
 EventHandler = Callable[[Event], object]
 
 _WARNINGS = (Disconnected, ReconnectFailed, RestoreFailed)

@@ -34,6 +34,9 @@ P = TypeVar("P", bound=PublicationBase)
 class ResilientPublicationBase(ResilientResource[P]):
     """What both kinds of resilient publications have in common; threads may use it as the plain one."""
 
+    channel: str  # the channel URI, as added
+    stream_id: int  # the stream within the channel
+
     def __init__(self, owner: ResilientOwner, current: P) -> None:
         super().__init__(owner, current)
         self.channel = current.channel

@@ -110,6 +110,13 @@ def _position_of(image: Image, position: int | None) -> ImagePosition:
 class ResilientSubscription(ResilientResource[Subscription]):
     """A `Subscription` that is re-added after the driver or the client was lost; threads may use it as that one."""
 
+    channel: str  # the channel URI, as added
+    stream_id: int  # the stream within the channel
+    on_available_image: ImageHandler | None  # called with each new image, also after a loss
+    on_unavailable_image: (
+        ImageHandler | None
+    )  # called with each image that became unavailable, also by a loss
+
     def __init__(
         self,
         owner: ResilientOwner,
