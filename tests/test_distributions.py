@@ -185,9 +185,40 @@ GUIDES = [
     "write-a-name-resolver.md",
 ]
 
+RESILIENT_PROGRAM = """
+from array import array
 
-@pytest.mark.parametrize("guide", GUIDES, indirect=True)
-def test_mypy_accepts_the_plugins_of_the_guides(mypy, guide, tmp_path):
+import aeron_core
+from aeron_core import aio, resilient
+from typing_extensions import assert_never, assert_type
+
+def handle(event: resilient.Event) -> None:
+    match event:
+        case resilient.Disconnected() | resilient.ReconnectFailed() | resilient.Reconnected():
+            pass
+        case resilient.PublicationRestored() | resilient.SubscriptionRestored() | resilient.CounterRestored():
+            pass
+        case resilient.ImageRestored() | resilient.RestoreFailed() | resilient.Restored() | resilient.GaveUp():
+            pass
+        case _:
+            assert_never(event)
+
+async def main(aeron: resilient.ResilientAeron, plain: aeron_core.Aeron) -> None:
+    assert_type(await aio.add_publication(aeron, "aeron:ipc", 1), resilient.ResilientPublication)
+    assert_type(await aio.add_publication(plain, "aeron:ipc", 1), aeron_core.Publication)
+    assert_type(await aio.add_subscription(aeron, "aeron:ipc", 1), resilient.ResilientSubscription)
+    assert_type(await aio.add_subscription(plain, "aeron:ipc", 1), aeron_core.Subscription)
+    assert_type(await aio.add_counter(aeron, 1), resilient.ResilientCounter)
+    assert_type(await aio.result(plain.add_publication_async("aeron:ipc", 1)), aeron_core.Publication)
+    with aeron.add_exclusive_publication("aeron:ipc", 1) as publication:
+        assert_type(publication, resilient.ResilientExclusivePublication)
+        assert_type(publication.offer_batch(b"x", array("q", [0, 1])), int)
+    assert_type(aeron_core.resilient.connect(on_event=handle), resilient.ResilientAeron)
+"""
+
+
+@pytest.mark.parametrize("guide", [*GUIDES, "survive-a-driver-restart.md"], indirect=True)
+def test_mypy_accepts_the_examples_of_the_guides(mypy, guide, tmp_path):
     code, out = type_checked(mypy, guide, tmp_path)
 
     assert code == 0, out
@@ -204,9 +235,21 @@ def pyright(environment, tmp_path) -> list[str | Path]:
     return [program, "--pythonpath", environment]
 
 
-@pytest.mark.parametrize("guide", GUIDES, indirect=True)
-def test_pyright_accepts_the_plugins_of_the_guides(pyright, guide, tmp_path):
+@pytest.mark.parametrize("guide", [*GUIDES, "survive-a-driver-restart.md"], indirect=True)
+def test_pyright_accepts_the_examples_of_the_guides(pyright, guide, tmp_path):
     code, out = type_checked(pyright, guide, tmp_path)
+
+    assert code == 0, out
+
+
+def test_mypy_reads_the_types_of_the_resilient_client(mypy, tmp_path):
+    code, out = type_checked(mypy, RESILIENT_PROGRAM, tmp_path)
+
+    assert code == 0, out
+
+
+def test_pyright_reads_the_types_of_the_resilient_client(pyright, tmp_path):
+    code, out = type_checked(pyright, RESILIENT_PROGRAM, tmp_path)
 
     assert code == 0, out
 
