@@ -265,7 +265,7 @@ class ResilientPublicationBase(ResilientResource[P]):
 
     def revoke(self) -> None:
         """Close the publication and end its stream, as `Publication.revoke`; stop re-adding it."""
-        self._close(self._current.revoke)
+        self._close(lambda current: current.revoke())
 
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "attached" if self.is_attached else "detached"

@@ -93,7 +93,7 @@ class ResilientResource(Generic[R]):
 
         Raises ClientError if the driver's command ring stays full for 10 ms; it stays open.
         """
-        self._close(self._current.close)
+        self._close(lambda current: current.close())
 
     def submit(self, aeron: Aeron) -> Registration[R]:
         """Send the command that adds it to another plain client. For the supervisor."""
@@ -131,14 +131,16 @@ class ResilientResource(Generic[R]):
     def _replace(self, current: R) -> None:
         self._current = current
 
-    def _close(self, close: Callable[[], object]) -> None:
+    def _close(self, close: Callable[[R], object]) -> None:
         with self._lock:
             if self._was_closed:
                 return
             self._was_closed = True
+            # No other one is attached from now on.
+            current = self._current
         self._owner.forget(self)
         try:
-            close()
+            close(current)
         except ClientError:
             # As of a plain resource: it stays open, and can be closed again.
             self._was_closed = False

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import ClosedError
 from aeron_core.resilient.counter import ResilientCounter
 from aeron_core.resilient.events import (
     CounterRestored,
@@ -71,6 +72,13 @@ class Restoration(Generic[R]):
         """Do what is due, and return the work count; do nothing once the plain client is closed."""
         if self.is_done or self._aeron.is_closed:
             return 0
+        try:
+            return self._advance(now_ns)
+        except Exception as error:  # of any kind: the other resources must continue
+            self._failed(error, now_ns)
+            return 1
+
+    def _advance(self, now_ns: int) -> int:
         if self._resource.is_closed:
             return self._abandon()
         if self.is_sent:
@@ -79,20 +87,16 @@ class Restoration(Generic[R]):
             return 0
         if self._made is not None:
             return self._send_destinations(self._made, now_ns)
-        try:
-            self._registration = self._resource.submit(self._aeron)
-        except Exception as error:  # of any kind: the other resources must continue
-            self._failed(error, now_ns)
+        self._registration = self._resource.submit(self._aeron)
         return 1
 
     def _await(self, now_ns: int) -> int:
         assert self._registration is not None
         try:
             made = self._registration.poll()
-        except Exception as error:
+        except Exception:
             self._registration = None
-            self._failed(error, now_ns)
-            return 1
+            raise
         if made is None:
             return 0
         self._registration, self._made = None, made
@@ -151,7 +155,11 @@ class Restoration(Generic[R]):
     def _attach(self, made: R, now_ns: int) -> None:
         resource = self._resource
         make_event = _event_of(resource, made)
-        if not resource.attach(made):
+        try:
+            is_attached = resource.attach(made)
+        except ClosedError:  # of a counter: the client is lost again, which is an event of its own
+            return
+        if not is_attached:
             made.close()
             return
         self._is_attached = True

@@ -202,13 +202,10 @@ class Supervisor:
         if self._is_closed or os.getpid() != self._process_id or not self._working.acquire(blocking=False):
             return 0
         try:
-            now_ns = self.clock.nano_time()
-            work = self._check_connection(now_ns)
-            if self._aeron is None and not self._is_closed and now_ns >= self._retry.due_ns:
-                work += self._attempt(now_ns)
-            if self._aeron is not None:
-                work += self._restore(now_ns)
-            return work
+            return self._step(self.clock.nano_time())
+        except Exception as error:  # of one resource, such as a full command ring: the thread must go on
+            self._report(error)
+            return 0
         finally:
             self._working.release()
 
@@ -253,6 +250,14 @@ class Supervisor:
             self._run_close_handlers()
 
     # The duty cycle.
+
+    def _step(self, now_ns: int) -> int:
+        work = self._check_connection(now_ns)
+        if self._aeron is None and not self._is_closed and now_ns >= self._retry.due_ns:
+            work += self._attempt(now_ns)
+        if self._aeron is not None:
+            work += self._restore(now_ns)
+        return work
 
     def _check_connection(self, now_ns: int) -> int:
         """Detect a loss; return 1 if there is one."""
@@ -446,12 +451,16 @@ class Supervisor:
         try:
             handler(*arguments)
         except Exception as error:  # an error of the program must not stop the client
-            try:
-                self.handlers.on_error(error)
-            except Exception as another:
-                log_error(another)
+            self._report(error)
         finally:
             self._in_handler.value = was_running
+
+    def _report(self, error: Exception) -> None:
+        """Pass an error that no call can raise to the error handler; log an exception of that handler."""
+        try:
+            self.handlers.on_error(error)
+        except Exception as another:
+            log_error(another)
 
     def _runs_handler(self) -> bool:
         """Return whether this thread runs a handler of the supervisor."""

@@ -241,6 +241,50 @@ def test_a_handler_that_raises_stops_nothing(scene):
     assert any(isinstance(error, RuntimeError) for error in scene.errors)
 
 
+def test_an_unexpected_error_of_one_resource_is_an_event_and_the_resource_is_tried_again(
+    scene, aeron, monkeypatch
+):
+    publication, other = aeron.add_publication(IPC, 5), aeron.add_publication(IPC, 6)
+    scene.lose()
+    scene.start_driver()
+
+    def fail(plain):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(publication, "attach", fail)
+    scene.run(1)
+    assert other.is_attached
+    [event] = scene.of_type(resilient.RestoreFailed)
+    assert isinstance(event.error, RuntimeError)
+    monkeypatch.undo()
+    scene.run(5)
+
+    assert publication.is_attached
+    assert scene.errors[1:] == []
+
+
+def test_an_error_of_the_supervisor_goes_to_the_error_handler(scene, aeron, monkeypatch):
+    monkeypatch.setattr(aeron._supervisor, "_restore", lambda now_ns: 1 // 0)
+
+    aeron.do_work()
+
+    assert isinstance(scene.errors[-1], ZeroDivisionError)
+
+
+def test_a_close_that_the_driver_cannot_take_leaves_the_resource_open(scene, aeron, monkeypatch):
+    publication = aeron.add_publication(IPC, 5)
+    plain = publication.plain
+    monkeypatch.setattr(aeron._supervisor.last._conductor.driver._ring.__class__, "write", lambda *_: False)
+    with pytest.raises(ClientError, match="command ring of the media driver was full"):
+        publication.close()
+    monkeypatch.undo()
+
+    assert not publication.is_closed
+    assert publication.offer(b"x") == 64
+    publication.close()
+    assert plain.is_closed
+
+
 def test_a_handler_may_add_a_resource_and_close_the_client(scene, aeron):
     added = []
 
