@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +150,57 @@ def test_messages_flow_again_after_a_driver_was_killed_and_restarted(
         assert publication.position == subscription.images[0].position == 3 * 64
         assert counter.value == aeron.counters_reader.value(counter.id) == 42
         assert 0 < restored.duration_s < PATIENCE_S
+
+
+def test_positions_of_the_events_are_those_of_the_messages_while_threads_send_and_poll(
+    start_driver, tmp_path, udp_channel
+):
+    """Each message takes 64 bytes of the stream, so a position is a number of messages."""
+    driver, log = start_driver(), Log()
+    received: dict[int, list[int]] = {}
+    stop = threading.Event()
+
+    def on_message(buffer: memoryview, header: aeron_core.Header) -> None:
+        received.setdefault(header.session_id, []).append(int.from_bytes(buffer, "little"))
+
+    def send_all() -> None:
+        for number in itertools.count():
+            while publication.offer(number.to_bytes(8, "little")) < 0:
+                if stop.is_set():
+                    return
+                time.sleep(0.0005)
+
+    def poll_all() -> None:
+        while not stop.is_set():
+            if subscription.poll(on_message, 50) == 0:
+                time.sleep(0.0005)
+
+    with resilient.connect(tmp_path / "driver", SETTINGS, on_event=log, error_handler=print) as aeron:
+        publication = aeron.add_exclusive_publication(udp_channel, 7)
+        subscription = aeron.add_subscription(udp_channel, 7)
+        threads = [threading.Thread(target=send_all), threading.Thread(target=poll_all)]
+        for thread in threads:
+            thread.start()
+        try:
+            await_true(lambda: len(received.get(publication.session_id, ())) > 1000, "messages")
+            driver.kill()
+            driver.wait()
+            start_driver()
+            log.await_event(resilient.Restored)
+            session_id = publication.session_id
+            await_true(lambda: len(received.get(session_id, ())) > 1000, "messages after the restart")
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+    [of_publication] = log.of_type(resilient.PublicationRestored)
+    [image] = log.of_type(resilient.SubscriptionRestored)[0].before
+    offered, polled = of_publication.before.position // 64, image.position // 64
+    assert 1000 < polled <= offered
+    assert received[image.session_id] == list(range(polled))
+    numbers = received[session_id]
+    assert numbers == list(range(offered, offered + len(numbers)))
 
 
 def test_a_publication_with_a_session_id_keeps_it(start_driver, tmp_path, udp_channel):
