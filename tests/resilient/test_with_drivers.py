@@ -295,8 +295,7 @@ def on_event(event):
         print(json.dumps([event.before.position, event.after.position, event.gap_length]), flush=True)
         is_back.set()
 
-def on_message(buffer, header):
-    print("message", bytes(buffer).decode(), flush=True)
+messages = []
 
 with resilient.connect(sys.argv[1], on_event=on_event, error_handler=lambda error: None) as aeron:
     subscription = aeron.add_subscription("aeron:ipc", 7)
@@ -305,7 +304,10 @@ with resilient.connect(sys.argv[1], on_event=on_event, error_handler=lambda erro
         # Until it is stopped: the log of the lost image could still be read afterwards.
         if count == 3:
             is_back.wait()
-        count += subscription.poll(on_message, 1)
+        count += subscription.poll(lambda buffer, header: messages.append(bytes(buffer)), 1)
+        # After the poll, which stores the position when its handler has returned.
+        while messages:
+            print("message", messages.pop().decode(), flush=True)
         time.sleep(0.001)
 """
 
