@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import pluggy
 
 from aeron_core._native import wire
+from aeron_core.entry_points import entry_points
 from aeron_core.errors import AeronError, PluginError
 from aeron_core.spi import hookspecs
 from aeron_core.spi.congestion_control import adapt_congestion_control
@@ -23,8 +23,6 @@ from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.spi.idle_strategy import adapt_idle_strategy
 
 if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
-
     import typer
 
     from aeron_core.settings.model import SettingsModel
@@ -46,6 +44,9 @@ TABLES: Mapping[str, str] = {
 
 #: All hooks.
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
+
+#: What pluggy's marker adds to a function.
+_MARK = f"{hookspecs.PROJECT}_impl"
 
 Report = Callable[[BaseException], None]
 
@@ -69,6 +70,19 @@ class InstalledPlugin:
         return f"repair or uninstall {self.distribution!r}" if self.version else "repair the plugin"
 
 
+class _Manager(pluggy.PluginManager):
+    """Manager that does not examine names of a module which can be no hook.
+
+    pluggy examines each attribute of each plugin by `inspect`, a twentieth of the time until a driver is ready.
+    """
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+        """Return the options of a hook, None if the attribute is none."""
+        if isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
 class Registry:
     """The pluggy manager and the merged tables; once it is loaded, any thread may use it.
 
@@ -77,7 +91,7 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self._manager = _Manager(hookspecs.PROJECT)
         self._manager.add_hookspecs(hookspecs)
         self._installed: dict[tuple[str, str], InstalledPlugin] = {}
         self._tables: dict[str, dict[str, tuple[Any, InstalledPlugin]]] = {hook: {} for hook in TABLES}
@@ -93,9 +107,8 @@ class Registry:
             registry.register(plugin)
         return registry
 
-    def _load_entry_point(self, entry_point: EntryPoint) -> None:
-        distribution = entry_point.dist
-        name, version = _name_and_version(distribution) if distribution else ("unknown", "")
+    def _load_entry_point(self, entry_point: Any) -> None:
+        name, version = entry_point.dist.name, entry_point.dist.version
         installed = InstalledPlugin(entry_point.name, name, version)
         if (name, entry_point.name) in self._installed:
             return  # the metadata of an editable install may be found twice
@@ -305,12 +318,6 @@ def _call_table(
             f"{installed.remedy}"
         )
     return table
-
-
-@lru_cache(maxsize=8)
-def _name_and_version(distribution: Distribution) -> tuple[str, str]:
-    """Return name and version, cached because each attribute of a distribution parses its metadata again."""
-    return distribution.name, distribution.version
 
 
 def _check_spi_version(module: object, installed: InstalledPlugin) -> None:

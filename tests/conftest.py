@@ -10,9 +10,8 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +20,7 @@ from hypothesis import settings
 
 import aeron_core
 from aeron_core import MediaDriver, registry
+from aeron_core.entry_points import entry_points
 
 # No deadline: a busy machine must not fail a test.
 settings.register_profile("no-deadline", deadline=None)
@@ -92,10 +92,10 @@ def read_distributions_once() -> Iterator[None]:
     """Read the plugins of installed distributions once per state of the search path, not for each of 4000 drivers."""
 
     @cache
-    def read(group: str, state: tuple[tuple[str, int], ...]) -> EntryPoints:
+    def read(group: str, state: tuple[tuple[str, int], ...]) -> Iterable[object]:
         return entry_points(group=group)
 
-    def found(*, group: str) -> EntryPoints:
+    def found(*, group: str) -> Iterable[object]:
         folders = [(folder, Path(folder or ".")) for folder in sys.path]
         return read(
             group, tuple((name, path.stat().st_mtime_ns if path.exists() else 0) for name, path in folders)
