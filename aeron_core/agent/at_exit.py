@@ -8,7 +8,6 @@ Invariant: a process closes only what it opened itself, so that a forked child l
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import weakref
 from collections.abc import Callable
@@ -43,4 +42,6 @@ def _close_all() -> None:
         try:
             close()
         except Exception:
+            import logging  # noqa: PLC0415 - slow to import: only this error needs it
+
             logging.getLogger(__name__).exception("cannot close %r at the exit of the process", close)

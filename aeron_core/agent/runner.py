@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Callable
@@ -115,6 +114,8 @@ class AgentRunner:
             self._on_error(error)
         except Exception:
             # A failure of `on_error` must neither end the thread nor lose the error of the agent.
+            import logging  # noqa: PLC0415 - slow to import: only this error needs it
+
             logging.getLogger(__name__).exception(
                 "cannot report %r of agent %s", error, self._agent.role_name
             )

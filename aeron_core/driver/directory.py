@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 import time
 from contextlib import ExitStack, suppress
@@ -64,8 +63,10 @@ def prepare_directory(settings: DriverFields) -> None:
         if not settings.dir_delete_on_start:
             _check_no_active_driver(path, settings.driver_timeout_ms, prints_age=settings.dir_warn_if_exists)
             _save_errors(path)
+        from shutil import rmtree  # noqa: PLC0415 - slow to import: a driver without an earlier one needs it at its end
+
         try:
-            shutil.rmtree(path)
+            rmtree(path)
         except OSError as error:
             raise StorageError(
                 error.errno or errno.EINVAL,
@@ -238,9 +239,11 @@ def delete_directory(path: Path) -> None:
 
     What cannot be deleted stays, without an error.
     """
+    from shutil import rmtree  # noqa: PLC0415 - slow to import: only the end of a driver needs it
+
     for entry in (path / name for name in _ENTRIES):
         if entry.is_dir():
-            shutil.rmtree(entry, ignore_errors=True)
+            rmtree(entry, ignore_errors=True)
         else:
             with suppress(OSError):
                 entry.unlink()

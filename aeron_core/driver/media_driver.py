@@ -6,7 +6,6 @@ Invariant: all threads end before the sockets and the memory that they use are f
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Self
@@ -231,6 +230,8 @@ class MediaDriver:
         # Read once: another thread may close the driver meanwhile.
         assembly = self._assembly
         if assembly is None:
+            import logging  # noqa: PLC0415 - slow to import: only this error needs it
+
             logging.getLogger(__name__).error("%s", error)
         else:
             assembly.context.errors.record_exception(error)

@@ -7,7 +7,6 @@ commands of the client that sent the name.
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.address import SocketAddress
@@ -18,6 +17,7 @@ from aeron_core.uri.addresses import HostPort, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from aeron_core._native.clock import Clock
     from aeron_core.driver.agents.system_counters import SystemCounters
@@ -86,6 +86,8 @@ class NameResolution:
         A wrong URI is an exception of the future, and so is any error on a helper thread. Other errors of the medium
         are raised, and RuntimeError if no helper thread can be started.
         """
+        from concurrent.futures import Future  # noqa: PLC0415 - slow to import: only channels of networks need it
+
         done: Future[Channel] = Future()
         try:
             # A channel with literal addresses needs no thread: its response follows in the same duty cycle.
@@ -111,6 +113,8 @@ class NameResolution:
         return self._submit(lambda: self._resolve_name(text, uri_key, again=True))
 
     def _submit(self, work: Callable[[], _T]) -> Future[_T]:
+        from concurrent.futures import Future  # noqa: PLC0415 - slow to import: only channels of networks need it
+
         future: Future[_T] = Future()
 
         def run() -> None:

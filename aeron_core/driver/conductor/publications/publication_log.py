@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
@@ -33,7 +33,7 @@ def publication_log_params(
     # the archive.
     start = params.start
     return LogBufferParams(
-        initial_term_id=start.initial_term_id if start else random.getrandbits(32) - 0x8000_0000,
+        initial_term_id=start.initial_term_id if start else int.from_bytes(os.urandom(4), signed=True),
         term_id=start.term_id if start else None,
         term_offset=start.term_offset if start else 0,
         term_length=params.term_length,

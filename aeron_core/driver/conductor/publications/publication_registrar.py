@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 from collections.abc import Container
 from typing import TYPE_CHECKING, TypeVar
 
@@ -164,7 +164,7 @@ class SessionIds:
     def from_settings(cls, settings: DriverFields) -> SessionIds:
         """Return a sequence with a random start and the reserved range of the settings."""
         return cls(
-            random.getrandbits(32),
+            int.from_bytes(os.urandom(4)),
             settings.publication_reserved_session_id_low,
             settings.publication_reserved_session_id_high,
         )

@@ -6,7 +6,6 @@ Invariant: a change is confirmed only after the endpoint has accepted it; otherw
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
@@ -18,6 +17,8 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
     from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
@@ -152,6 +153,8 @@ def _checked(uri: ChannelUri) -> ChannelUri:
 
 def _or_unresolved(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
     """Return a future of the channel; it has no address if the name is unknown."""
+    from concurrent.futures import Future  # noqa: PLC0415 - slow to import: only channels of networks need it
+
     # The callback may run on the thread of the lookup, so it only fills a future, which the conductor polls.
     settled: Future[Channel] = Future()
 

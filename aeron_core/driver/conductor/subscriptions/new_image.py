@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -179,7 +179,7 @@ def _nak_delay(settings: DriverFields, request: ImageRequest) -> NakDelay:
             settings.nak_multicast_group_size,
             settings.nak_multicast_max_backoff_ns,
             # A seed for each image: receivers of a group must not choose the same delays.
-            random.getrandbits(64),
+            int.from_bytes(os.urandom(8)),
         )
     first_ns = params.nak_delay_ns
     if first_ns is None:

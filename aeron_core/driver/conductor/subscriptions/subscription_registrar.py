@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 from typing import TYPE_CHECKING
 
 from aeron_core.concurrent.counters import NULL_COUNTER_ID
@@ -52,7 +52,7 @@ class SubscriptionRegistrar:
         self._closing = ClosingEndpoints()
         self._find_tagged = find_tagged
         # Must be unique among the receivers of one sender: starts at random, and each endpoint gets the next one.
-        self._next_receiver_id = random.getrandbits(63)
+        self._next_receiver_id = int.from_bytes(os.urandom(8)) >> 1
 
     def add_shared_memory(
         self,
