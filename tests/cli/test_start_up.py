@@ -27,9 +27,9 @@ print(json.dumps([code, imported]), file=sys.stderr)
 class Command:
     """A command in a process of its own, which reports what it has imported."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, program=PROGRAM):
         self.popen = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+            [sys.executable, "-c", program, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -37,7 +37,7 @@ class Command:
         )
 
     def result(self):
-        """Wait for the end of the command; return its exit code and the modules that it has imported."""
+        """Wait for the end of the command; return what its program printed last, as JSON."""
         try:
             _, err = self.popen.communicate(timeout=60)
         finally:
@@ -114,8 +114,8 @@ ALONE = {
     ("plugins", "list"): 185,
     ("settings", "show"): 379,
     ("stat", "-h"): 171,
-    ("driver", "-v"): 412,
-    ("driver", "-Daeron.mtu.length=1"): 387,
+    ("driver", "-v"): 374,
+    ("driver", "-Daeron.mtu.length=1"): 333,
 }
 #: The same for the directory of a dead driver.
 OF_DEAD_DRIVER = {
@@ -174,4 +174,25 @@ def test_a_driver_imports_few_modules(await_driver, tmp_path):
     finally:
         process.popen.kill()
 
-    assert len(modules) <= 389 * SLACK, modules
+    assert len(modules) <= 335 * SLACK, modules
+
+
+COLLECTION = """
+import atexit, gc, json, sys
+from aeron_core.cli.main import main
+atexit.register(lambda: print(json.dumps([gc.isenabled(), gc.get_freeze_count()]), file=sys.stderr))
+main()
+"""
+
+
+def test_a_driver_collects_garbage_once_it_has_started(await_driver, tmp_path):
+    process = Command("driver", f"-Daeron.dir={tmp_path / 'driver'}", program=COLLECTION)
+    try:
+        await_driver(process, tmp_path / "driver")
+        process.popen.send_signal(signal.SIGTERM)
+        is_enabled, frozen = process.result()
+    finally:
+        process.popen.kill()
+
+    assert is_enabled
+    assert frozen > 10_000

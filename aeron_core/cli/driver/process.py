@@ -5,6 +5,7 @@ Not here: options of the command line (driver). Imports no typer, so that a driv
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import time
@@ -129,6 +130,7 @@ def _run_threads(program: _Program, end: EndBySignal, arguments: DriverArguments
     ):
         set_driver(running)
         end.of(running)
+        _collect_garbage_again()
         _announce(running)
         running.await_termination()
         _announce_end()
@@ -143,6 +145,7 @@ def _run_here(program: _Program, end: EndBySignal, arguments: DriverArguments) -
     ):
         set_driver(running)
         end.of(running)
+        _collect_garbage_again()
         _announce(running)
         while not running.await_termination(0):
             if running.do_work() == 0:
@@ -160,6 +163,13 @@ def _monitored(arguments: DriverArguments) -> Iterator[Callable[[MediaDriver], N
 
     with monitored(arguments.metrics, arguments.otlp) as set_driver:
         yield set_driver
+
+
+def _collect_garbage_again() -> None:
+    """Enable the collector if the command line has disabled it for the start; leave out what the start created."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _announce(running: MediaDriver) -> None:
