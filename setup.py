@@ -185,6 +185,12 @@ class Build(build):
         super().run()
 
 
+def is_newer(path: str, time: float, others: list[str]) -> bool:
+    """Return whether a file exists and is newer than a time and than other files."""
+    times = [time, *(os.path.getmtime(other) for other in others if os.path.exists(other))]
+    return os.path.exists(path) and os.path.getmtime(path) > max(times)
+
+
 class BuildExtensions(build_ext):
     """Translate to C in processes, compile in threads, and report progress.
 
@@ -224,10 +230,14 @@ class BuildExtensions(build_ext):
         )
         for ext, done in zip(modules, translated, strict=True):
             ext.sources, ext.depends = done.sources, done.depends
+            ext.unchanged_since = getattr(done, "unchanged_since", None)
 
     def build_extension(self, ext: Extension) -> None:
         """Build one extension and report how many are done."""
         path = self.get_ext_fullpath(ext.name)
+        if ext.unchanged_since is not None and is_newer(path, ext.unchanged_since, ext.depends):
+            # Compiled from this C code: a declaration changed that this module does not use.
+            os.utime(path)
         before = os.path.getmtime(path) if os.path.exists(path) else 0
         super().build_extension(ext)
         with self._lock:

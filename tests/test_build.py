@@ -223,3 +223,92 @@ def test_a_build_reports_progress_in_one_line_of_a_terminal_or_every_25_modules(
     counts = [f"compiled {count} of 30 modules, 0 s" for count in (1, 25, 26, 30)]
     in_one_line = "".join(f"\r{text}" for text in counts)
     assert done.stderr.decode() == f"{counts[1]}\n{counts[3]}\n{in_one_line}\n"
+
+
+UNCHANGED = """
+import os, sys
+from pathlib import Path
+from setuptools import Extension
+from translation import translate
+
+# Without the lines of sources, as this project.
+DIRECTIVES = {"language_level": 3, "emit_code_comments": False}
+
+def changed():
+    modules = [Extension(name, [name + ".py"]) for name in ("base", "derived", "other")]
+    done = translate(modules, processes=2, compiler_directives=DIRECTIVES, build_dir="c", quiet=True)
+    unchanged = [each.name for each in done if getattr(each, "unchanged_since", None) is not None]
+    print(*unchanged)
+
+def append(path, text):
+    Path(path).write_text(Path(path).read_text() + text)
+    # Newer than the C code, whatever the resolution of the clock.
+    later = max(file.stat().st_mtime for file in Path("c").iterdir()) + 1
+    os.utime(path, (later, later))
+
+changed()
+append("base.pxd", "# A comment.\\n")
+changed()
+append("base.pxd", "    cdef int more\\n")
+changed()
+"""
+
+
+@pytest.mark.system
+def test_a_module_whose_c_code_a_translation_has_not_changed_is_named(tmp_path):
+    cython = pytest.importorskip("Cython")
+    if not cython.__version__.startswith("3.3."):
+        pytest.skip("another release is translated by Cython alone")
+    (tmp_path / "base.py").write_text("class Base:\n    pass\n")
+    (tmp_path / "base.pxd").write_text("cdef class Base:\n    cdef int first\n")
+    (tmp_path / "derived.py").write_text("class Derived(Base):\n    pass\n")
+    (tmp_path / "derived.pxd").write_text("from base cimport Base\ncdef class Derived(Base):\n    pass\n")
+    (tmp_path / "other.py").write_text("")
+    (tmp_path / "other.pxd").write_text("")
+
+    done = subprocess.run(
+        [sys.executable, "-c", UNCHANGED],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    # At first all are new; a comment changes nothing; an attribute changes both, and the third is not translated.
+    assert done.stdout.splitlines() == ["", "base derived", ""]
+
+
+NEWER = """
+import os, sys
+sys.argv = ["setup.py", "--version"]
+import setup
+
+module, header = sys.stdin.read().split()
+for time, header_time in ((9, 9), (10, 9), (9, 10)):
+    os.utime(header, (header_time, header_time))
+    print(setup.is_newer(module, time, [header, "no-such-header"]))
+print(setup.is_newer("no-such-module", 0, []))
+"""
+
+
+@pytest.mark.system
+def test_a_module_counts_as_compiled_if_it_is_newer_than_its_c_code_and_its_headers(tmp_path):
+    pytest.importorskip("Cython")
+    module, header = tmp_path / "module.so", tmp_path / "header.h"
+    module.touch()
+    header.touch()
+    os.utime(module, (10, 10))
+
+    done = subprocess.run(
+        [sys.executable, "-c", NEWER],
+        cwd=ROOT,
+        input=f"{module} {header}",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-4:] == ["True", "False", "False", "False"]
