@@ -6,13 +6,13 @@ other load does not affect the figures.
 
 import time
 
-from aeron_media.udp.sockets import detect_gro, detect_gso
 from aeron_media.udp.transport import UdpTransport
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import ReceiveBatch
 from aeron_core.spi.endpoints import ReceiveDispatcher
 from aeron_core.spi.media import ReceiveEndpointParams, SendEndpointParams
+from aeron_core.spi.udp_offload import detect_gro, detect_gso
 from aeron_core.testing import (
     ReceiveEndpointProbe,
     RecordingSendStream,

@@ -1,13 +1,12 @@
-"""UDP sockets: opening, and detection of kernel features.
+"""UDP sockets: opening.
 
-Not here: sending and receiving (aeron_core._native.datagrams).
+Not here: sending and receiving (aeron_core._native.datagrams), and detection of offload (aeron_core.spi.udp_offload).
 Source: aeron_udp_channel_transport.c.
 """
 
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import socket
 import struct
@@ -17,13 +16,10 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import UdpSocket
 from aeron_core.errors import DESCRIPTOR_REMEDIES
 from aeron_core.spi.media import DatagramOptions
+from aeron_core.spi.udp_offload import SOL_UDP, UDP_GRO, detect_gro, detect_gso
 from aeron_media.udp.interfaces import is_multicast
 
-SOL_UDP: Final = socket.IPPROTO_UDP
-# Source: include/uapi/linux/udp.h; missing in Python's socket module.
-UDP_SEGMENT: Final = 103
-UDP_GRO: Final = 104
-# Source: include/uapi/linux/in.h, in6.h; also missing in Python's socket module.
+# Source: include/uapi/linux/in.h, in6.h; missing in Python's socket module.
 IP_MULTICAST_ALL: Final = 49
 IPV6_MULTICAST_ALL: Final = 29
 # Source: include/uapi/asm-generic/socket.h.
@@ -46,8 +42,6 @@ _BIND_REMEDIES: Final = {
     errno.EADDRNOTAVAIL: "must be an address of this machine",
     errno.EACCES: "use a port from 1024, or permit the driver to use lower ones",
 }
-
-_PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
 
 def open_datagrams(options: DatagramOptions) -> UdpSocket:
@@ -88,37 +82,6 @@ def _open(options: DatagramOptions) -> UdpSocket:
     except BaseException:
         sock.close()
         raise
-
-
-@functools.cache
-def detect_gso() -> bool:
-    """Return whether the kernel supports UDP_SEGMENT (GSO); tested once, over loopback.
-
-    Raises OSError if no socket can be opened.
-    """
-    with (
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
-    ):
-        try:
-            receiver.bind(("127.0.0.1", 0))
-            receiver.settimeout(_PROBE_TIMEOUT_S)
-            segment = [(SOL_UDP, UDP_SEGMENT, struct.pack("=H", 2))]
-            sender.sendmsg([b"abcd"], segment, 0, receiver.getsockname())
-            return [receiver.recv(8), receiver.recv(8)] == [b"ab", b"cd"]
-        except OSError:
-            return False
-
-
-@functools.cache
-def detect_gro() -> bool:
-    """Return whether the kernel supports UDP_GRO; tested once. Raises OSError if no socket can be opened."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        try:
-            sock.setsockopt(SOL_UDP, UDP_GRO, 1)
-        except OSError:
-            return False
-        return True
 
 
 def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:

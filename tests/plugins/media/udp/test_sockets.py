@@ -8,11 +8,12 @@ import time
 
 import pytest
 from aeron_media.udp import sockets
-from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
+from aeron_media.udp.sockets import open_datagrams
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import UdpSocket
 from aeron_core.spi.media import DatagramOptions
+from aeron_core.spi.udp_offload import detect_gro, detect_gso
 from aeron_core.testing import DatagramProbe, Taken
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
