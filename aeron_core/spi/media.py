@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
@@ -211,6 +212,9 @@ class MediaTransport(ABC):
 
     #: The name of the unit that peers send, as used in messages of the error log.
     unit = "datagram"
+
+    #: Libraries that compiled modules of the medium are linked with, by their use; for `aeron-core doctor`.
+    libraries: Mapping[str, str] = MappingProxyType({})
 
     @property
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ChannelUriError
@@ -25,6 +26,7 @@ from aeron_media.connections.sockets import SystemConnections
 from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
 from aeron_media.fault_slot import FaultSlot
+from aeron_media.lumberjack._native.inflater import LIBRARY
 from aeron_media.lumberjack.codec.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import describe_fault
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
@@ -107,6 +109,7 @@ class LumberjackTransport(MediaTransport):
     has_datagrams = False
     max_streams = limits.MAX_STREAMS
     unit = "connection"
+    libraries = MappingProxyType({"compression": LIBRARY})
 
     def resolve_channel(
         self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool
