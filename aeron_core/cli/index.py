@@ -27,6 +27,9 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Measure round trips to `aeron-core pong` or to the Pong of Aeron.", "messages.ping:ping"
     ),
     "pong": IndexEntry("Return every message to its sender.", "messages.pong:pong"),
+    "bench": IndexEntry(
+        "Measure throughput and latency of this machine, or to another host.", "bench.bench:bench"
+    ),
     "record": IndexEntry("Record streams of a channel into an archive.", "records.record:record"),
     "replay": IndexEntry(
         "Publish the frames of a recording at their original positions.", "records.replay:replay"

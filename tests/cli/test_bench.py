@@ -1,0 +1,198 @@
+"""`aeron-core bench`, in a second: real drivers, real sockets, a real second process."""
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from aeron_core.cli.bench.bench_run import (
+    ROUNDS,
+    MeasuredLatency,
+    MeasuredRate,
+    Measurement,
+    address_towards,
+    channel_of,
+    results_of,
+    steps,
+)
+from aeron_core.cli.bench.peer_process import PeerProcess
+from aeron_core.cli.bench.results import RoundTrips, Throughput, round_trip_rows, throughput_rows
+from aeron_core.cli.messages.latency import Latencies
+from aeron_core.errors import ClientError, ConfigurationError
+from aeron_core.uri.addresses import HostPort
+
+
+def latencies(*values_ns):
+    found = Latencies()
+    for value_ns in values_ns:
+        found.add(value_ns)
+    return found
+
+
+def test_a_throughput_is_the_median_of_its_rounds_and_has_a_share_of_its_limit():
+    limit = Throughput("memory copy", 1, rates=[1e9, 4e9, 2e9])
+    result = Throughput("IPC, 100 B", 100, limit, rates=[1e6, 9e6, 5e6])
+
+    assert result.messages_per_s == 5e6
+    assert result.megabytes_per_s == 500
+    assert result.share == 0.25
+    assert list(throughput_rows([limit, result])) == [
+        ("memory copy", "", "2,000.0", "", ""),
+        ("IPC, 100 B", "5,000,000", "500.0", "memory copy", "25.0 %"),
+    ]
+
+
+def test_round_trips_are_medians_of_the_percentiles_of_their_rounds():
+    limit = RoundTrips("raw UDP", rounds=[latencies(1000)])
+    result = RoundTrips("UDP", limit, rounds=[latencies(2000), latencies(9000), latencies(4000)])
+
+    assert result.percentile_us(50) == pytest.approx(4, rel=0.001)
+    assert result.share == pytest.approx(0.25, rel=0.001)
+    (row,) = round_trip_rows([result])
+    assert row[0] == "UDP"
+    assert row[-2:] == ("raw UDP", "25.0 %")
+
+
+def test_a_result_without_rounds_has_no_share():
+    limit = Throughput("memory copy", 1)
+
+    assert Throughput("IPC", 32, limit).share is None
+    assert RoundTrips("UDP", RoundTrips("raw UDP")).share is None
+
+
+def test_measurements_alternate_and_the_warm_up_does_not_count():
+    asked = []
+    measurements: list[Measurement] = [
+        MeasuredRate(Throughput("first", 1), lambda seconds: asked.append(("first", seconds)) or 1.0),
+        MeasuredLatency(
+            RoundTrips("second"), lambda seconds: asked.append(("second", seconds)) or latencies(10)
+        ),
+    ]
+
+    done = list(steps(10.4, measurements))
+
+    assert len(done) == 2 * (ROUNDS + 1)
+    assert [name for name, _ in asked] == ["first", "second"] * (ROUNDS + 1)
+    assert [seconds for _, seconds in asked[:3]] == pytest.approx([0.2, 0.2, 1.0])
+    first, second = results_of(measurements)
+    assert len(first.rates) == len(second.rounds) == ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("address", "channel"),
+    [
+        (HostPort("10.0.0.1", 5), "aeron:udp?endpoint=10.0.0.1:5"),
+        (HostPort("::1", 5), "aeron:udp?endpoint=[::1]:5"),
+    ],
+)
+def test_an_address_becomes_a_channel(address, channel):
+    assert channel_of(address) == channel
+
+
+def test_answers_go_to_the_address_of_the_route():
+    assert address_towards(HostPort("127.0.0.1", 20123), 20124) == ("127.0.0.1", 20124)
+    with pytest.raises(ConfigurationError, match=r"--endpoint=no-such-host\.invalid:1"):
+        address_towards(HostPort("no-such-host.invalid", 1), 20124)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--seconds", "0"], "--seconds=0.0: must be more than 0"),
+        (["--plot", "plot.pdf"], "--plot=plot.pdf: must end with .png or .svg"),
+        (["--answers", "127.0.0.1:1"], "--answers=127.0.0.1:1: must be given with --endpoint"),
+        (["--endpoint", "nowhere"], "--endpoint=nowhere: "),
+        (["--endpoint", "127.0.0.1:1", "--answers", "x"], "--answers=x: "),
+    ],
+)
+def test_wrong_options_are_usage_errors(aeron, arguments, text):
+    outcome = aeron("bench", *arguments)
+
+    assert outcome.code == 2
+    assert text in outcome.err
+
+
+def test_without_matplotlib_a_plot_is_refused_before_the_measurement(aeron, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    outcome = aeron("bench", "--plot", "plot.png")
+
+    assert outcome.code == 2
+    assert "pip install 'aeron-core[plots]'" in outcome.err
+
+
+@pytest.mark.system
+def test_this_machine_is_measured(aeron, tmp_path):
+    outcome = aeron("bench", "--seconds", "1", "--json", "--plot", tmp_path / "plot.svg")
+
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    results = {(result["name"], result.get("size")): result for result in document["results"]}
+    for name, size in (("IPC, 32 B", 32), ("IPC, 1024 B", 1024), ("UDP, 32 B", 32), ("UDP, 1024 B", 1024)):
+        result = results[name, size]
+        assert len(result["rounds"]) == ROUNDS
+        assert result["messages_per_second"] > 0
+        assert result["share_of_limit"] > 0
+    for name, limit in (("IPC", "shared memory"), ("UDP", "raw UDP")):
+        trips = results[name, None]
+        assert trips["limit"] == limit
+        assert 0 < trips["percentiles_us"]["50"] <= trips["percentiles_us"]["99.99"]
+    assert "<svg" in (tmp_path / "plot.svg").read_text()
+
+
+@pytest.mark.system
+def test_a_pong_of_another_driver_is_measured(aeron, start, running_driver):
+    _, directory = running_driver
+    ping, answers = free_port(), free_port()
+    pong = start(
+        *("pong", "--aeron-dir", directory, "--ping-channel", f"aeron:udp?endpoint=127.0.0.1:{ping}"),
+        *("--pong-channel", f"aeron:udp?endpoint=127.0.0.1:{answers}"),
+    )
+
+    outcome = aeron(
+        "bench", "--seconds", "1", "--endpoint", f"127.0.0.1:{ping}", "--answers", f"127.0.0.1:{answers}"
+    )
+
+    assert outcome.code == 0, outcome.err
+    assert pong.popen.poll() is None
+    assert "echoed to 127.0.0.1, 1024 B" in outcome.out
+    assert "to 127.0.0.1 " in outcome.out.partition("round trip")[2]
+
+
+def free_port():
+    # Pong must know the address of its answers before either end binds its own.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.system
+def test_a_fault_of_the_second_process_is_reported():
+    with PeerProcess() as peer:
+        with pytest.raises(ClientError, match="benchmark failed: KeyError"):
+            peer.ask("count", name="nothing")
+        assert peer.ask("bind")["port"] > 0
+
+
+@pytest.mark.system
+def test_a_measurement_without_its_end_has_a_deadline():
+    with PeerProcess() as peer:
+        peer.ask("bind")
+        with pytest.raises(ClientError, match="did not arrive"):
+            peer.ask("raw_echo", timeout=0)
+
+
+@pytest.mark.system
+def test_the_second_process_ends_when_stdin_is_closed():
+    process = subprocess.run(
+        [sys.executable, "-m", "aeron_core.cli.bench.peer"],
+        input=b'{"do": "bind"}\n',
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert json.loads(process.stdout)["port"] > 0
+    assert process.stderr == b""
