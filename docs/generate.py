@@ -288,6 +288,11 @@ def cli_page() -> Iterator[str]:
         "Diagnostics go to stderr, one line each; output goes to stdout. A `DURATION` is a number of seconds, or has a "
         "unit: `0.5`, `100ms`, `2min`; see [sizes and durations](settings.md#sizes-and-durations).\n"
     )
+    yield (
+        "`aeron-core --install-completion` lets bash, zsh or fish complete commands, options and values: media, keys "
+        "and values of channels (in bash, begin a channel with `'`), channels, stream and session ids and counters of a "
+        "running driver, directories of drivers, and settings. `NO_COLOR=1` disables colours.\n"
+    )
     yield "## Exit codes\n"
     yield "| code | meaning |\n|---|---|"
     for line in (inspect.getdoc(outcome) or "").splitlines():

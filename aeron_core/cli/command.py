@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import CompletionItem, TyperCommand  # type: ignore[attr-defined]
 
 from aeron_core.cli.conversion import replace_conversions
 
@@ -14,7 +14,21 @@ class CoreCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; those of the types of `conversion` convert their values without pydantic."""
-        return replace_conversions(super().get_params(ctx))
+        params = replace_conversions(super().get_params(ctx))
+        if ctx.resilient_parsing:
+            from aeron_core.cli.completion import complete_values  # noqa: PLC0415 - only while a shell completes
+
+            return complete_values(params)
+        return params
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
+        """Return the options that begin with `incomplete`, and after -D the settings."""
+        items: list[CompletionItem] = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-D") and any("-D" in param.opts for param in self.params):
+            from aeron_core.cli.completion import completed_settings  # noqa: PLC0415 - only while a shell completes
+
+            items += completed_settings(incomplete)
+        return items
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, as in `[OPTIONS] CHANNEL [STREAM_ID]...`."""

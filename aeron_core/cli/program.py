@@ -13,11 +13,16 @@ from aeron_core.cli.outcome import EXIT_OK, ended
 from aeron_core.version import VERSION
 
 PROGRAM = "aeron-core"
+_COMPLETION_OPTIONS = ("--show-completion", "--install-completion")
 _HELP = "Media driver and client that speak Aeron."
 
 
 def run_program(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; raise what the command raises, and the usage errors of typer."""
+    if any(text.startswith(_COMPLETION_OPTIONS) for text in arguments[:1]):
+        from aeron_core.cli.completion import use_own_bash_script  # noqa: PLC0415 - only for these options
+
+        use_own_bash_script()
     program = make_lazy_group(COMMANDS, _HELP, _program, ProgramGroup)
     # Without the standalone mode, which prints usage errors in several lines.
     result = program.main(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)

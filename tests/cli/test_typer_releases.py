@@ -14,7 +14,11 @@ import pytest
 from peer_programs import make_once
 
 ROOT = Path(__file__).parents[2]
-TESTS = ("tests/cli/test_help.py", "tests/cli/test_exit_codes.py")
+TESTS = (
+    "tests/cli/test_help.py",
+    "tests/cli/test_exit_codes.py",
+    "tests/cli/test_completion.py::test_values_are_completed_without_a_driver",
+)
 
 pytestmark = pytest.mark.system
 

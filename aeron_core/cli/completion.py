@@ -1,0 +1,200 @@
+"""Completion of values by a shell: channels, streams and counters of a running driver, directories, settings.
+
+Values are completed by the name that the help shows for them, such as CHANNEL or STREAM_ID.
+Invariant: a value that cannot be completed is none; no error reaches the shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+from typer.core import CompletionItem  # type: ignore[attr-defined]
+
+from aeron_core.cli.index import MEDIA_KEYS, PLUGINS
+from aeron_core.cli.options import directory_of
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.concurrent.counter_types import STREAM_TYPES, SYSTEM, owner_of
+from aeron_core.concurrent.counters import CounterRecord
+from aeron_core.errors import AeronError
+from aeron_core.protocol.cnc import CNC_FILE
+from aeron_core.settings.driver import DriverFields
+from aeron_core.uri.keys import CHANNEL_KEYS
+
+#: A value and its help.
+Completion = tuple[str, str]
+
+_BOOLEANS: Final = ("true", "false")
+#: Values of the keys of channels that have few of them.
+_KEY_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    "cc": PLUGINS["congestion"]["aeron_congestion_controls"],
+    "control-mode": ("manual", "dynamic", "response"),
+    "fc": PLUGINS["flow_control"]["aeron_flow_controls"],
+    **dict.fromkeys(("eos", "group", "rejoin", "reliable", "sparse", "ssc", "tether"), _BOOLEANS),
+}
+_SETTING: Final = "-D"
+
+#: Completes what a channel has after its last colon or equals sign, at which bash begins a new value: typer's own
+#: script passes the parts as values of their own. `%` is doubled, because typer formats the text.
+BASH_SCRIPT: Final = r"""
+%(complete_func)s() {
+    local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}" number
+    local word="${line##*[[:space:]]}" part="${COMP_WORDS[COMP_CWORD]}"
+    [[ -n $word ]] || line+="''"
+    [[ $word == --*=* ]] && word="${word#*=}"
+    [[ $part == [:=] ]] && part=
+    COMPREPLY=( $( env COMP_WORDS="$line" COMP_CWORD=-1 %(autocomplete_var)s=complete_bash $1 ) )
+    for number in "${!COMPREPLY[@]}"; do
+        COMPREPLY[number]="${COMPREPLY[number]:${#word}-${#part}}"
+    done
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=?\|:] ]] && compopt -o nospace
+    return 0
+}
+
+complete -o default -F %(complete_func)s %(prog_name)s
+"""
+
+
+def use_own_bash_script() -> None:
+    """Let typer show and install `BASH_SCRIPT`."""
+    from typer import _completion_classes, _completion_shared  # noqa: PLC0415 - private to typer: only for these options
+
+    _completion_shared._completion_scripts["bash"] = BASH_SCRIPT
+    _completion_classes.BashComplete.source_template = BASH_SCRIPT
+
+
+def complete_values(params: list[Any]) -> list[Any]:
+    """Let a shell complete the values of parameters by their names; return `params`."""
+    for param in params:
+        complete = _COMPLETERS.get(param.metavar or (param.name or "").upper())
+        if complete is not None:
+            # Private to typer, as what `Option(autocompletion=...)` sets.
+            param._custom_shell_complete = _items_of(complete)
+    return params
+
+
+def completed_settings(incomplete: str) -> list[CompletionItem]:
+    """Return the settings that begin with the text after -D, for a command that has this option."""
+    text = incomplete.removeprefix(_SETTING)
+    found = [value for value, _ in settings(None, text) if value.startswith(text)]
+    return [CompletionItem(f"{_SETTING}{value}") for value in found]
+
+
+def _items_of(complete: Callable[[Any, str], Iterable[Completion]]) -> Callable[..., list[CompletionItem]]:
+    def items(context: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+        found: dict[str, str] = {}
+        for value, help_ in complete(context, incomplete):
+            if value.startswith(incomplete):
+                found.setdefault(value, help_)
+        return [CompletionItem(value, help=help_) for value, help_ in found.items()]
+
+    return items
+
+
+def channels(context: Any, incomplete: str) -> Iterator[Completion]:
+    """Yield channels of the running driver, media, and keys and values of the channel that is typed."""
+    before, separator, last = _split(incomplete)
+    if not separator:
+        for medium in MEDIA_KEYS:
+            yield (f"aeron:{medium}" if medium == "ipc" else f"aeron:{medium}?", "")
+    elif "=" in last:
+        key, _, _ = last.partition("=")
+        for value in _KEY_VALUES.get(key, ()):
+            yield f"{before}{key}={value}", ""
+    else:
+        medium = before.partition(":")[2].partition("?")[0]
+        typed = {part.partition("=")[0] for part in re.split(r"[?|]", before)[1:]}
+        for key in sorted((CHANNEL_KEYS | MEDIA_KEYS.get(medium, frozenset())) - typed):
+            yield f"{before}{key}=", ""
+    for record in _counters(context):
+        owner = owner_of(record) if record.type_id in STREAM_TYPES else None
+        if owner is not None:
+            yield owner.channel, f"stream {owner.stream_id}"
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """Return a channel up to its last `?` or `|`, this separator, and what follows it."""
+    position = max(text.rfind("?"), text.rfind("|"))
+    return (text[: position + 1], text[position], text[position + 1 :]) if position >= 0 else ("", "", text)
+
+
+def stream_ids(context: Any, _incomplete: str) -> Iterator[Completion]:
+    """Yield the stream ids of the running driver."""
+    for record in _counters(context):
+        owner = owner_of(record) if record.type_id in STREAM_TYPES else None
+        if owner is not None:
+            yield str(owner.stream_id), owner.channel
+
+
+def session_ids(context: Any, _incomplete: str) -> Iterator[Completion]:
+    """Yield the session ids of the running driver."""
+    for record in _counters(context):
+        owner = owner_of(record) if record.type_id in STREAM_TYPES else None
+        if owner is not None:
+            yield str(owner.session_id), f"stream {owner.stream_id} of {owner.channel}"
+
+
+def counter_types(context: Any, _incomplete: str) -> Iterator[Completion]:
+    """Yield the types of the counters of the running driver, by the beginning of their labels."""
+    for record in _counters(context):
+        if record.type_id == SYSTEM:
+            yield str(SYSTEM), "system counters"
+        else:
+            yield record.label.partition(":")[0].partition(" (")[0], ""
+
+
+def counter_labels(context: Any, _incomplete: str) -> Iterator[Completion]:
+    """Yield regular expressions for the names of the counters of the running driver, without spaces."""
+    for record in _counters(context):
+        name = record.label.partition(":")[0]
+        # A dot matches any character: a space would end the value in a shell.
+        yield re.sub(r"[^\w-]+", ".", name), record.label
+
+
+def directories(_context: Any, incomplete: str) -> Iterator[Completion]:
+    """Yield the directories of drivers in the folder of the user's own, or in the one that is typed."""
+    typed, separator, _ = incomplete.rpartition("/")
+    folder = Path(typed or "/") if separator else directory_of(None).parent
+    for path in sorted(folder.glob(f"*/{CNC_FILE}")):
+        yield str(path.parent), "directory of a driver"
+
+
+def settings(_context: Any, incomplete: str) -> Iterator[Completion]:
+    """Yield names of settings, or the values of one that has few."""
+    name, separator, _ = incomplete.partition("=")
+    for field in DriverFields.fields:
+        variable = DriverFields.variable(field)
+        written = variable.name.lower().replace("_", ".")
+        if not separator:
+            yield f"{written}=", ""
+        elif written == name:
+            enumeration = getattr(variable, "enumeration", None)
+            values = (
+                [str(member.value) for member in enumeration]
+                if isinstance(enumeration, type) and issubclass(enumeration, Enum)
+                else []
+            )
+            for value in values:
+                yield f"{written}={value}", ""
+
+
+def _counters(context: Any) -> Iterator[CounterRecord]:
+    """Yield the counters of the driver that the command line names; none if there is no driver."""
+    # A driver may end meanwhile, or have damaged files.
+    with suppress(AeronError, OSError):
+        yield from DriverFiles.open(directory_of(context.params.get("aeron_dir"))).counters
+
+
+_COMPLETERS: Final[Mapping[str, Callable[[Any, str], Iterable[Completion]]]] = {
+    "CHANNEL": channels,
+    "DIR": directories,
+    "NAME=VALUE": settings,
+    "REGEX": counter_labels,
+    "SESSION_ID": session_ids,
+    "STREAM_ID": stream_ids,
+    "TYPE": counter_types,
+}

@@ -1,0 +1,196 @@
+"""Completion of values, through the protocol that the scripts of shells speak with the program."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+
+import aeron_core
+from aeron_core.cli.completion import _COMPLETERS
+from aeron_core.cli.program import make_core_app
+
+LONG = "aeron:ipc?alias=completed"
+
+
+@pytest.fixture(scope="module")
+def directory():
+    """The directory of a driver with one stream."""
+    with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+        aeron.add_subscription(LONG, 4711)
+        aeron.add_exclusive_publication(LONG, 4711)
+        yield driver.aeron_dir
+
+
+@pytest.fixture
+def complete(aeron, monkeypatch):
+    """Return a function that completes the last value of a command line."""
+
+    def call(*words, aeron_dir="/nowhere"):
+        monkeypatch.setenv("AERON_DIR", str(aeron_dir))
+        monkeypatch.setenv("_AERON_CORE_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", " ".join(["aeron-core", *(f"'{word}'" for word in words)]))
+        monkeypatch.setenv("COMP_CWORD", "-1")
+        with pytest.raises(SystemExit):
+            aeron()
+        return call.capfd.readouterr().out.split()
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def _output(complete, capfd):
+    complete.capfd = capfd
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["sub", "aeron:"], ["aeron:ipc", "aeron:lumberjack?", "aeron:sp?", "aeron:udp?"]),
+        (["pub", "aeron:u"], ["aeron:udp?"]),
+        (["ping", "--ping-channel", "aeron:udp?endpoi"], ["aeron:udp?endpoint="]),
+        (["sub", "aeron:udp?control=x|control"], ["aeron:udp?control=x|control-mode="]),
+        (["sub", "aeron:udp?control-mode=d"], ["aeron:udp?control-mode=dynamic"]),
+        (["pub", "aeron:udp?fc=m"], ["aeron:udp?fc=max", "aeron:udp?fc=min"]),
+        (["sub", "aeron:lumberjack?compress"], ["aeron:lumberjack?compression="]),
+        (["sub", "aeron:udp?compress"], []),
+        (["sub", "aeron:udp?endpoint=lo"], []),
+        (["driver", "-Daeron.threading"], ["-Daeron.threading.mode="]),
+        (["driver", "-D", "aeron.threading.mode=D"], ["aeron.threading.mode=DEDICATED"]),
+        (["settings", "show", "-D", "aeron.mtu"], ["aeron.mtu.length="]),
+        (["driver", "-D", "aeron.mtu.length=1"], []),
+        (["stat", "--format", "p"], ["prometheus"]),
+        (["stat", "--type", ""], []),
+        (["streams", "--stream", ""], []),
+        (["sub", "aeron:ipc", ""], []),
+    ],
+)
+def test_values_are_completed_without_a_driver(complete, words, expected):
+    assert sorted(complete(*words)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["sub", "aeron:ipc?"], LONG),
+        (["sub", LONG, ""], "4711"),
+        (["streams", "--stream", "47"], "4711"),
+        (["stat", "--type", "sub"], "sub-pos"),
+        (["stat", "--type", ""], "0"),
+        (["stat", "--match", "Bytes"], "Bytes.sent"),
+    ],
+)
+def test_channels_streams_and_counters_of_a_running_driver_are_completed(
+    complete, directory, words, expected
+):
+    assert expected in complete(*words, aeron_dir=directory)
+
+
+def test_the_driver_of_the_command_line_is_read(complete, directory):
+    words = ["streams", "--aeron-dir", directory, "--session", ""]
+
+    (session_id,) = complete(*words)
+
+    assert int(session_id)
+
+
+def test_directories_of_drivers_are_completed(complete, directory):
+    assert str(directory) in complete("stat", "--aeron-dir", f"{directory.parent}/")
+    assert str(directory) in complete("stat", "--aeron-dir", "", aeron_dir=directory)
+
+
+def test_a_damaged_driver_completes_nothing(complete, tmp_path):
+    (tmp_path / "cnc.dat").write_bytes(b"\xff" * 8192)
+
+    assert complete("streams", "--stream", "", aeron_dir=tmp_path) == []
+
+
+def test_every_name_of_a_value_that_is_completed_is_one_of_an_option():
+    def names(group):
+        for command in group.commands.values():
+            if getattr(command, "commands", None):
+                yield from names(command)
+            else:
+                yield from (param.metavar for param in command.params)
+
+    assert set(_COMPLETERS) <= set(names(typer.main.get_command(make_core_app())))
+
+
+def script_of(shell):
+    return subprocess.run(
+        [sys.executable, "-m", "aeron_core", "--show-completion", shell],
+        env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [
+        ("bash", "complete -o default -F _aeron_core_completion aeron-core"),
+        ("zsh", "compdef _aeron_core_completion aeron-core"),
+        ("fish", "complete --command aeron-core --no-files"),
+    ],
+)
+def test_the_script_of_a_shell_is_shown(shell, line):
+    assert line in script_of(shell)
+
+
+@pytest.mark.system
+def test_the_script_of_bash_is_installed(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "aeron_core", "--install-completion", "bash"],
+        env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1", "HOME": str(tmp_path)},
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+
+    script = (tmp_path / ".bash_completions" / "aeron-core.sh").read_text()
+    assert script == script_of("bash").rstrip("\n")
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("typed", "parts", "replies"),
+    [
+        ("sub aeron:u", ["sub", "aeron", ":", "u"], ["udp?"]),
+        ("sub aeron:", ["sub", "aeron", ":"], ["udp?", "ipc", "lumberjack?", "sp?"]),
+        ("sub ae", ["sub", "ae"], ["aeron:udp?", "aeron:ipc", "aeron:lumberjack?", "aeron:sp?"]),
+        ("sub 'aeron:udp?fc=ma", ["sub", "'aeron:udp?fc=ma"], ["aeron:udp?fc=max"]),
+        ("pub aeron:udp?fc=ma", ["pub", "aeron", ":", "udp?fc", "=", "ma"], ["max"]),
+        ("ping --ping-channel=aeron:ip", ["ping", "--ping-channel", "=", "aeron", ":", "ip"], ["ipc"]),
+        ("stat --format ", ["stat", "--format", ""], ["text", "json", "prometheus"]),
+        ("recor", ["recor"], ["record", "recordings"]),
+    ],
+)
+def test_bash_completes_what_follows_its_last_break(tmp_path, typed, parts, replies):
+    words = ["aeron-core", *parts]
+    quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    line = f"aeron-core {typed}".replace("'", "'\\''")
+    command = tmp_path / "aeron-core"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m aeron_core "$@"\n')
+    command.chmod(0o755)
+    program = f"""
+{script_of("bash")}
+COMP_LINE='{line}' COMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}
+COMP_POINT=${{#COMP_LINE}}
+_aeron_core_completion aeron-core 2>/dev/null
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+    done = subprocess.run(
+        ["bash", "--norc", "-c", program],
+        env=os.environ | {"AERON_DIR": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert sorted(done.stdout.splitlines()) == sorted(replies), done.stderr
