@@ -290,8 +290,8 @@ def cli_page() -> Iterator[str]:
     )
     yield (
         "`aeron-core --install-completion` lets bash, zsh or fish complete commands, options and values: media, keys "
-        "and values of channels (in bash, begin a channel with `'`), channels, stream and session ids and counters of a "
-        "running driver, directories of drivers, and settings. `NO_COLOR=1` disables colours.\n"
+        "and values of channels (in bash, begin a channel with `'`), channels, stream and session ids and counters of "
+        "a running driver, directories of drivers, and settings. `NO_COLOR=1` disables colours.\n"
     )
     yield "## Exit codes\n"
     yield "| code | meaning |\n|---|---|"

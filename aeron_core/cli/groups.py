@@ -5,6 +5,7 @@ Not here: which commands there are (index) and what a command does with its argu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -148,7 +149,11 @@ def make_lazy_group(
         rich_markup_mode=None,
         add_completion=kind is ProgramGroup,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            # None: colours on a terminal. Source: no-color.org.
+            "color": False if os.environ.get("NO_COLOR") else None,
+        },
     )
     app.callback()(callback)
     return cast(LazyGroup, typer.main.get_command(app))

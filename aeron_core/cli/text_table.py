@@ -88,7 +88,15 @@ def print_table(
     from rich.table import Table  # noqa: PLC0415 - rich is slow to import: only for a table on a terminal
     from rich.text import Text  # noqa: PLC0415 - rich is slow to import: only for a table on a terminal
 
-    table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
+    # Without colours, rich would still print in bold.
+    table = Table(
+        title=Text(title) if title else None,
+        title_justify="left",
+        title_style="" if has_colours() else "none",
+        header_style="table.header" if has_colours() else "none",
+        box=None,
+        pad_edge=False,
+    )
     for name in header:
         table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row, style in zip(rows, styles or [{}] * len(rows), strict=True):

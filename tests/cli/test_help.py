@@ -113,3 +113,24 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
     outcome = start().ended()
 
     assert outcome.out.split() == completions
+
+
+#: Commands that print no table and no result, and why they have no --json.
+WITHOUT_JSON = {
+    ("driver",): "prints what aeronmd prints",
+    ("terminate",): "prints nothing but a message",
+}
+
+
+def test_every_other_command_prints_json():
+    without = {path for path, command in map(tuple_of, all_commands()) if not has_json(command)}
+
+    assert {path for path in without if path[0] != "pipeline"} == set(WITHOUT_JSON)
+
+
+def tuple_of(parameter):
+    return parameter.values
+
+
+def has_json(command):
+    return any("--json" in param.opts for param in command.params)

@@ -29,15 +29,14 @@ def directory():
         yield driver.aeron_dir
 
 
-def shown_on_a_terminal(*arguments, **environment):
-    """Run a command whose standard output is a terminal; return what it wrote."""
+def shown_on_a_terminal(*arguments, stream="stdout", **environment):
+    """Run a command whose standard output, or else `stream`, is a terminal; return what it wrote there."""
     leader, follower = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "TERM"}}
     process = subprocess.Popen(
         [sys.executable, "-m", "aeron_core", *map(str, arguments)],
-        stdout=follower,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: follower},
         stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
         env=plain | {"TERM": "xterm", "COLUMNS": "80"} | environment,
     )
     os.close(follower)
@@ -50,7 +49,7 @@ def shown_on_a_terminal(*arguments, **environment):
     finally:
         os.close(leader)
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, b"")
+    assert (process.returncode, errors or b"") == (0, b"")
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
@@ -67,6 +66,39 @@ def test_a_terminal_has_colours(command, directory):
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_colours_can_be_disabled(directory, environment):
     assert not STYLE.search(shown_on_a_terminal("stat", "--once", "-d", directory, **environment))
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["stat", "--once", "-d"],
+        ["streams", "--once", "-d"],
+        ["backlog", "--once", "-d"],
+        ["errors", "-d"],
+        ["doctor", "-d"],
+        ["settings", "show", "-Daeron.dir=none"],
+        ["plugins", "list"],
+        ["demo", "--min-lines", "1"],
+        ["--help"],
+    ],
+)
+def test_no_command_has_colours_or_bold_text_with_no_color(command, directory):
+    arguments = [*command, directory] if command[-1] == "-d" else command
+
+    shown = shown_on_a_terminal(*arguments, NO_COLOR="1")
+
+    assert shown
+    assert not STYLE.search(shown)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("variables", "has_styles"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_progress_has_colours_unless_no_color_is_set(variables, has_styles):
+    shown = shown_on_a_terminal("demo", "--min-lines", "200000", "--json", stream="stderr", **variables)
+
+    assert "received" in shown
+    assert bool(STYLE.search(shown)) == has_styles
 
 
 @pytest.mark.parametrize("command", ["stat", "streams", "backlog"])
