@@ -21,7 +21,7 @@ ROOTS := aeron_core plugins
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
-.PHONY: help demo test test-fast check format build wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
+.PHONY: help demo test test-fast check format build man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
         faults clean
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
 	@echo "             targets, and keeps the inputs with new coverage in tests/hostile/corpora"
 	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 (30 s each, as root)"
+	@echo "make man     write a man page for each command into build/man"
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
 	@echo "make dist-check  make both, install the wheel into a new environment, and send messages with it"
@@ -126,6 +127,10 @@ faults: $(VENV)/.built
 build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'
 	$(PYTHON) -m build --outdir dist
+
+# Spark's commands are among them, but Spark is not needed.
+man: $(VENV)/.built
+	@$(PYTHON) docs/man_pages.py build/man
 
 wheels: $(VENV)/.installed
 	@$(BIN)/pip install --quiet --group wheels

@@ -14,7 +14,7 @@ from aeron_core.version import VERSION
 
 PROGRAM = "aeron-core"
 _COMPLETION_OPTIONS = ("--show-completion", "--install-completion")
-_HELP = "Media driver and client that speak Aeron."
+HELP = "Media driver and client that speak Aeron."
 
 
 def run_program(arguments: Sequence[str]) -> int:
@@ -23,7 +23,7 @@ def run_program(arguments: Sequence[str]) -> int:
         from aeron_core.cli.completion import use_own_bash_script  # noqa: PLC0415 - only for these options
 
         use_own_bash_script()
-    program = make_lazy_group(COMMANDS, _HELP, _program, ProgramGroup)
+    program = make_lazy_group(COMMANDS, HELP, _program, ProgramGroup)
     # Without the standalone mode, which prints usage errors in several lines.
     result = program.main(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
     return result if isinstance(result, int) else EXIT_OK
