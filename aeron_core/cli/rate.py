@@ -17,9 +17,10 @@ _MEGABYTE: Final = 1_000_000
 
 
 class RateDisplay:
-    """Messages and bytes so far; shown on stderr if it is a terminal."""
+    """Messages and bytes so far; shown on stderr if it is a terminal, with a bar if a total is known."""
 
-    def __init__(self, what: str, total: int | None = None) -> None:
+    def __init__(self, what: str, total: int | None = None, total_length: int | None = None) -> None:
+        """Begin a display; `total` counts messages, and `total_length` bytes of messages with a line end after each."""
         self.messages = 0
         self.bytes = 0
         self._start_s = time.monotonic()
@@ -28,6 +29,8 @@ class RateDisplay:
         self._progress: Progress | None = None
         if is_terminal():
             columns = [TextColumn(what), TextColumn("{task.fields[rate]}"), TimeElapsedColumn()]
+            self._counts_bytes = total is None
+            total = total_length if total is None else total
             bar = [BarColumn(), TaskProgressColumn()] if total else []
             self._progress = Progress(*columns, *bar, console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task("", total=total, rate="")
@@ -43,7 +46,9 @@ class RateDisplay:
                 f"{counted(self.messages, 'message')}, {self.messages_per_s:,.0f}/s, "
                 f"{self.megabytes_per_s:,.1f} MB/s"
             )
-            self._progress.update(self._task, completed=self.messages, rate=rate)
+            # The last line of a file may have no line end.
+            completed = self.bytes + self.messages if self._counts_bytes else self.messages
+            self._progress.update(self._task, completed=completed, rate=rate)
 
     @property
     def seconds(self) -> float:

@@ -23,6 +23,22 @@ def test_the_summary_of_one_message_is_singular():
     assert display.sentence("sent").startswith("sent 1 message of 1 byte in ")
 
 
+@pytest.mark.parametrize(
+    ("totals", "total", "completed"),
+    [((None, None), None, 33), ((10, None), 10, 3), ((10, 1000), 10, 3), ((None, 66), 66, 33)],
+)
+def test_the_bar_of_a_transfer_counts_messages_or_else_bytes_with_line_ends(
+    monkeypatch, totals, total, completed
+):
+    monkeypatch.setattr("aeron_core.cli.rate.is_terminal", lambda: True)
+
+    with RateDisplay("sent", *totals) as display:
+        display.add(3, 30)
+        (task,) = display._progress.tasks
+
+    assert (task.total, task.completed) == (total, completed)
+
+
 class Clock:
     """Time that passes only in sleeps, each of which takes 50 µs longer than asked for, and in work."""
 

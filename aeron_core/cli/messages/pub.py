@@ -80,7 +80,7 @@ def pub(  # noqa: PLR0913 - the options of the command
         messages = _lines(input, stack) if size is None else _random_messages(size)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
-        with RateDisplay("sent", count) as display:
+        with RateDisplay("sent", count, _length_of(input)) as display:
             _send(paced(itertools.islice(messages, count), rate), offerer, display)
         position = publication.position
     if json:
@@ -123,6 +123,11 @@ def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> 
 def _lines(path: Path | None, stack: ExitStack) -> Iterator[bytes]:
     file = standard_input() if path is None else stack.enter_context(path.open("rb"))
     return (line.removesuffix(b"\n") for line in file)
+
+
+def _length_of(path: Path | None) -> int | None:
+    """Return the length of a regular file in bytes; None for other files, and for the standard input."""
+    return path.stat().st_size if path is not None and path.is_file() else None
 
 
 def _random_messages(size: int) -> Iterator[bytes]:
