@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -196,3 +197,16 @@ def test_the_second_process_ends_when_stdin_is_closed():
 
     assert json.loads(process.stdout)["port"] > 0
     assert process.stderr == b""
+
+
+@pytest.mark.system
+def test_an_error_ends_the_second_process_and_its_driver_at_once():
+    peer = PeerProcess()
+    with suppress(RuntimeError), peer:
+        peer.ask("connect", client="udp")
+        peer.ask("subscribe", client="udp", name="sink", channel="aeron:ipc", stream=1)
+        peer.send("count", name="sink")
+        raise RuntimeError
+
+    # Not killed by the signal: it has closed the driver.
+    assert peer._process.returncode == 0

@@ -191,6 +191,8 @@ def main() -> None:
     """Answer the requests of stdin until it is closed."""
     # An interrupt of the terminal ends the other process, which then closes stdin.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Closes the driver, whose files would otherwise remain.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
     with ExitStack() as stack:
         peer = BenchPeer(stack)
         for line in sys.stdin:

@@ -69,8 +69,11 @@ class PeerProcess:
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
+        if kind is not None:
+            # It may be waiting for messages.
+            self._process.terminate()
         try:
-            self._process.wait(_END_TIMEOUT_S if kind is None else 0.5)
+            self._process.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -9,6 +9,7 @@ from typing import Final
 
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, unknown
 from aeron_core.cli.doctor.machine import Machine
+from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import parse_address
 from aeron_core.uri.channel_uri import ChannelUri
@@ -48,7 +49,7 @@ def check_ports(examined: Examination) -> Iterator[Finding]:
             yield Finding(str(one), "free", "free")
         elif one.is_shared:
             yield Finding(
-                str(one), f"{len(bound)} sockets", "any: sockets share the port of a multicast group"
+                str(one), counted(len(bound), "socket"), "any: sockets share the port of a multicast group"
             )
         else:
             owners = ", ".join(sorted({_owner(examined.machine, inode) for inode in bound}))

@@ -48,7 +48,7 @@ def test_a_multicast_group_shares_its_port(patient):
     patient.channels.append("aeron:udp?endpoint=224.0.1.1:5000|interface=localhost")
     with_sockets(patient, "udp", socket_line(5000))
 
-    assert patient.health(check_ports, "UDP port 5000") == ("ok", "1 sockets")
+    assert patient.health(check_ports, "UDP port 5000") == ("ok", "1 socket")
 
 
 @pytest.mark.parametrize(
