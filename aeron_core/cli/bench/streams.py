@@ -16,6 +16,7 @@ from aeron_core._native import wire
 from aeron_core.cli.bench.peer import END_LENGTH
 from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.messages.latency import Latencies
+from aeron_core.cli.text_table import counted
 from aeron_core.client.subscriptions.header import Header
 from aeron_core.errors import ClientError, NotConnectedError
 
@@ -148,7 +149,7 @@ class LocalStreams:
         received = int(self._peer.answer()["messages"])
         if received != sent:
             raise ClientError(
-                f"the peer received {received} of {sent} messages of {self._name}: run the benchmark again"
+                f"{received} of {counted(sent, 'message')} of {self._name} arrived: run the benchmark again"
             )
         return received / (time.perf_counter() - start_s)
 
