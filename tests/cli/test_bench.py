@@ -96,6 +96,8 @@ def test_answers_go_to_the_address_of_the_route():
     assert address_towards(HostPort("127.0.0.1", 20123), 20124) == ("127.0.0.1", 20124)
     with pytest.raises(ConfigurationError, match=r"--endpoint=no-such-host\.invalid:1"):
         address_towards(HostPort("no-such-host.invalid", 1), 20124)
+    with pytest.raises(ConfigurationError, match="no name of a host"):
+        address_towards(HostPort("a" * 5000, 1), 20124)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from aeron_core.cli.bench.limits import RawLimits, offload_name
 from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.bench.results import Result, RoundTrips, Throughput
 from aeron_core.cli.bench.streams import EchoStream, LocalStreams
+from aeron_core.cli.conversion import shown
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.messages.ping_pong import PING_STREAM, PONG_STREAM
 from aeron_core.client.connecting import connect
@@ -151,8 +152,10 @@ def address_towards(endpoint: HostPort, port: int) -> HostPort:
         with socket.socket(family, kind) as probe:
             probe.connect(address)
             return HostPort(probe.getsockname()[0], port)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        # A name that DNS cannot have is an error of its encoding.
+        cause = error.strerror if isinstance(error, OSError) else "no name of a host"
         raise ConfigurationError(
-            f"--endpoint={endpoint.host}:{endpoint.port}: {error.strerror or error}: must be an address to which this "
-            "machine has a route"
+            f"--endpoint={shown(f'{endpoint.host}:{endpoint.port}')}: {cause or error}: must be an address to which "
+            "this machine has a route"
         ) from None
