@@ -39,7 +39,7 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Forward messages between two PAIR channels, in both directions.", "messages.device:device"
     ),
     "doctor": IndexEntry("Check whether this machine is prepared for a driver.", "doctor.doctor:doctor"),
-    "stat": IndexEntry("Show the counters of a driver, alive or dead.", "tools.stat:stat"),
+    "stat": IndexEntry("Show the counters of a driver, alive or dead, or record them.", "tools.stat:stat"),
     "streams": IndexEntry(
         "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
     ),

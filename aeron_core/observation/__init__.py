@@ -7,6 +7,7 @@
     rates_between(first, second)                        # bytes per second of each party
     limitations(second, first)                          # for each log, the party that limits it, also as a sentence
 
+`CounterHistoryWriter` stores snapshots in a file, and `CounterHistory` returns them; both need pyarrow.
 Only files are read: nothing is written, no driver is asked, and a driver of Aeron in C or Java is read as ours is.
 Functions of this package may run on any thread; a `DriverObserver` is for one thread at a time.
 The names are imported at first use: commands need only parts of them.
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from aeron_core.observation.counter_fields import fields_of as fields_of
     from aeron_core.observation.drivers import DriverState as DriverState
     from aeron_core.observation.drivers import find_drivers as find_drivers
+    from aeron_core.observation.history import CounterHistory as CounterHistory
+    from aeron_core.observation.history_writer import CounterHistoryWriter as CounterHistoryWriter
     from aeron_core.observation.limits import Limitation as Limitation
     from aeron_core.observation.limits import Party as Party
     from aeron_core.observation.limits import limitations as limitations
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 #: Module of each name.
 _HOMES: Final = {
+    "CounterHistory": "history",
+    "CounterHistoryWriter": "history_writer",
     "CounterRates": "rates",
     "DriverObserver": "snapshots",
     "DriverSnapshot": "snapshots",

@@ -146,7 +146,7 @@ def limitations(
     other drivers, where the images of a publication may be.
     """
     everywhere = [snapshot, *others]
-    earlier = previous if previous is not None and previous.is_same_driver(snapshot) else None
+    earlier = previous if previous is not None and _is_before(previous, snapshot) else None
     found = []
     for stream in snapshot.streams:
         found += [
@@ -157,6 +157,10 @@ def limitations(
             _of_image(_Log(snapshot, stream, image, earlier), image) for image in stream.images.values()
         ]
     return found
+
+
+def _is_before(previous: DriverSnapshot, snapshot: DriverSnapshot) -> bool:
+    return previous.is_same_driver(snapshot) and previous.monotonic_ns < snapshot.monotonic_ns
 
 
 @frozen()

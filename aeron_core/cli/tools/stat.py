@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import print_stderr, printable
+from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, RED, painted
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
@@ -64,12 +66,38 @@ def stat(  # noqa: PLR0913 - the options of the command
             help="Print only a line on the heartbeat of the driver; exit code 1 if it is older than 10 s.",
         ),
     ] = False,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Record the counters into this file, which must not exist, instead of showing them: .arrows can be "
+            "read at any time, .parquet once the command has ended. Needs the extra arrow.",
+        ),
+    ] = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=wait_s,
+            help="With --history: end after this time; default: by a signal.",
+        ),
+    ] = None,
 ) -> None:
-    """Show the counters of a driver, alive or dead.
+    """Show the counters of a driver, alive or dead, or record them.
 
     Updates continuously on a terminal. With --alive it is a health check for supervisors of processes and containers.
     """
     positive("--interval", interval)
+    if history is not None:
+        from aeron_core.cli.tools.recorded_counters import record_counters  # noqa: PLC0415 - lazy: only --history needs it
+
+        _check_history(once=once, output=output, duration=duration)
+        select = _Selection(_compiled(match), tuple(type_ or ()), session, stream).of
+        limit_s = 0.0 if once else duration
+        record_counters(directory_of(aeron_dir), history, select, interval, limit_s, json=json)
+        return
+    if duration is not None:
+        raise ConfigurationError(f"--duration={duration:g}: only with --history; name a file to record into")
     if json and output is CounterFormat.PROMETHEUS:
         raise ConfigurationError(f"--json and --format={output}: only one of them is allowed")
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
@@ -77,7 +105,7 @@ def stat(  # noqa: PLR0913 - the options of the command
     if alive:
         print(_heartbeat(files))
         return
-    if next(selection.of(files), None) is None:
+    if next(selection.of(files.counters), None) is None:
         print_stderr("warning: no counter matches: " + selection.reason(files))
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
@@ -85,9 +113,20 @@ def stat(  # noqa: PLR0913 - the options of the command
         from aeron_core.metrics.prometheus import prometheus_text  # noqa: PLC0415 - imports prometheus_client: only for this format
         from aeron_core.metrics.samples import driver_samples  # noqa: PLC0415 - only for this format
 
-        print(prometheus_text(lambda: driver_samples(files, selection.of(files))), end="")
+        print(prometheus_text(lambda: driver_samples(files, selection.of(files.counters))), end="")
     else:
         show(lambda: _page(files, selection), interval, once=once)
+
+
+def _check_history(*, once: bool, output: CounterFormat, duration: float | None) -> None:
+    """Raise ConfigurationError for options that --history excludes."""
+    positive("--duration", duration)
+    if output is not CounterFormat.TEXT:
+        raise ConfigurationError(f"--history and --format={output}: only one of them is allowed")
+    if once and duration is not None:
+        raise ConfigurationError(
+            "--once and --duration: only one of them is allowed; --once records one snapshot"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +136,8 @@ class _Selection:
     session: int | None
     stream: int | None
 
-    def of(self, files: DriverFiles) -> Iterator[CounterRecord]:
-        return (record for record in files.counters if self._has(record))
+    def of(self, records: Iterable[CounterRecord]) -> Iterator[CounterRecord]:
+        return (record for record in records if self._has(record))
 
     def reason(self, files: DriverFiles) -> str:
         """Return why no counter matches: an unknown type, or the combination of all options."""
@@ -158,7 +197,7 @@ def _compiled(match: str) -> re.Pattern[str]:
 
 def _page(files: DriverFiles, selection: _Selection) -> str:
     """Return the header and the counters, in the layout of the reference's tool. Source: aeron_stat.c."""
-    records = list(selection.of(files))
+    records = list(selection.of(files.counters))
     age_ms = files.heartbeat_age_ms
     age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"
     # Wide enough for the largest id.
@@ -191,6 +230,6 @@ def _document(files: DriverFiles, selection: _Selection) -> dict[str, object]:
                 "owner_id": record.owner_id,
                 "reference_id": record.reference_id,
             }
-            for record in selection.of(files)
+            for record in selection.of(files.counters)
         ],
     }
