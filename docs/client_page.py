@@ -179,12 +179,12 @@ def client_page() -> Iterator[str]:
         for module, names in modules.items():
             source = Source(module)
             for name in names:
-                yield from _rendered(source.describe(name))
+                yield from rendered(source.describe(name))
     yield "## asyncio\n"
     aio = Source("aio")
     yield "Functions of `aeron_core.aio`. " + _one_line(aio.doc.rpartition("\n\n")[2]) + "\n"
     for name in aio.public_names():
-        yield from _rendered(aio.describe(name))
+        yield from rendered(aio.describe(name))
     yield "## Resilient client\n"
     yield (
         "Names of `aeron_core.resilient`, a client that survives a restart of its driver: see "
@@ -194,7 +194,7 @@ def client_page() -> Iterator[str]:
     for module, names in RESILIENT.items():
         source = Source(module)
         for name in names:
-            yield from _rendered(source.describe(name))
+            yield from rendered(source.describe(name))
 
 
 class Source:
@@ -284,7 +284,8 @@ class Source:
         return found
 
 
-def _rendered(described: Described) -> Iterator[str]:
+def rendered(described: Described) -> Iterator[str]:
+    """Yield the section of one name."""
     yield f"### `{described.signature or described.name}`\n"
     doc = described.doc.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")
     yield f"{_NOTES.get(described.name, '')} {doc}\n".lstrip()

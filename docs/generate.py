@@ -41,6 +41,7 @@ sys.path.insert(0, str(DOCS))
 import channel_page  # noqa: E402 - found beside this program from any working directory
 import client_page  # noqa: E402
 import lumberjack_page  # noqa: E402
+import observation_page  # noqa: E402
 import sp_page  # noqa: E402
 import spark_page  # noqa: E402
 import wire_pages  # noqa: E402
@@ -319,6 +320,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/errors.md": errors_page,
     "reference/hooks.md": hooks_page,
     "reference/lumberjack.md": lumberjack_page.lumberjack_page,
+    "reference/observation.md": observation_page.observation_page,
     "reference/sp.md": sp_page.sp_page,
     "reference/settings.md": settings_page,
     "reference/spark.md": spark_page.spark_page,

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import aeron_core
-from aeron_core import errors
+from aeron_core import errors, observation
 from aeron_core.cli.program import make_core_app
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.metrics.prometheus import DriverCollector
@@ -176,6 +176,20 @@ def test_every_member_of_the_client_is_documented(kind):
         if not name.startswith("_") and not internal.search(inspect.getdoc(getattr(kind, name)) or ""):
             assert re.search(rf"^\| `(async )?{name}\b", documented, re.M), name
     assert "| |" not in documented.replace("  ", " "), "a member has no meaning"
+
+
+def test_every_name_of_observation_is_documented_with_its_members():
+    text = page("observation.md")
+
+    for name in observation.__all__:
+        assert re.search(rf"^### `{name}\b", text, re.M), name
+        kind = getattr(observation, name)
+        for member in (
+            vars(kind) if isinstance(kind, type) and kind.__module__.startswith("aeron_core") else ()
+        ):
+            if not member.startswith("_") and name != "DriverObserver":
+                assert re.search(rf"^\| `{member}\b", text, re.M), f"{name}.{member}"
+    assert "| |" not in text.replace("  ", " "), "a member has no meaning"
 
 
 def test_every_function_of_asyncio_is_documented():

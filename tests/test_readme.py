@@ -210,3 +210,54 @@ def test_logging_example_publishes_a_record(driver):
             subscription.poll(lambda buffer, header: messages.append(bytes(buffer)))
     assert b'"message": "sold shoes"' in messages[0]
     assert b'"extra": {"user": 7}' in messages[0]
+
+
+@pytest.mark.system
+def test_commands_and_example_of_the_guide_to_counters_run(driver, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pyarrow")
+    guide = ROOT / "docs" / "how-to" / "record-and-plot-counters.md"
+    # A loopback address that only this process uses, so that the default ports of ping and pong are free.
+    host = f"127.13.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
+    channels = (
+        f"--ping-channel aeron:udp?endpoint={host}:20123 --pong-channel aeron:udp?endpoint={host}:20124"
+    )
+    program = f'"{sys.executable}" -m aeron_core'
+    commands = [
+        re.sub(
+            r"^aeron-core ((ping|pong)?)",
+            lambda match: f"{program} {match[1]} {channels * bool(match[1])} ",
+            line,
+        )
+        for block in re.findall(r"```sh\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+        for line in block.splitlines()
+    ]
+    with aeron_core.connect(driver.aeron_dir) as aeron:
+        aeron.add_subscription("aeron:ipc", 1001)
+        aeron.add_publication("aeron:ipc", 1001).offer(b"a message")
+
+        done = subprocess.run(
+            ["bash", "-ec", "\n".join(["trap 'kill $(jobs -p)' EXIT", *commands])],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | {"AERON_DIR": str(driver.aeron_dir)},
+        )
+    assert done.returncode == 0, done.stderr
+    assert len(commands) == 7
+    pictures = {"counters.png", "stream.svg", "losses.svg", "latency.svg", "loss.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"counters.arrows", *pictures}
+
+    (example,) = python_blocks(guide)
+    shown = subprocess.run(
+        [sys.executable, "-c", example, "counters.arrows"],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+        cwd=tmp_path,
+    ).stdout
+    assert "nothing holds stream 1001 back" in shown
+    assert "bytes sent per second" in shown

@@ -40,6 +40,10 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
     ),
     "doctor": IndexEntry("Check whether this machine is prepared for a driver.", "doctor.doctor:doctor"),
     "stat": IndexEntry("Show the counters of a driver, alive or dead, or record them.", "tools.stat:stat"),
+    "plot": IndexEntry(
+        "Draw a history of counters: rates, lags and losses of streams, or chosen counters.",
+        "plots.plot:plot",
+    ),
     "streams": IndexEntry(
         "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
     ),

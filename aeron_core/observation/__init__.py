@@ -1,4 +1,4 @@
-"""Observation of media drivers from outside: which run here, what their counters show, and what holds a stream back.
+"""Observation of media drivers: finds them, reads their counters, and determines what holds a stream back.
 
     drivers = find_drivers()                            # directories of drivers on this machine, alive or dead
     observer = DriverObserver(drivers[0].aeron_dir)
@@ -8,7 +8,7 @@
     limitations(second, first)                          # for each log, the party that limits it, also as a sentence
 
 `CounterHistoryWriter` stores snapshots in a file, and `CounterHistory` returns them; both need pyarrow.
-Only files are read: nothing is written, no driver is asked, and a driver of Aeron in C or Java is read as ours is.
+Only files are read: nothing is written, no command is sent, and drivers of Aeron in C or Java are read like ours.
 Functions of this package may run on any thread; a `DriverObserver` is for one thread at a time.
 The names are imported at first use: commands need only parts of them.
 """

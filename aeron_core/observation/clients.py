@@ -27,12 +27,11 @@ _LABEL: Final = re.compile(
 class ObservedClient:
     """One client; `name`, `version` and `pid` are what it has written itself, empty or None without."""
 
-    id: int
-    name: str
-    version: str
-    pid: int | None
-    #: Age of the last heartbeat in ms, at least 0; None before the first one.
-    heartbeat_age_ms: int | None
+    id: int  # id of the client, which owns counters
+    name: str  # name that the application chose
+    version: str  # version of the client library
+    pid: int | None  # process id, in the client's namespace
+    heartbeat_age_ms: int | None  # of the last heartbeat, at least 0; None before the first one
 
     @property
     def description(self) -> str:

@@ -33,18 +33,14 @@ class DriverState:
     `is_alive`: the last heartbeat is at most 10 s old. A driver that was killed counts as alive until then.
     """
 
-    aeron_dir: Path
-    is_alive: bool = False
-    pid: int | None = None
-    #: Version of `cnc.dat`, as major.minor.patch.
-    cnc_version: str = ""
-    #: Version of the program, such as `version=1.48.0 commit=…`; empty for drivers without this counter.
-    software: str = ""
-    #: In ms since the epoch.
-    start_timestamp_ms: int | None = None
-    #: In ms, at least 0; None after a shutdown, and before the first heartbeat.
-    heartbeat_age_ms: int | None = None
-    problem: str = ""
+    aeron_dir: Path  # directory of the driver
+    is_alive: bool = False  # whether its last heartbeat is at most 10 s old
+    pid: int | None = None  # process id
+    cnc_version: str = ""  # version of `cnc.dat`, as major.minor.patch
+    software: str = ""  # such as `version=1.48.0 commit=…`; empty for drivers without this counter
+    start_timestamp_ms: int | None = None  # in ms since the epoch
+    heartbeat_age_ms: int | None = None  # at least 0; None after a shutdown, and before the first heartbeat
+    problem: str = ""  # why the files could not be read
 
 
 def find_drivers(directories: Iterable[Path | str] = (), *, defaults: bool = True) -> list[DriverState]:

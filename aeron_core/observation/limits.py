@@ -61,13 +61,13 @@ _DEFAULT_MTU: Final = 1408
 class Party(StrEnum):
     """The party that limits a stream."""
 
-    NONE = "none"
-    NOT_CONNECTED = "not-connected"
-    SUBSCRIBER = "subscriber"
-    SENDER = "sender"
-    RECEIVER = "receiver"
-    LOSS = "loss"
-    PEER = "peer"
+    NONE = "none"  # nothing limits the stream
+    NOT_CONNECTED = "not-connected"  # there is no subscriber or receiver
+    SUBSCRIBER = "subscriber"  # a subscriber, also a spy, reads too slowly or not at all
+    SENDER = "sender"  # the sender of this driver may send and has not done so
+    RECEIVER = "receiver"  # the flow control of a receiver
+    LOSS = "loss"  # a receiver waits for a retransmission
+    PEER = "peer"  # the peer of a connection has not confirmed
 
 
 @frozen()
@@ -80,17 +80,17 @@ class Limitation:
     include its heartbeat. `is_polling` is None without an earlier snapshot.
     """
 
-    party: Party
-    stream_id: int
-    session_id: int
-    registration_id: int
-    kind: StreamKind
-    channel: str
-    is_publisher_limited: bool = False
-    behind: int | None = None
-    subscriber: Subscriber | None = None
-    client: ObservedClient | None = None
-    is_polling: bool | None = None
+    party: Party  # what limits the log
+    stream_id: int  # id of the stream
+    session_id: int  # id of the session
+    registration_id: int  # of the log
+    kind: StreamKind  # IPC, NETWORK, CONNECTION or IMAGE
+    channel: str  # channel of the log
+    is_publisher_limited: bool = False  # whether the publisher is at its limit
+    behind: int | None = None  # bytes that the party is behind
+    subscriber: Subscriber | None = None  # the subscriber that limits the log
+    client: ObservedClient | None = None  # the client of the subscriber
+    is_polling: bool | None = None  # whether the subscriber has moved since the earlier snapshot
 
     @property
     def sentence(self) -> str:

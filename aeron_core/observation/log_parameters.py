@@ -28,11 +28,11 @@ _SHARED_MEMORY: Final = Path("/dev/shm")
 class LogParameters:
     """Parameters of one log, lengths in bytes; a window is None if its driver does not write it."""
 
-    term_length: int
-    mtu: int
-    publisher_window: int | None
-    receiver_window: int | None
-    is_connected: bool
+    term_length: int  # of one of the three terms
+    mtu: int  # longest datagram
+    publisher_window: int | None  # of a publication: from the slowest consumer to the publisher limit
+    receiver_window: int | None  # of an image: the longest that its receiver offers
+    is_connected: bool  # whether publishers may offer; False for images
 
 
 def read_log_parameters(aeron_dir: Path, pid: int, folder: str, registration_id: int) -> LogParameters | None:

@@ -26,8 +26,8 @@ class CounterRates:
     rate.
     """
 
-    seconds: float
-    per_second: Mapping[int, float]
+    seconds: float  # between both snapshots
+    per_second: Mapping[int, float]  # change of each counter, by its id
     _positions: Mapping[tuple[object, ...], float]
 
     def published(self, stream: StreamSession, log: SentStream) -> float | None:

@@ -39,14 +39,16 @@ class DriverSnapshot:
     errors of parts that could not be read, or not to their end.
     """
 
-    time_ns: int
-    monotonic_ns: int
-    driver: DriverState
-    counters: tuple[CounterRecord, ...]
-    errors: tuple[ErrorRecord, ...] = ()
-    losses: tuple[LossEntry, ...] = ()
-    logs: Mapping[int, LogParameters] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
+    time_ns: int  # time of the snapshot, since the epoch
+    monotonic_ns: int  # the same on the monotonic clock
+    driver: DriverState  # state of the driver
+    counters: tuple[CounterRecord, ...]  # in the order of their ids
+    errors: tuple[ErrorRecord, ...] = ()  # distinct error log
+    losses: tuple[LossEntry, ...] = ()  # loss report
+    logs: Mapping[int, LogParameters] = field(
+        default_factory=dict
+    )  # parameters by registration id of the log
+    problems: tuple[str, ...] = ()  # errors of what could not be read
 
     @cached_property
     def streams(self) -> list[StreamSession]:

@@ -23,9 +23,7 @@ class StreamKind(StrEnum):
 
     IPC = "ipc"  # a publication that its subscribers read in shared memory, or such a subscriber
     NETWORK = "network"  # a publication that a sender sends in datagrams
-    CONNECTION = (
-        "connection"  # a publication whose peer, at the other side of a connection, confirms what it has
-    )
+    CONNECTION = "connection"  # a publication over a connection, whose peer confirms what it received
     IMAGE = "image"  # what is received of a stream, or a subscriber of an image
     SPY = "spy"  # a subscriber that reads the log of a network publication
 
@@ -38,13 +36,13 @@ class ReceivedStream:
     before the first one. `window` is the size that the congestion control publishes (CUBIC), in bytes.
     """
 
-    registration_id: int
-    channel: str
-    high_water_mark: int | None = None
-    position: int | None = None
-    naks_sent: int | None = None
-    window: int | None = None
-    subscribers: list[Subscriber] = field(default_factory=list)
+    registration_id: int  # of the image
+    channel: str  # channel of the subscription
+    high_water_mark: int | None = None  # highest position received, gaps included
+    position: int | None = None  # position up to which all was received
+    naks_sent: int | None = None  # requests for lost data
+    window: int | None = None  # window of CUBIC
+    subscribers: list[Subscriber] = field(default_factory=list)  # subscribers of the image
 
     @property
     def kind(self) -> StreamKind:
@@ -61,12 +59,12 @@ class ReceivedStream:
 class Subscriber:
     """Position of one subscription in one log; `client_id` is -1 if the driver does not store the client."""
 
-    registration_id: int
-    channel: str
-    position: int
-    client_id: int = types.DRIVER_OWNER_ID
-    counter_id: int = -1
-    kind: StreamKind = StreamKind.IMAGE
+    registration_id: int  # of the subscription
+    channel: str  # channel of the subscription
+    position: int  # position up to which it has read
+    client_id: int = types.DRIVER_OWNER_ID  # client of the subscription
+    counter_id: int = -1  # counter with the position
+    kind: StreamKind = StreamKind.IMAGE  # IPC, IMAGE or SPY
 
 
 @dataclass(slots=True)
@@ -79,17 +77,17 @@ class SentStream:
     `subscribers` read the publisher's own log: those of IPC, and spies.
     """
 
-    registration_id: int
-    channel: str
-    position: int | None = None
-    limit: int | None = None
-    sender_position: int | None = None
-    sender_limit: int | None = None
-    back_pressure_events: int | None = None
-    naks_received: int | None = None
-    receivers: int | None = None
-    client_id: int = types.DRIVER_OWNER_ID
-    subscribers: list[Subscriber] = field(default_factory=list)
+    registration_id: int  # of the first publication of this log
+    channel: str  # channel of the publication
+    position: int | None = None  # position up to which publishers have offered
+    limit: int | None = None  # position up to which they may offer
+    sender_position: int | None = None  # position up to which was sent, or a peer has confirmed
+    sender_limit: int | None = None  # position up to which flow control allows sending
+    back_pressure_events: int | None = None  # how often flow control stopped the sender
+    naks_received: int | None = None  # requests for lost data
+    receivers: int | None = None  # receivers that flow control tracks
+    client_id: int = types.DRIVER_OWNER_ID  # client of the publication
+    subscribers: list[Subscriber] = field(default_factory=list)  # of IPC, and spies
 
     @property
     def kind(self) -> StreamKind:
@@ -125,10 +123,10 @@ class SentStream:
 class StreamSession:
     """One session of one stream in one driver: its publications and images, by registration id."""
 
-    session_id: int
-    stream_id: int
-    publications: dict[int, SentStream] = field(default_factory=dict)
-    images: dict[int, ReceivedStream] = field(default_factory=dict)
+    session_id: int  # id of the session
+    stream_id: int  # id of the stream
+    publications: dict[int, SentStream] = field(default_factory=dict)  # by registration id
+    images: dict[int, ReceivedStream] = field(default_factory=dict)  # by registration id
 
     @property
     def sent_position(self) -> int | None:

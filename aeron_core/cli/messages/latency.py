@@ -50,6 +50,10 @@ class Latencies:
                 return min(_highest_of(index), self._max_ns)
         return 0
 
+    def buckets(self) -> Iterator[tuple[int, int]]:
+        """Yield the highest latency in ns and the count of each bucket that is not empty, in ascending order."""
+        return ((_highest_of(index), count) for index, count in enumerate(self._counts) if count)
+
     def document(self) -> dict[str, object]:
         """Return the count, and minimum, mean, maximum and percentiles in µs, for a JSON document."""
         values = dict(self._values_ns())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -87,6 +88,15 @@ class _Pinger:
         return disconnected(self._offerer.messages, "run ping again")
 
 
+PlotFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the distribution of the round trips into this .png or .svg file. Needs the extra plots.",
+    ),
+]
+
+
 def ping(  # noqa: PLR0913 - the options of the command
     messages: Annotated[
         int, typer.Option(metavar="COUNT", min=1, help="Number of round trips to measure.")
@@ -109,14 +119,11 @@ def ping(  # noqa: PLR0913 - the options of the command
     pong_stream: PongStream = PONG_STREAM,
     aeron_dir: AeronDir = None,
     json: Json = False,
+    plot: PlotFile = None,
 ) -> None:
     """Measure round trips to `aeron-core pong` or to the Pong of Aeron."""
     positive("--timeout", timeout)
-    if size < _TIMESTAMP_LENGTH:
-        raise ConfigurationError(
-            f"--size={size}: must be at least {counted(_TIMESTAMP_LENGTH, 'byte')}, the length of a timestamp, "
-            "and at most what one frame of mtu= can hold"
-        )
+    _check(size, plot)
     latencies = Latencies()
     with ExitStack() as stack:
         channels = {"publications": [ping_channel], "subscriptions": [pong_channel]}
@@ -138,8 +145,29 @@ def ping(  # noqa: PLR0913 - the options of the command
             pinger.round_trip_ns()
         for _ in range(messages):
             latencies.add(pinger.round_trip_ns())
+    _show(latencies, size, plot, json=json)
+
+
+def _check(size: int, plot: Path | None) -> None:
+    """Raise ConfigurationError for a length or a plot that is impossible whatever the channels are."""
+    if plot is not None:
+        from aeron_core.cli.plots.figure import check_plot  # noqa: PLC0415 - lazy: only --plot needs it
+
+        check_plot("--plot", plot)
+    if size < _TIMESTAMP_LENGTH:
+        raise ConfigurationError(
+            f"--size={size}: must be at least {counted(_TIMESTAMP_LENGTH, 'byte')}, the length of a timestamp, "
+            "and at most what one frame of mtu= can hold"
+        )
+
+
+def _show(latencies: Latencies, size: int, plot: Path | None, *, json: bool) -> None:
+    title = f"round trips of {counted(latencies.count, 'message')} of {counted(size, 'byte')}"
+    if plot is not None:
+        from aeron_core.cli.plots.latency_plot import draw_latencies  # noqa: PLC0415 - lazy: only --plot needs it
+
+        draw_latencies(plot, title, latencies)
     if json:
         print_json({"size": size, "round_trip": latencies.document()})
     else:
-        title = f"round trips of {counted(latencies.count, 'message')} of {counted(size, 'byte')}"
         print_table(("percentile", "µs"), latencies.rows(), right=("µs",), title=title)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 from dataclasses import asdict
 from io import StringIO
-from typing import Final
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.outcome import printable
@@ -21,9 +24,27 @@ _HEADER: Final = (
 )
 
 
-def loss(aeron_dir: AeronDir = None, json: Json = False) -> None:
+def loss(
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the losses over time into this .png or .svg file. Needs the extra plots.",
+        ),
+    ] = None,
+) -> None:
     """Show the loss report of a driver, alive or dead, as CSV."""
+    if plot is not None:
+        from aeron_core.cli.plots.figure import check_plot  # noqa: PLC0415 - lazy: only --plot needs it
+
+        check_plot("--plot", plot)
     entries = list(read_loss_report(open_loss_report(directory_of(aeron_dir))))
+    if plot is not None:
+        from aeron_core.cli.plots.loss_plot import draw_losses  # noqa: PLC0415 - lazy: only --plot needs it
+
+        draw_losses(plot, f"losses of {directory_of(aeron_dir)}", entries)
     if json:
         print_json([asdict(entry) for entry in entries])
         return

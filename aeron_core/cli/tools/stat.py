@@ -16,6 +16,7 @@ from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print
 from aeron_core.cli.outcome import print_stderr, printable
 from aeron_core.cli.quantities import wait_s
 from aeron_core.cli.text_table import BOLD, CYAN, DIM, RED, painted
+from aeron_core.cli.tools.counter_selection import Types, beginning_of_label, compiled, names_of_type
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counter_types import STREAM_TYPES, SYSTEM, owner_of
@@ -36,6 +37,22 @@ class CounterFormat(StrEnum):
     PROMETHEUS = "prometheus"
 
 
+HistoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Record the counters into this file, which must not exist, instead of showing them: .arrows can be read "
+        "at any time, .parquet once the command has ended. Needs the extra arrow.",
+    ),
+]
+Duration = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DURATION", parser=wait_s, help="With --history: end after this time; default: by a signal."
+    ),
+]
+
+
 def stat(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     once: Once = False,
@@ -48,15 +65,7 @@ def stat(  # noqa: PLR0913 - the options of the command
     match: Annotated[
         str, typer.Option(metavar="REGEX", help="Show only counters with a matching label.")
     ] = "",
-    type_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type",
-            metavar="TYPE",
-            help="Show only counters of this type: its number, or the beginning of its labels, such as pub-pos; "
-            "may be repeated.",
-        ),
-    ] = None,
+    type_: Types = None,
     session: SessionOption = None,
     stream: StreamOption = None,
     alive: Annotated[
@@ -66,22 +75,8 @@ def stat(  # noqa: PLR0913 - the options of the command
             help="Print only a line on the heartbeat of the driver; exit code 1 if it is older than 10 s.",
         ),
     ] = False,
-    history: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Record the counters into this file, which must not exist, instead of showing them: .arrows can be "
-            "read at any time, .parquet once the command has ended. Needs the extra arrow.",
-        ),
-    ] = None,
-    duration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DURATION",
-            parser=wait_s,
-            help="With --history: end after this time; default: by a signal.",
-        ),
-    ] = None,
+    history: HistoryFile = None,
+    duration: Duration = None,
 ) -> None:
     """Show the counters of a driver, alive or dead, or record them.
 
@@ -92,7 +87,7 @@ def stat(  # noqa: PLR0913 - the options of the command
         from aeron_core.cli.tools.recorded_counters import record_counters  # noqa: PLC0415 - lazy: only --history needs it
 
         _check_history(once=once, output=output, duration=duration)
-        select = _Selection(_compiled(match), tuple(type_ or ()), session, stream).of
+        select = _Selection(compiled("--match", match), tuple(type_ or ()), session, stream).of
         limit_s = 0.0 if once else duration
         record_counters(directory_of(aeron_dir), history, select, interval, limit_s, json=json)
         return
@@ -100,7 +95,7 @@ def stat(  # noqa: PLR0913 - the options of the command
         raise ConfigurationError(f"--duration={duration:g}: only with --history; name a file to record into")
     if json and output is CounterFormat.PROMETHEUS:
         raise ConfigurationError(f"--json and --format={output}: only one of them is allowed")
-    selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
+    selection = _Selection(compiled("--match", match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
     if alive:
         print(_heartbeat(files))
@@ -141,9 +136,9 @@ class _Selection:
 
     def reason(self, files: DriverFiles) -> str:
         """Return why no counter matches: an unknown type, or the combination of all options."""
-        streams = {_begin(record) for record in files.counters if record.type_id != SYSTEM}
+        streams = {beginning_of_label(record) for record in files.counters if record.type_id != SYSTEM}
         known = ", ".join([str(SYSTEM), *sorted(streams)])
-        strange = set(self.types) - {name for record in files.counters for name in _names(record)}
+        strange = set(self.types) - {name for record in files.counters for name in names_of_type(record)}
         if strange:
             return f"no counter has type {', '.join(sorted(strange))}; present: {known}"
         return "no counter satisfies all of --match, --type, --session and --stream"
@@ -151,7 +146,7 @@ class _Selection:
     def _has(self, record: CounterRecord) -> bool:
         if not self.label.search(record.label):
             return False
-        if self.types and not _names(record).intersection(self.types):
+        if self.types and not names_of_type(record).intersection(self.types):
             return False
         if self.session is None and self.stream is None:
             return True
@@ -174,25 +169,6 @@ def _heartbeat(files: DriverFiles) -> str:
             f"{DRIVER_TIMEOUT_MS} are allowed: stop that process if it still exists, and start a driver"
         )
     return f"driver with pid {files.cnc.pid}: heartbeat age {age_ms} ms"
-
-
-def _begin(record: CounterRecord) -> str:
-    # The name without its kind: pub-pos for `pub-pos (concurrent): …`.
-    return record.label.partition(":")[0].partition(" (")[0]
-
-
-def _names(record: CounterRecord) -> set[str]:
-    """Return the names of the counter's type that --type accepts."""
-    return {str(record.type_id), _begin(record), record.label.partition(":")[0]}
-
-
-def _compiled(match: str) -> re.Pattern[str]:
-    try:
-        return re.compile(match)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ConfigurationError(
-            f"--match={match}: must be a regular expression of Python: {error}"
-        ) from None
 
 
 def _page(files: DriverFiles, selection: _Selection) -> str:

@@ -1,0 +1,1 @@
+"""Plots: of recorded counters, of latencies, and of losses."""
