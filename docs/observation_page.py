@@ -41,7 +41,10 @@ def observation_page() -> Iterator[str]:
     """Yield the page."""
     _, example, *rest = (observation.__doc__ or "").strip().split("\n\n")
     yield "# Observation\n"
-    yield "`aeron_core.observation` finds media drivers, reads their counters, and determines what holds a stream back.\n"
+    yield (
+        "`aeron_core.observation` finds media drivers, reads their counters, and determines what holds a stream "
+        "back.\n"
+    )
     lines = "\n".join(line.removeprefix("    ") for line in example.splitlines())
     yield f"```python\nfrom aeron_core.observation import *\n\n{lines}\n```\n"
     for paragraph in rest:

@@ -99,7 +99,7 @@ def test_a_misspelt_command_is_answered_with_a_near_one(aeron, arguments, hint):
 @pytest.mark.parametrize(
     ("typed", "completions"),
     [
-        ("pl", ["plugins"]),
+        ("plu", ["plugins"]),
         ("recordings l", ["list"]),
         ("rec", ["record", "recordings"]),
         ("stat --on", ["--once"]),

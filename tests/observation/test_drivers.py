@@ -1,9 +1,12 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import aeron_core
+from aeron_core import observation
 from aeron_core.observation import DriverObserver, find_drivers
 from aeron_core.observation import drivers as module
 
@@ -104,3 +107,20 @@ def test_an_embedded_driver_with_any_storage_is_found_with_its_logs(storage):
         (log,) = DriverObserver(driver.aeron_dir).snapshot().logs.values()
 
     assert (log.term_length, log.publisher_window, log.is_connected) == (65536, 32768, False)
+
+
+@pytest.mark.system
+def test_observation_imports_no_package_that_is_slow_to_import():
+    program = (
+        "import sys; from aeron_core.observation import *\n"
+        "find_drivers(); print({'numpy', 'pydantic', 'pyarrow', 'rich', 'textual', 'matplotlib'} & set(sys.modules))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "set()\n"
+
+
+def test_an_unknown_name_of_observation_raises_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = observation.nothing

@@ -33,6 +33,7 @@ from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE, read_loss_report
 from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import AeronError
+from aeron_core.observation import DriverObserver, fields_of, find_drivers, limitations, rates_between
 from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings.models import ClientSettings
@@ -201,6 +202,29 @@ def check_records(folder: Path) -> None:
         assert files.system_counter(types.SYSTEM_CONTROL_PROTOCOL_VERSION) is not None
         assert len(list(files.counters)) <= files.counters.max_counter_id + 1
         assert sum(1 for _ in read_errors(log)) <= log.capacity // wire.ERROR_LOG_HEADER_LENGTH
+    check_observation(folder)
+
+
+def check_observation(folder: Path) -> None:
+    """Take two snapshots: whatever the counters contain, streams, rates and limits follow from them."""
+    observer = DriverObserver(folder)
+    (state,) = find_drivers([folder], defaults=False)
+    try:
+        first, second = observer.snapshot(), observer.snapshot()
+    except AeronError as error:
+        check_text(error, 500)
+        assert state.problem
+        return
+    rates_between(first, second)
+    logs = sum(len(stream.publications) + len(stream.images) for stream in second.streams)
+    found = limitations(second, first)
+    assert len(found) == logs
+    for limitation in found:
+        limitation.sentence.encode(errors="replace")
+    for client in second.clients.values():
+        assert client.pid is None or client.pid < 10**10
+    for record in second.counters:
+        fields_of(record)
 
 
 def check_client(folder: Path) -> None:
