@@ -210,11 +210,11 @@ class _Log:
 def _same_log(
     snapshot: DriverSnapshot, stream: StreamSession, log: SentStream | ReceivedStream
 ) -> SentStream | ReceivedStream | None:
-    for each in snapshot.streams:
-        if (each.stream_id, each.session_id) == (stream.stream_id, stream.session_id):
-            logs = each.publications if isinstance(log, SentStream) else each.images
-            return logs.get(log.registration_id)
-    return None
+    same = snapshot.stream(stream.stream_id, stream.session_id)
+    if same is None:
+        return None
+    logs = same.publications if isinstance(log, SentStream) else same.images
+    return logs.get(log.registration_id)
 
 
 def _of_publication(place: _Log, sent: SentStream, everywhere: Iterable[DriverSnapshot]) -> Limitation:
@@ -291,12 +291,13 @@ def _of_receivers(
 
 def _images_of(place: _Log, everywhere: Iterable[DriverSnapshot]) -> Iterator[tuple[_Log, ReceivedStream]]:
     for snapshot in everywhere:
-        for stream in snapshot.streams:
-            if (stream.stream_id, stream.session_id) == (place.stream.stream_id, place.stream.session_id):
-                earlier = place.earlier if snapshot is place.snapshot else None
-                for image in stream.images.values():
-                    if image.position is not None:
-                        yield _Log(snapshot, stream, image, earlier), image
+        stream = snapshot.stream(place.stream.stream_id, place.stream.session_id)
+        if stream is None:
+            continue
+        earlier = place.earlier if snapshot is place.snapshot else None
+        for image in stream.images.values():
+            if image.position is not None:
+                yield _Log(snapshot, stream, image, earlier), image
 
 
 def _consumed(image: ReceivedStream) -> int:

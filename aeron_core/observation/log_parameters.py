@@ -12,6 +12,7 @@ Source: aeron_logbuffer_descriptor.h. Drivers before Aeron 1.48 do not write win
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,7 @@ from aeron_core.frozen import frozen
 PUBLICATIONS: Final = "publications"
 IMAGES: Final = "images"
 
-_SHARED_MEMORY: Final = Path("/dev/shm")
+_SHARED_MEMORY: Final = "/dev/shm"
 
 
 @frozen(slots=True)
@@ -35,23 +36,42 @@ class LogParameters:
     is_connected: bool  # whether publishers may offer; False for images
 
 
-def read_log_parameters(aeron_dir: Path, pid: int, folder: str, registration_id: int) -> LogParameters | None:
-    """Return the parameters of a log; None if this user cannot read it, it is gone, or it is not valid.
+class LogReader:
+    """Reads the parameters of the logs of one driver at one time; `pid` is the process id of the driver."""
 
-    `folder`: PUBLICATIONS or IMAGES. `pid`: process id of the driver, which names logs in POSIX shared memory.
-    """
-    name = f"{registration_id}.logbuffer"
-    metadata = _read_metadata(aeron_dir / folder / name)
-    if metadata is None and not (aeron_dir / folder).is_dir():
-        return None
-    if metadata is None:
-        # A process with several embedded drivers may have several logs with this id: none is certain then.
-        found = list(_SHARED_MEMORY.glob(f"aeron-core-{pid}-*-{folder}-{name}"))
-        metadata = _read_metadata(found[0]) if len(found) == 1 else None
-    return None if metadata is None else _decoded(metadata)
+    def __init__(self, aeron_dir: Path, pid: int) -> None:
+        self._aeron_dir = str(aeron_dir)
+        self._pid = pid
+
+    def read(self, folder: str, registration_id: int) -> LogParameters | None:
+        """Return the parameters of a log; None if this user cannot read it, it is gone, or it is not valid.
+
+        `folder`: PUBLICATIONS or IMAGES.
+        """
+        name = f"{registration_id}.logbuffer"
+        metadata = _read_metadata(f"{self._aeron_dir}/{folder}/{name}")
+        if metadata is None:
+            # A process with several embedded drivers may have several logs with this id: none is certain then.
+            found = self._shared_memory.get(f"{folder}-{name}", ())
+            metadata = _read_metadata(f"{_SHARED_MEMORY}/{found[0]}") if len(found) == 1 else None
+        return None if metadata is None else _decoded(metadata)
+
+    @cached_property
+    def _shared_memory(self) -> dict[str, list[str]]:
+        """Names of the logs of this process in POSIX shared memory, by what follows its random part."""
+        found: dict[str, list[str]] = {}
+        prefix = f"aeron-core-{self._pid}-"
+        try:
+            names = os.listdir(_SHARED_MEMORY)
+        except OSError:
+            names = []
+        for name in names:
+            if name.startswith(prefix) and name.endswith(".logbuffer"):
+                found.setdefault(name[len(prefix) :].partition("-")[2], []).append(name)
+        return found
 
 
-def _read_metadata(path: Path) -> bytes | None:
+def _read_metadata(path: str) -> bytes | None:
     try:
         # O_NONBLOCK: the path may be a named pipe, which would block until a writer opens it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -22,7 +22,7 @@ from aeron_core.frozen import frozen
 from aeron_core.observation.clients import ObservedClient, clients_of
 from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 from aeron_core.observation.drivers import DriverState, state_of_files
-from aeron_core.observation.log_parameters import IMAGES, PUBLICATIONS, LogParameters, read_log_parameters
+from aeron_core.observation.log_parameters import IMAGES, PUBLICATIONS, LogParameters, LogReader
 from aeron_core.observation.streams import ReceivedStream, SentStream, StreamSession, streams_of
 from aeron_core.protocol.cnc import CNC_FILE
 
@@ -54,6 +54,14 @@ class DriverSnapshot:
     def streams(self) -> list[StreamSession]:
         """The streams, sorted by stream id and session id."""
         return streams_of(self.counters)
+
+    def stream(self, stream_id: int, session_id: int) -> StreamSession | None:
+        """Return one of `streams`, None if it is not there."""
+        return self._by_id.get((stream_id, session_id))
+
+    @cached_property
+    def _by_id(self) -> dict[tuple[int, int], StreamSession]:
+        return {(each.stream_id, each.session_id): each for each in self.streams}
 
     @cached_property
     def clients(self) -> dict[int, ObservedClient]:
@@ -102,16 +110,20 @@ class DriverObserver:
         problems: list[str] = []
         time_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
         counters = tuple(files.counters)
-        return DriverSnapshot(
+        streams = streams_of(counters)
+        found = DriverSnapshot(
             time_ns,
             monotonic_ns,
             state_of_files(files),
             counters,
             _readable(read_errors(files.cnc.error_log), problems),
             self._losses(problems),
-            self._logs(files, streams_of(counters)),
+            self._logs(files, streams),
             tuple(problems),
         )
+        # As if it had been computed already.
+        vars(found)["streams"] = streams
+        return found
 
     def _current_files(self) -> DriverFiles:
         identity = self._identity
@@ -133,11 +145,12 @@ class DriverObserver:
 
     def _logs(self, files: DriverFiles, streams: Iterable[StreamSession]) -> dict[int, LogParameters]:
         found = {}
+        reader = LogReader(self.aeron_dir, files.cnc.pid)
         for stream in streams:
             logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
             for log in logs:
                 folder = PUBLICATIONS if isinstance(log, SentStream) else IMAGES
-                parameters = read_log_parameters(self.aeron_dir, files.cnc.pid, folder, log.registration_id)
+                parameters = reader.read(folder, log.registration_id)
                 if parameters is not None:
                     found[log.registration_id] = parameters
         return found

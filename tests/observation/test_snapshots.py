@@ -4,6 +4,7 @@ import os
 import time
 
 import pytest
+from observed import records_of, snapshot
 
 import aeron_core
 from aeron_core.concurrent import counter_types as types
@@ -149,3 +150,10 @@ def test_a_driver_that_deletes_its_directory_is_shown_as_it_was(tmp_path):
     assert not found.driver.is_alive
     assert found.counters[0].type_id == types.SYSTEM
     assert [problem for problem in found.problems if "loss-report.dat" in problem]
+
+
+def test_a_stream_is_found_by_its_ids():
+    found = snapshot(*records_of(pub_pos=1))
+
+    assert found.stream(1001, 7) is found.streams[0]
+    assert found.stream(1001, 8) is None
