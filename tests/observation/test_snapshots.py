@@ -104,6 +104,7 @@ def test_rates_follow_from_two_snapshots(driver, client):
     subscription = client.add_subscription("aeron:ipc", 8)
     publication = client.add_publication("aeron:ipc", 8)
     publication.await_connected(timeout=30)
+    subscription.await_connected(timeout=30)
     observer = DriverObserver(driver.aeron_dir)
     first = observer.snapshot()
     position = publication.offer(bytes(1000))
