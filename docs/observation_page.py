@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -45,7 +46,8 @@ def observation_page() -> Iterator[str]:
         "`aeron_core.observation` finds media drivers, reads their counters, and determines what holds a stream "
         "back.\n"
     )
-    lines = "\n".join(line.removeprefix("    ") for line in example.splitlines())
+    # Two spaces before a comment, as ruff formats examples.
+    lines = "\n".join(re.sub(r" {2,}#", "  #", line.strip()) for line in example.splitlines())
     yield f"```python\nfrom aeron_core.observation import *\n\n{lines}\n```\n"
     for paragraph in rest:
         yield " ".join(paragraph.split()) + "\n"
