@@ -17,10 +17,10 @@ from typer.core import CompletionItem  # type: ignore[attr-defined]
 
 from aeron_core.cli.index import MEDIA_KEYS, PLUGINS
 from aeron_core.cli.options import directory_of
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.concurrent.counter_types import STREAM_TYPES, SYSTEM, owner_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.errors import AeronError
+from aeron_core.observation.driver_files import DriverFiles
 from aeron_core.protocol.cnc import CNC_FILE
 from aeron_core.settings.driver import DriverFields
 from aeron_core.uri.keys import CHANNEL_KEYS

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged, unknown
 from aeron_core.cli.doctor.memory import existing_parent
-from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.directory import DIRECTORY_ENTRIES
 from aeron_core.errors import AeronError, CncNotReadyError
+from aeron_core.observation.driver_files import DriverFiles
 
 
 def check_directory(examined: Examination) -> Iterator[Finding]:
