@@ -70,17 +70,27 @@ class InstalledPlugin:
         return f"repair or uninstall {self.distribution!r}" if self.version else "repair the plugin"
 
 
-class _Manager(pluggy.PluginManager):
-    """Manager that does not examine names of a module which can be no hook.
+class _PluginManager(pluggy.PluginManager):
+    """A manager that passes to pluggy only attributes that may be marked as hooks.
 
-    pluggy examines each attribute of each plugin by `inspect`, a twentieth of the time until a driver is ready.
+    pluggy examines every attribute of a plugin without evaluating descriptors, which is slow, and a module has mostly
+    imports and constants: with all attributes, this took most of the time in which a driver starts.
     """
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
-        """Return the options of a hook, None if the attribute is none."""
-        if isinstance(plugin, ModuleType) and not hasattr(vars(plugin).get(name), _MARK):
-            return None
-        return super().parse_hookimpl_opts(plugin, name)
+        if _may_be_marked(plugin, name, f"{self.project_name}_impl"):
+            return super().parse_hookimpl_opts(plugin, name)
+        return None
+
+    def parse_hookspec_opts(self, module_or_class: object, name: str) -> Any:
+        if _may_be_marked(module_or_class, name, f"{self.project_name}_spec"):
+            return super().parse_hookspec_opts(module_or_class, name)
+        return None
+
+
+def _may_be_marked(plugin: object, name: str, mark: str) -> bool:
+    # A decorator of pluggy sets the mark as an attribute of the function.
+    return not isinstance(plugin, ModuleType) or mark in getattr(vars(plugin).get(name), "__dict__", ())
 
 
 class Registry:
@@ -91,7 +101,7 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self._manager = _Manager(hookspecs.PROJECT)
+        self._manager = _PluginManager(hookspecs.PROJECT)
         self._manager.add_hookspecs(hookspecs)
         self._installed: dict[tuple[str, str], InstalledPlugin] = {}
         self._tables: dict[str, dict[str, tuple[Any, InstalledPlugin]]] = {hook: {} for hook in TABLES}
