@@ -84,6 +84,8 @@ class Assembly:
         if open_datagrams is None:
             # Replaced sockets, as in a simulation, have no kernel buffers to check.
             _warn_of_socket_lengths(settings)
+        # A simulation starts many drivers, and uses a small part of the 11 MB that would be allocated for each.
+        self._fills_files = open_datagrams is None
         self.cnc = self._create_cnc()
         counters = self._create_counters()
         system = SystemCounters(counters, _labels(settings, mode))
@@ -191,13 +193,14 @@ class Assembly:
             client_liveness_timeout_ns=settings.client_liveness_timeout_ns,
             start_timestamp_ms=self._clock.epoch_ms(),
             pid=os.getpid(),
+            fill=self._fills_files,
         )
 
     def _create_loss_report(self) -> AtomicBuffer:
         return create_mapped_file(
             self._settings.aeron_dir / LOSS_REPORT_FILE,
             self._settings.loss_report_buffer_length,
-            sparse=False,
+            sparse=not self._fills_files,
         )
 
     def _duty_cycle(self, role: str) -> DutyCycleTracker:
