@@ -46,7 +46,6 @@ TABLES: Mapping[str, str] = {
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
 
 #: What pluggy's marker adds to a function.
-_MARK = f"{hookspecs.PROJECT}_impl"
 
 Report = Callable[[BaseException], None]
 

@@ -213,17 +213,9 @@ def test_every_member_of_the_resilient_client_has_a_meaning():
     assert "For the supervisor" not in section
 
 
-def sources(*folders):
-    """Yield the syntax tree of each file below some folders."""
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if "build" not in path.relative_to(ROOT).parts:
-                yield ast.parse(path.read_text(encoding="utf-8"))
-
-
-def keys_read(tree):
+def keys_read(nodes):
     """Yield the keys that are read from an object named `uri`, as in `channel.uri.get("mtu")`."""
-    for call in ast.walk(tree):
+    for call in nodes:
         if (
             isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
@@ -235,8 +227,62 @@ def keys_read(tree):
             yield call.args[0].value
 
 
+def defined_names(nodes):
+    """Yield the names that nodes define: functions, parameters, classes, variables and attributes."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+class Source:
+    """What the tests look up in one file; its syntax tree takes time to make, and memory to keep."""
+
+    def __init__(self, path):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(tree))
+        self.keys_read = set(keys_read(nodes))
+        self.defined_names = set(defined_names(nodes))
+        #: The names of the methods of each class.
+        self.methods = {
+            node.name: {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+        }
+        #: The names and values of constants such as `ROW_TYPE_ID`.
+        self.type_ids = [
+            (ast.unparse(node.target), ast.literal_eval(node.value))
+            for node in tree.body
+            if isinstance(node, ast.AnnAssign) and re.fullmatch(r"[A-Z]\w*TYPE_ID", ast.unparse(node.target))
+        ]
+        #: The fields of all classes of parameters, such as `ReceiveEndpointParams`.
+        self.fields_of_params = {
+            name
+            for node in nodes
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Params")
+            for member in node.body
+            for name in defined_names(ast.walk(member))
+        }
+
+
+source = cache(Source)
+
+
+def sources(*folders):
+    """Yield each file below some folders."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "build" not in path.relative_to(ROOT).parts:
+                yield source(path)
+
+
 def test_every_key_that_is_read_from_a_channel_is_documented():
-    keys = {key for tree in sources("aeron_core", "plugins") for key in keys_read(tree)}
+    keys = {key for file in sources("aeron_core", "plugins") for key in file.keys_read}
 
     assert keys <= CHANNEL_KEYS
     assert {"mtu", "so-sndbuf", "endpoint"} <= keys
@@ -244,12 +290,7 @@ def test_every_key_that_is_read_from_a_channel_is_documented():
 
 def test_every_counter_type_of_a_plugin_is_documented():
     text = page("counters.md")
-    types = [
-        (ast.unparse(node.target), ast.literal_eval(node.value))
-        for tree in sources("plugins")
-        for node in tree.body
-        if isinstance(node, ast.AnnAssign) and re.fullmatch(r"[A-Z]\w*TYPE_ID", ast.unparse(node.target))
-    ]
+    types = [each for file in sources("plugins") for each in file.type_ids]
 
     assert ("ROW_TYPE_ID", 2001) in types
     assert [name for name, type_id in types if f"| {type_id} | `" not in text] == []
@@ -387,10 +428,7 @@ def test_the_table_of_levels_names_each_package():
 def test_classes_and_methods_in_the_architecture_exist():
     text = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     methods = {
-        node.name: {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
-        for tree in sources("aeron_core", "plugins")
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
+        name: names for file in sources("aeron_core", "plugins") for name, names in file.methods.items()
     }
     named = re.findall(r"`([A-Z]\w+)\.(\w+)`", text)
 
@@ -398,37 +436,14 @@ def test_classes_and_methods_in_the_architecture_exist():
     assert [f"{owner}.{name}" for owner, name in named if name not in methods.get(owner, ())] == []
 
 
-def defined_names(tree):
-    """Yield the names that a file defines: functions, parameters, classes, variables and attributes."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
-
-
 @cache
 def all_defined_names():
-    return {
-        each for tree in sources("aeron_core", "plugins", "tests", "docs") for each in defined_names(tree)
-    }
+    return {name for file in sources("aeron_core", "plugins", "tests", "docs") for name in file.defined_names}
 
 
 @cache
 def fields_of_params():
-    """Return the fields of all classes of parameters, such as `ReceiveEndpointParams`."""
-    return {
-        name
-        for tree in sources("aeron_core", "plugins")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and node.name.endswith("Params")
-        for member in node.body
-        for name in defined_names(member)
-    }
+    return {name for file in sources("aeron_core", "plugins") for name in file.fields_of_params}
 
 
 # CamelCase, CONSTANT, _private, or with underscores: other code spans are commands, settings and labels.
