@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -53,7 +54,35 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
         return (yield)
     finally:
         gc.freeze()
+        # With the default of 700 objects, a twentieth of the time of the tests is that of the collector.
+        gc.set_threshold(10_000, 20, 20)
         gc.enable()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Send from a worker of pytest-xdist only what is shown: a message costs more than an empty test.
+
+    The others are those of the begin and the end of a test, and of a setup and a teardown without an error.
+    """
+    shows_all = any(session.config.getoption(name, None) for name in ("durations", "xmlpath", "verbose"))
+    plugins = session.config.pluginmanager.get_plugins()
+    interactor: Any = next((each for each in plugins if type(each).__name__ == "WorkerInteractor"), None)
+    if interactor is None or shows_all:
+        return
+    send = interactor.sendevent
+
+    def send_if_shown(name: str, **values: Any) -> None:
+        if name in {"logstart", "logfinish"}:
+            return
+        if (
+            name == "testreport"
+            and values["data"]["when"] != "call"
+            and values["data"]["outcome"] == "passed"
+        ):
+            return
+        send(name, **values)
+
+    interactor.sendevent = send_if_shown
 
 
 @pytest.hookimpl(trylast=True)
@@ -87,9 +116,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return Scheduling(config, log)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def read_distributions_once() -> Iterator[None]:
-    """Read the plugins of installed distributions once per state of the search path, not for each of 4000 drivers."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop() -> Iterator[object]:
+    """Read the plugins of installed distributions once per state of the search path, not for each of 4000 drivers.
+
+    Not a fixture: pytest would look it up for each test.
+    """
 
     @cache
     def read(group: str, state: tuple[tuple[str, int], ...]) -> Iterable[object]:
@@ -103,7 +135,7 @@ def read_distributions_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "entry_points", found)
-        yield
+        return (yield)
 
 
 SETUP = """
