@@ -41,10 +41,10 @@ def test_05_a_receiver_measures_the_rtt_and_opens_its_window_as_the_real_one(sta
     replay.subscribe("aeron:udp?endpoint=127.0.0.1:24041", 1005)
     sender = capture.datagrams[0].source
 
-    def answer():
+    def answer(at_most_ns):
         """Send the sender's reply at once: the captured replies belong to other times."""
         before = len(replay.sent)
-        replay.step()
+        replay.step(at_most_ns)
         for datagram in replay.sent[before:]:
             request = datagram.frames[0].header
             if isinstance(request, Rttm):
@@ -53,7 +53,7 @@ def test_05_a_receiver_measures_the_rtt_and_opens_its_window_as_the_real_one(sta
 
     for datagram in capture.sent_by("pub"):
         while replay.now_ns < datagram.time_ns:
-            answer()
+            answer(datagram.time_ns - replay.now_ns)
         if not is_rttm(capture, datagram):
             replay.send_captured(datagram)
 

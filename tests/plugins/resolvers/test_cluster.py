@@ -30,6 +30,8 @@ def cluster(tmp_path_factory):
         simulation.seconds_to_converge = (
             simulation.run_until(lambda: fewest_names(simulation) == SIZE - 1) / S
         )
+        # What follows takes seconds of simulated time, and depends on the intervals of gossip only.
+        simulation.busy_step_ns = simulation.idle_step_ns = 25 * MS
         yield simulation
 
 

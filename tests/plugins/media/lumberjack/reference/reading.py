@@ -50,8 +50,8 @@ class Reading(Simulation):
         )
 
     def run(self, duration_ns=300 * MS):
-        # Long waits are for deadlines, for which large steps suffice.
-        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        # Long waits are for deadlines: 60 rounds without work suffice.
+        self.idle_step_ns = max(1 * MS, min(duration_ns // 60, 20 * MS))
         self.run_for(duration_ns, self.poll)
 
     def payloads(self):

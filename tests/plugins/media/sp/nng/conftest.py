@@ -163,8 +163,8 @@ class Pairing(Simulation):
         return made
 
     def run(self, duration_ns=200 * MS):
-        # Long waits are for deadlines, which need no fine resolution.
-        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        # Long waits are for deadlines: 60 rounds without work suffice.
+        self.idle_step_ns = max(1 * MS, min(duration_ns // 60, 20 * MS))
         self.run_for(duration_ns, lambda: [each.poll() for each in self.endpoints])
 
 

@@ -61,8 +61,8 @@ class Pairing(Simulation):
         )
 
     def run(self, duration_ns=100 * MS):
-        # Long waits are for deadlines, which need no fine resolution.
-        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        # Long waits are for deadlines: 60 rounds without work suffice.
+        self.idle_step_ns = max(1 * MS, min(duration_ns // 60, 20 * MS))
         self.run_for(duration_ns, self.poll)
 
     def until(self, condition):
