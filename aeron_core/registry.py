@@ -81,7 +81,7 @@ class _PluginManager(pluggy.PluginManager):
             return super().parse_hookimpl_opts(plugin, name)
         return None
 
-    def parse_hookspec_opts(self, module_or_class: object, name: str) -> Any:
+    def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> Any:
         if _may_be_marked(module_or_class, name, f"{self.project_name}_spec"):
             return super().parse_hookspec_opts(module_or_class, name)
         return None
