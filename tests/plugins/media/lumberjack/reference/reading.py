@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from plain_codec import ack, json_event
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.testing.pair import MS, S, Simulation
+from aeron_core.testing.pair import MS, Simulation
 
 ADDRESS = SocketAddress.of("127.0.0.1", 5044)
 CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"

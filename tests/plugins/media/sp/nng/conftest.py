@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.testing.pair import MS, S, Simulation
+from aeron_core.testing.pair import MS, Simulation
 
 ADDRESS = SocketAddress.of("127.0.0.1", 5555)
 CHANNEL = "aeron:sp?endpoint=127.0.0.1:5555"

@@ -6,7 +6,7 @@ import struct
 from types import SimpleNamespace
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.testing.pair import MS, S, Simulation
+from aeron_core.testing.pair import MS, Simulation
 
 ADDRESS = SocketAddress.of("127.0.0.1", 5555)
 LISTENING = "aeron:sp?endpoint=127.0.0.1:5555|mode=listen"
