@@ -54,6 +54,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "dir_delete_on_shutdown": True,
     "perform_storage_checks": False,
 }
+_LONG_RUN_NS: Final = 1 * S
 _SYSTEM_IDS: Final = {name: index for index, (name, _) in enumerate(labelled(SystemCounterLabels()))}
 
 
@@ -94,7 +95,10 @@ class SimulatedDriver:
     def do_work(self) -> int:
         """Run one duty cycle of the driver, unless `is_stalled`, and of its clients; return the work count."""
         work = 0 if self.is_stalled else self.media_driver.do_work()
-        return work + sum(client.do_work() for client in self.clients)
+        # Not `sum`: a simulation spends much of its time in rounds without work.
+        for client in self.clients:
+            work += client.do_work()
+        return work
 
     def counted(self, name: str) -> int:
         """Return the value of a system counter by its name in `SystemCounters`; raise KeyError if unknown."""
@@ -153,6 +157,7 @@ class Simulation:
         self.drivers: list[SimulatedDriver] = []
         self.busy_step_ns = busy_step_ns
         self.idle_step_ns = idle_step_ns
+        self.long_idle_step_ns = 0
         self.start_lookup: StartLookup = lambda lookup: lookup()
         self._plugins = plugins
         self._directory = directory
@@ -187,17 +192,31 @@ class Simulation:
 
     def step(self) -> int:
         """Run one round; return the work count."""
-        work = sum(driver.do_work() for driver in self.drivers)
-        self.clock.advance(self.busy_step_ns if work else self.idle_step_ns)
+        return self._step(self.idle_step_ns)
+
+    def _step(self, idle_step_ns: int) -> int:
+        work = 0
+        for driver in self.drivers:
+            work += driver.do_work()
+        self.clock.advance(self.busy_step_ns if work else idle_step_ns)
         return work
 
     def run_for(self, duration_ns: int, each: Callable[[], object] | None = None) -> None:
-        """Run rounds until `duration_ns` of simulated time has passed; call `each` after every round."""
+        """Run rounds until `duration_ns` of simulated time has passed; call `each` after every round.
+
+        A run of 1 s or more without `each` advances the clock by at least `long_idle_step_ns` after a round without
+        work: set it for tests that wait for the timers of drivers and clients.
+        """
         end_ns = self.now_ns + duration_ns
+        if each is None:
+            is_long = duration_ns >= _LONG_RUN_NS
+            idle_step_ns = max(self.idle_step_ns, self.long_idle_step_ns if is_long else 0)
+            while self.now_ns < end_ns:
+                self._step(idle_step_ns)
+            return
         while self.now_ns < end_ns:
             self.step()
-            if each is not None:
-                each()
+            each()
 
     def run_until(self, condition: Callable[[], object], *, within_ns: int = 10 * S) -> int:
         """Run rounds until `condition` is true; return the simulated time taken, in nanoseconds.

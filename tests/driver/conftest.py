@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import pytest
 
 from aeron_core.spi.hookspecs import hookimpl
 from aeron_core.testing import DriverPair, DriverUnderTest, Feed, SimulatedPeer, Sink, make_messages
 from aeron_core.testing.pair import MS, Simulation
+
+S = TypeVar("S", bound=Simulation)
 
 SHARED_MEMORY = Path("/dev/shm")
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -24,16 +27,26 @@ def memory_path() -> Iterator[Path]:
         yield Path(path)
 
 
+def starting(kind: Callable[..., S], memory_path: Path) -> Iterator[Callable[..., S]]:
+    """Yield a function that starts a simulation, in which waits for timers take few rounds."""
+    with ExitStack() as stack:
+
+        def start(**arguments: Any) -> S:
+            simulation = stack.enter_context(kind(memory_path, **arguments))
+            simulation.long_idle_step_ns = 5 * MS
+            return simulation
+
+        yield start
+
+
 @pytest.fixture
 def start_pair(memory_path: Path) -> Iterator[Callable[..., DriverPair]]:
-    with ExitStack() as stack:
-        yield lambda **arguments: stack.enter_context(DriverPair(memory_path, **arguments))
+    yield from starting(DriverPair, memory_path)
 
 
 @pytest.fixture
 def start_driver(memory_path: Path) -> Iterator[Callable[..., DriverUnderTest]]:
-    with ExitStack() as stack:
-        yield lambda **arguments: stack.enter_context(DriverUnderTest(memory_path, **arguments))
+    yield from starting(DriverUnderTest, memory_path)
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ def connected(pair, channel=CHANNEL, stream_id=1001):
 
 
 def test_a_publication_without_a_receiver_sends_a_setup_at_once_and_then_every_100_ms(pair):
+    pair.long_idle_step_ns = 0
     publication = pair.add_publication(CHANNEL, 1001)
 
     pair.run_for(1 * S)

@@ -3,7 +3,7 @@
 import pytest
 
 from aeron_core.testing import Feed, Sink
-from aeron_core.testing.pair import MS, S
+from aeron_core.testing.pair import MS, US, S
 
 IPC = "aeron:ipc"
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -25,16 +25,20 @@ class Race:
             on_unavailable_image=lambda image: self.unavailable.append((simulation.now_ns, image)),
         )
         simulation.run_until(lambda: self.slow.is_connected)
+        simulation.busy_step_ns, simulation.idle_step_ns = 50 * US, 5 * MS
 
     def step(self):
         self.feed.offer()
         self.fast.poll()
 
     def run_for(self, duration_ns):
-        # In steps of 100 ms: the test is about the timers, not about the throughput of the stream.
         for _ in range(duration_ns // (100 * MS)):
-            self.simulation.run_for(1 * MS, each=self.step)
-            self.simulation.run_for(99 * MS)
+            self.run_100_ms(self.step)
+
+    def run_100_ms(self, step):
+        # The tests are about the timers, not about the throughput of the stream.
+        self.simulation.run_for(1 * MS, each=step)
+        self.simulation.run_for(99 * MS)
 
     def run_until(self, condition):
         for _ in range(600):
@@ -130,8 +134,7 @@ def test_an_untethered_subscriber_that_keeps_up_is_not_dropped(start_race):
     race = start_race()
     late = Sink(race.slow)
     for _ in range(100):
-        race.simulation.run_for(1 * MS, each=lambda: (race.step(), late.poll()))
-        race.simulation.run_for(99 * MS)
+        race.run_100_ms(lambda: (race.step(), late.poll()))
 
     assert race.unavailable == []
     assert len(race.available) == 1

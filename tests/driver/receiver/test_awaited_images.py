@@ -65,8 +65,8 @@ def errors(pair):
 @pytest.fixture
 def pair(start_pair):
     pair = start_pair(awaited_images_limit=20, awaited_images_source_limit=8)
-    # One forged frame in each round: a thousand in a second.
-    pair.busy_step_ns = 1 * MS
+    # Two forged frames in each round: a thousand in a second.
+    pair.busy_step_ns = pair.idle_step_ns = 2 * MS
     return pair
 
 
@@ -96,7 +96,7 @@ def test_forged_sessions_get_images_up_to_a_limit_of_their_source_and_of_all(
 
     def step():
         stream.step()
-        forgers.send(1)
+        forgers.send(2)
         # An image stays for seconds: reading all counters in each round would show no more.
         if pair.now_ns // (20 * MS) > len(counts):
             counts.append(images(pair) - 1)
@@ -113,11 +113,11 @@ def test_forged_sessions_get_images_up_to_a_limit_of_their_source_and_of_all(
 def test_a_host_gets_an_image_at_once_while_another_one_forges_sessions(pair):
     subscription = pair.add_subscription(CHANNEL, 1001)
     forgers = Forgers(pair)
-    pair.run_for(1 * S, each=lambda: forgers.send(1))
+    pair.run_for(1 * S, each=lambda: forgers.send(2))
 
     publication = pair.add_publication(CHANNEL, 1001)
     took_ns = pair.run_until(
-        lambda: (forgers.send(1), publication.is_connected and subscription.is_connected)[1]
+        lambda: (forgers.send(2), publication.is_connected and subscription.is_connected)[1]
     )
 
     assert took_ns < 200 * MS
@@ -126,11 +126,11 @@ def test_a_host_gets_an_image_at_once_while_another_one_forges_sessions(pair):
 def test_a_host_gets_an_image_within_seconds_while_many_addresses_forge_sessions(pair):
     pair.add_subscription(CHANNEL, 1001)
     forgers = Forgers(pair, 100)
-    pair.run_for(3 * S, each=lambda: forgers.send(1))
+    pair.run_for(3 * S, each=lambda: forgers.send(2))
 
     publication = pair.add_publication(CHANNEL, 1001)
 
-    took_ns = pair.run_until(lambda: (forgers.send(1), publication.is_connected)[1], within_ns=60 * S)
+    took_ns = pair.run_until(lambda: (forgers.send(2), publication.is_connected)[1], within_ns=60 * S)
 
     assert took_ns < 60 * S
 
@@ -260,7 +260,7 @@ def test_images_that_have_ended_leave_nothing_in_memory(pair):
         return sum(isinstance(each, kinds) for each in gc.get_objects())
 
     before = created()
-    pair.run_for(10 * S, each=lambda: forgers.send(1))
+    pair.run_for(10 * S, each=lambda: forgers.send(2))
     pair.run_for(30 * S)
 
     assert created() == before

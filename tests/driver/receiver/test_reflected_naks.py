@@ -23,7 +23,7 @@ def answers(pair):
 def forged(pair):
     """A stream of a forged source: one SETUP, and one frame after a gap."""
     subscription = pair.add_subscription(CHANNEL, 1001)
-    pair.busy_step_ns = 50_000
+    pair.busy_step_ns, pair.long_idle_step_ns = 50_000, 0
     peer = SimulatedPeer(pair.network, VICTIM, 40000, (pair.RECEIVER, 20121))
     peer.send(encode_frame(Setup(session_id=7, stream_id=1001, term_length=TERM, mtu=1408)))
     pair.run_until(lambda: subscription.is_connected)
