@@ -192,13 +192,10 @@ class Simulation:
 
     def step(self) -> int:
         """Run one round; return the work count."""
-        return self._step(self.idle_step_ns)
-
-    def _step(self, idle_step_ns: int) -> int:
         work = 0
         for driver in self.drivers:
             work += driver.do_work()
-        self.clock.advance(self.busy_step_ns if work else idle_step_ns)
+        self.clock.advance(self.busy_step_ns if work else self.idle_step_ns)
         return work
 
     def run_for(self, duration_ns: int, each: Callable[[], object] | None = None) -> None:
@@ -207,16 +204,18 @@ class Simulation:
         A run of 1 s or more without `each` advances the clock by at least `long_idle_step_ns` after a round without
         work: set it for tests that wait for the timers of drivers and clients.
         """
-        end_ns = self.now_ns + duration_ns
-        if each is None:
-            is_long = duration_ns >= _LONG_RUN_NS
-            idle_step_ns = max(self.idle_step_ns, self.long_idle_step_ns if is_long else 0)
+        end_ns, idle_step_ns = self.now_ns + duration_ns, self.idle_step_ns
+        if each is None and duration_ns >= _LONG_RUN_NS:
+            self.idle_step_ns = max(idle_step_ns, self.long_idle_step_ns)
+        try:
             while self.now_ns < end_ns:
-                self._step(idle_step_ns)
-            return
-        while self.now_ns < end_ns:
-            self.step()
-            each()
+                self.step()
+                if each is not None:
+                    each()
+        finally:
+            if each is None:
+                # With `each`, a caller may have set another step meanwhile.
+                self.idle_step_ns = idle_step_ns
 
     def run_until(self, condition: Callable[[], object], *, within_ns: int = 10 * S) -> int:
         """Run rounds until `condition` is true; return the simulated time taken, in nanoseconds.
