@@ -45,8 +45,6 @@ TABLES: Mapping[str, str] = {
 #: All hooks.
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
 
-#: What pluggy's marker adds to a function.
-
 Report = Callable[[BaseException], None]
 
 
