@@ -23,7 +23,10 @@ def test_every_line_arrives_once_and_in_order_despite_loss(aeron, tmp_path):
     assert result["latency"]["count"] == result["lines_sent"]
 
 
-def test_a_log_that_does_not_arrive_fails(aeron):
+def test_a_log_that_does_not_arrive_fails(aeron, monkeypatch):
+    # With this loss, the frames that connect are lost too.
+    monkeypatch.setattr("aeron_core.cli.demo.demo_run._CONNECT_TIMEOUT_S", 1.0)
+
     outcome = aeron("demo", "--loss", "0.999999", "--min-lines", "10", "--timeout", "1")
 
     assert outcome.code == 1
