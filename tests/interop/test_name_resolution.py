@@ -60,6 +60,8 @@ def await_message(
 def gossip(name: str, address: str, *bootstraps: str) -> dict[str, str]:
     neighbors = {"AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR": ",".join(bootstraps)} if bootstraps else {}
     return {
+        # Silence after which a name is resolved again.
+        "AERON_PUBLICATION_CONNECTION_TIMEOUT": "1s",
         "AERON_NAME_RESOLVER_SUPPLIER": "driver",
         "AERON_DRIVER_RESOLVER_NAME": name,
         "AERON_DRIVER_RESOLVER_INTERFACE": address,

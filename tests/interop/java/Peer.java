@@ -186,6 +186,8 @@ public final class Peer
                     context.clientLivenessTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
                 case "publication-unblock-timeout" ->
                     context.publicationUnblockTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
+                case "publication-connection-timeout" ->
+                    context.publicationConnectionTimeoutNs(SystemUtil.parseDuration(option[0], option[1]));
                 case "congestion-control-supplier" -> context.congestControlSupplier(
                     (CongestionControlSupplier)Class.forName(option[1]).getConstructor().newInstance());
                 case "resolver-name" -> context.resolverName(option[1]);

@@ -99,14 +99,24 @@ class Drivers:
         self._started[directory].close()
 
     def start_gossiping(self, kind: str, name: str, address: str, bootstrap: str = "") -> Path:
-        """Start a driver with a name at an address; `bootstrap` is the address of its first neighbour."""
+        """Start a driver with a name at an address; `bootstrap` is the address of its first neighbour.
+
+        It resolves a name again after a second of silence.
+        """
         directory = self._root / f"{name}-at-{address}"
         if kind == "java":
             neighbors = {"resolver_bootstrap_neighbor": bootstrap} if bootstrap else {}
-            return self.start_java(directory, resolver_name=name, resolver_interface=address, **neighbors)
+            return self.start_java(
+                directory,
+                publication_connection_timeout="1s",
+                resolver_name=name,
+                resolver_interface=address,
+                **neighbors,
+            )
         neighbors = {"AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR": bootstrap} if bootstrap else {}
         return self.start_ours(
             directory,
+            AERON_PUBLICATION_CONNECTION_TIMEOUT="1s",
             AERON_NAME_RESOLVER_SUPPLIER="driver",
             AERON_DRIVER_RESOLVER_NAME=name,
             AERON_DRIVER_RESOLVER_INTERFACE=address,
