@@ -16,7 +16,8 @@ from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 pytestmark = pytest.mark.interop
 
 PEERS = Path(__file__).parent / "peers"
-COUNT = 100_000
+#: 12 MB, which is twelve terms: each of the three buffers of a log is used four times.
+COUNT = 20_000
 IPC = "aeron:ipc"
 
 

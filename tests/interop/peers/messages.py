@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from functools import cache
 
 _SEED = bytes(range(256)) * 80
 
@@ -31,6 +32,7 @@ class Checksum:
         return self._hash.hexdigest()
 
 
+@cache
 def expected_checksum(count: int) -> str:
     """Return the digest of the first `count` messages."""
     checksum = Checksum()
