@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
 from laboratory.command import run_seed
 from laboratory.plan import KINDS, make_plan
@@ -19,19 +16,6 @@ def test_a_seed_makes_one_plan():
 
 def test_plans_contain_all_kinds_of_faults():
     assert {fault.kind for seed in range(50) for fault in make_plan(seed, 10).faults} == set(KINDS)
-
-
-@pytest.fixture
-def machines():
-    missing = None
-    if os.geteuid() != 0:
-        missing = "root, to create network namespaces"
-    elif shutil.which("ip") is None:
-        missing = "iproute2"
-    if missing is not None:
-        if os.environ.get("CI"):
-            pytest.fail(f"these tests need {missing}; CI must run them")
-        pytest.skip(f"tests between several machines need {missing}")
 
 
 @pytest.mark.netns

@@ -23,6 +23,7 @@ ETH_P_ALL = 3
 SOL_PACKET = 263
 PACKET_VNET_HDR = 15  # keep the offloaded checksum state: both ends of a veth leave the checksum to the other
 PACKET_IGNORE_OUTGOING = 23
+SO_SNDBUFFORCE = 32
 SO_RCVBUFFORCE = 33
 BUFFER = 8 << 20
 NONE = {"delay": 0.0, "jitter": 0.0, "loss": 0.0, "reorder": 0.0, "duplicate": 0.0}
@@ -64,6 +65,9 @@ class Switch:
     def _take(self, port: socket.socket, index: int) -> None:
         try:
             packet = port.recv(1 << 17)
+        except BlockingIOError:
+            # What `select` reported was the error of a link that went down, which a packet sent meanwhile has taken.
+            return
         except OSError:  # the link is down
             self.counts["down"] += 1
             return
@@ -97,7 +101,10 @@ def open_port(name: str) -> socket.socket:
     port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     for option in (PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING):
         port.setsockopt(SOL_PACKET, option, 1)
-    port.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
+    for option in (SO_SNDBUFFORCE, SO_RCVBUFFORCE):
+        port.setsockopt(socket.SOL_SOCKET, option, BUFFER)
+    # A call that waits for one port would stop the traffic of both, and the commands.
+    port.setblocking(False)
     port.bind((name, ETH_P_ALL))
     return port
 
