@@ -22,7 +22,7 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
 .PHONY: help demo test test-fast check format build man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
-        faults clean
+        faults soak clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -37,7 +37,9 @@ help:
 	@echo "make hostile  fuzz, guided by coverage, each target for a minute, two at a time; needs clang;"
 	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
 	@echo "             targets, and keeps the inputs with new coverage in tests/hostile/corpora"
-	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 (30 s each, as root)"
+	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 JOBS=2 (30 s each, as root)"
+	@echo "make soak    run the same system without faults, and draw memory and latency over time, as root:"
+	@echo "             make soak DURATION=5400 SEED=1 (seconds)"
 	@echo "make man     write a man page for each command into build/man"
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
@@ -121,8 +123,14 @@ hostile: $(VENV)/.built $(VENV)/.developing
 
 SEED := 1
 SEEDS := 20
+JOBS := 1
 faults: $(VENV)/.built
-	$(PYTHON) tools/faults --seed $(SEED) --seeds $(SEEDS)
+	$(PYTHON) tools/faults --seed $(SEED) --seeds $(SEEDS) --jobs $(JOBS)
+
+DURATION := 3600
+soak: $(VENV)/.built
+	@$(BIN)/pip install --quiet --group plots
+	$(PYTHON) tools/faults --seed $(SEED) --soak $(DURATION) --keep build/soak --plot build/soak/soak.png
 
 build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'

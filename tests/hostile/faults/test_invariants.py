@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from laboratory.invariants import check_acknowledged, check_images, sent_of
+from laboratory.invariants import check_acknowledged, check_errors, check_images, sent_of
 from laboratory.records import ACKED, DAMAGED, RECEIVED, SENT, LogFile, last_of, make_message, read_message
 
 SESSION = 5
@@ -78,6 +78,16 @@ def test_an_acknowledged_message_that_was_not_received_is_a_violation(logs, foun
     assert check_acknowledged("it", *logs, found.append) == 2
 
     assert found == ["it: 1 acknowledged messages are missing, such as [(1, 1)]"]
+
+
+def test_an_error_of_a_driver_that_no_fault_may_cause_is_a_violation(found):
+    check_errors(
+        "it",
+        ["(11) ENOSPC: no space left", "(22) cannot create images: AttributeError: 'naks'"],
+        found.append,
+    )
+
+    assert found == ["it logged a defect: (22) cannot create images: AttributeError: 'naks'"]
 
 
 def test_the_last_record_of_a_kind_is_found(logs):

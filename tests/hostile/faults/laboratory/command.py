@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import aeron_core
+from laboratory.network import sweep
 from laboratory.plan import KINDS, make_plan
-from laboratory.soak import Soak
+from laboratory.plot import plot
+from laboratory.soak import Sample, Soak, slopes_of
 from laboratory.trial import Trial
 
+ROOT = Path(__file__).parents[4]
 SECONDS = 10.0  # of faults; a run takes about 15 s more
 
 
@@ -40,44 +46,115 @@ def run_seed(
     return trial.violations
 
 
-def run_soak(seed: int, seconds: float, keep: Path | None = None) -> int:
-    """Run the system of a seed without faults; print slopes of its resources; return 1 after violations, else 0."""
+def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path | None = None) -> int:
+    """Run the system of a seed without faults; show what its samples are; return 1 after violations, else 0."""
     soak = Soak(replace(make_plan(seed, seconds), faults=()), keep)
     soak.run()
-    soak.finish()
     print(
         f"{len(soak.samples)} samples, violations: {soak.violations}, {soak.summary()}",
         f"in {soak.folder}",
         sep="\n",
+        flush=True,
     )
-    for name, slope in soak.slopes().items():
-        print(f"{name:36} {soak.samples[0][name]:>12} .. {soak.samples[-1][name]:>12}  {slope:>+12} per hour")
+    if soak.samples:
+        soak.finish()
+        show(soak.samples, picture)
     return 1 if soak.violations else 0
+
+
+def show(samples: list[Sample], picture: Path | None) -> None:
+    """Print the first and last value of each kind, and its growth per hour in the second half; draw a picture."""
+    for name, slope in slopes_of(samples).items():
+        print(f"{name:36} {samples[0][name]:>12} .. {samples[-1][name]:>12}  {slope:>+12} per hour")
+    if picture is not None:
+        plot(samples, picture)
+
+
+def run_jobs(options: argparse.Namespace) -> list[int]:
+    """Run each seed in a process of its own, a number at a time; return the seeds with violations."""
+    waiting = list(range(options.seed, options.seed + options.seeds))
+    arguments = ["--seconds", str(options.seconds), *(f"--only={kind}" for kind in options.only)]
+    if options.keep:
+        arguments += ["--keep", str(options.keep)]
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    failed: list[int] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < options.jobs:
+                seed = waiting.pop(0)
+                running[seed] = subprocess.Popen(
+                    [sys.executable, *sys.argv[:1], f"--seed={seed}", *arguments]
+                )
+            for seed, process in list(running.items()):
+                if process.poll() is not None:
+                    del running[seed]
+                    if process.returncode:
+                        failed.append(seed)
+            time.sleep(0.2)
+    finally:
+        for process in running.values():
+            process.terminate()  # each removes its network and its processes
+        for process in running.values():
+            process.wait()
+    return failed
+
+
+def stale_modules() -> str | None:
+    """Return why the compiled modules of this checkout may differ from their sources; None if they are up to date.
+
+    Agents that are compiled from other sources than the conductor beside them fail in ways that no user sees.
+    """
+    built = ROOT / ".venv/.built"
+    if not built.exists() or not Path(aeron_core.__file__).is_relative_to(ROOT):
+        return None
+    done = subprocess.run(["make", "--question", ".venv/.built"], cwd=ROOT, check=False, capture_output=True)
+    return (
+        None if done.returncode == 0 else "sources are newer than the compiled modules: run make .venv/.built"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="first seed")
-    parser.add_argument("--seeds", type=int, default=1, help="number of seeds, one after the other")
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
+    parser.add_argument("--jobs", type=int, default=1, help="seeds that run at the same time")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="duration of the faults")
     parser.add_argument(
         "--only", action="append", choices=KINDS, default=[], help="kinds of faults; repeatable"
     )
     parser.add_argument("--plan", action="store_true", help="print the plans and do not run them")
-    parser.add_argument("--keep", type=Path, help="parent folder of the logs of runs with violations")
+    parser.add_argument(
+        "--keep", type=Path, help="parent folder of the logs of soaks and of runs with violations"
+    )
     parser.add_argument(
         "--soak", type=float, metavar="SECONDS", help="run without faults and sample resources"
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the samples of the soak; needs matplotlib"
+    )
+    parser.add_argument(
+        "--samples", type=Path, metavar="FILE", help="take those of an earlier soak, do not run one"
     )
     options = parser.parse_args()
     # Clean up as after an interrupt; programs that a shell starts in the background ignore that one.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
-    if options.soak:
-        sys.exit(run_soak(options.seed, options.soak, options.keep))
-    failed = []
-    for seed in range(options.seed, options.seed + options.seeds):
-        if options.plan:
+    if options.samples:
+        show(json.loads(options.samples.read_text(encoding="utf-8")), options.plot)
+        return
+    if options.plan:
+        for seed in range(options.seed, options.seed + options.seeds):
             print(make_plan(seed, options.seconds, only=options.only))
-        elif run_seed(seed, options.seconds, options.only, options.keep):
-            failed.append(seed)
+        return
+    if (reason := stale_modules()) is not None:
+        sys.exit(f"error: {reason}")
+    if swept := sweep():
+        print(f"removed what killed runs have left: {swept}", flush=True)
+    if options.soak:
+        sys.exit(run_soak(options.seed, options.soak, options.keep, options.plot))
+    if options.jobs > 1:
+        failed = run_jobs(options)
+    else:
+        seeds = range(options.seed, options.seed + options.seeds)
+        failed = [seed for seed in seeds if run_seed(seed, options.seconds, options.only, options.keep)]
     if failed:
         sys.exit(f"violations with {len(failed)} of {options.seeds} seeds: {failed}")

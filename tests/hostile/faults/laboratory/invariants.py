@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -15,6 +16,10 @@ from laboratory.records import ACKED, DAMAGED, RECEIVED, SENT, read_log, read_me
 Report = Callable[[str], None]
 #: Position of each sent message, by source and number.
 Sent = dict[tuple[int, int], int]
+#: Exceptions that no fault may cause: the product, or a build of parts that do not fit each other, is wrong.
+DEFECTS = re.compile(
+    r"\b(Assertion|Attribute|Index|Key|Name|Recursion|Reference|System|Type|UnboundLocal|ZeroDivision)Error\b"
+)
 
 
 def sent_of(log: Path) -> Sent:
@@ -66,6 +71,13 @@ class Order:
         if not is_next:
             self._report(f"{self._where}: gap or disorder from {before} to {key} at {position}")
         self._before, self._position = key, position
+
+
+def check_errors(name: str, errors: Iterable[str], report: Report) -> None:
+    """Check that the errors that a driver has logged are not defects of the program."""
+    for error in errors:
+        if DEFECTS.search(error):
+            report(f"{name} logged a defect: {error}")
 
 
 def check_acknowledged(name: str, writer: Path, reader: Path, report: Report) -> int:

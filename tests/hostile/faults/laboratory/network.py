@@ -6,20 +6,59 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from laboratory.plan import LEFT, MACHINES, RIGHT
 
+PREFIX = "aeron-faults-"  # of the names of namespaces; the id of the process follows
 SUBNET = "10.79.0"
 SWITCH = Path(__file__).parent / "switch.py"
 _numbers = itertools.count()
+PROBE_S = 5  # for an answer of the other machine's kernel
+#: Connects to a port without a listener: the refusal shows that packets pass in both directions.
+PROBE = """
+import socket, sys
+try:
+    socket.create_connection((sys.argv[1], 9), float(sys.argv[2])).close()
+except ConnectionRefusedError:
+    pass
+except OSError as error:
+    sys.exit(str(error))
+"""
 
 
 def ip(*arguments: object) -> None:
     """Run `ip`."""
     subprocess.run(["ip", *map(str, arguments)], check=True, capture_output=True, text=True)
+
+
+def sweep() -> list[str]:
+    """Remove the namespaces, with their processes, that killed runs have left; return their names."""
+    swept = []
+    for path in Path("/run/netns").glob(f"{PREFIX}*"):
+        pid = path.name.removeprefix(PREFIX).partition("-")[0]
+        # What has the id of this process is not its own: it is swept before its first network.
+        if Path(f"/proc/{pid}").exists() and pid != str(os.getpid()):
+            continue
+        found = subprocess.run(
+            ["ip", "netns", "pids", path.name], check=False, capture_output=True, text=True
+        )
+        for process in found.stdout.split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        remove(path.name)
+        swept.append(path.name)
+    return swept
+
+
+def remove(name: str) -> None:
+    """Remove a namespace, if it exists, and with it what it holds of links."""
+    subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+    shutil.rmtree(Path("/etc/netns") / name, ignore_errors=True)
 
 
 class Network:
@@ -28,7 +67,7 @@ class Network:
     def __init__(self, seed: int) -> None:
         # The kernel removes interfaces some time after their namespaces.
         unique = f"{os.getpid()}-{next(_numbers)}"
-        self.names = {machine: f"aeron-faults-{unique}-{machine}" for machine in MACHINES}
+        self.names = {machine: f"{PREFIX}{unique}-{machine}" for machine in MACHINES}
         self.ports = {machine: f"af{unique}{machine[0]}"[:15] for machine in MACHINES}
         self._last_octets = {LEFT: 1, RIGHT: 2}
         self._hosts = {machine: Path("/etc/netns") / name / "hosts" for machine, name in self.names.items()}
@@ -57,7 +96,8 @@ class Network:
             text=True,
         )
         assert self._switch.stdout is not None
-        assert self._switch.stdout.readline() == "ready\n"
+        if self._switch.stdout.readline() != "ready\n":
+            raise RuntimeError("the switch does not start: its error is printed above")
 
     def stop(self) -> dict[str, int]:
         """Remove everything; return the counts of packets of the switch."""
@@ -67,8 +107,7 @@ class Network:
             counts = json.loads(output)
         for machine, name in self.names.items():
             subprocess.run(["ip", "link", "del", self.ports[machine]], check=False, capture_output=True)
-            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
-            shutil.rmtree(self._hosts[machine].parent, ignore_errors=True)
+            remove(name)
         return counts
 
     def within(self, machine: str) -> list[str]:
@@ -78,6 +117,23 @@ class Network:
     def address(self, machine: str) -> str:
         """Return the present address of a machine."""
         return f"{SUBNET}.{self._last_octets[machine]}"
+
+    def probe(self, machine: str, peer: str) -> str | None:
+        """Return why a packet of a machine, or the answer of the other one, does not arrive; None if both do."""
+        if self._switch is None or self._switch.poll() is not None:
+            return "the switch does not run"
+        command = [
+            *self.within(machine),
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
+            PROBE,
+            self.address(peer),
+            str(PROBE_S),
+        ]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        return None if done.returncode == 0 else done.stderr.strip()
 
     def impair(self, machine: str, **conditions: float) -> None:
         """Impair packets to a machine; without conditions, end that."""

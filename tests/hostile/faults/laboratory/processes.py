@@ -132,3 +132,10 @@ def status_of(pid: int) -> dict[str, int]:
     wanted = ("VmRSS", "RssAnon", "VmSize", "Threads")
     lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines())
     return {line[0][:-1]: int(line[1]) for line in lines if line and line[0][:-1] in wanted}
+
+
+def cpu_s_of(pid: int) -> float:
+    """Return the processor time that a process has used, in seconds."""
+    # Fields 14 and 15, after the name in brackets, which may contain spaces.
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

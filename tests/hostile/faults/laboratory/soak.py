@@ -1,6 +1,7 @@
 """Soak: the system of a plan runs without injected faults, while clients come and go; its resources are sampled.
 
-Slopes are least-squares fits over the second half of the samples, when caches are filled.
+It ends at once if a stream or a recorder stands still. Slopes are least-squares fits over the second half of the
+samples, when caches are filled.
 """
 
 from __future__ import annotations
@@ -12,24 +13,35 @@ import time
 from pathlib import Path
 from typing import Final
 
-from laboratory.plan import DRIVERS, RECORDERS, Plan
-from laboratory.processes import descriptors_of, status_of
+from laboratory.plan import DRIVERS, RECORDERS, Plan, machine_of
+from laboratory.pressure import Bound, stalled_s
+from laboratory.processes import cpu_s_of, descriptors_of, status_of
 from laboratory.records import RECEIVED, SENT, read_log
 from laboratory.trial import FLOWS, Trial
 
 INTERVAL_S: Final = 10
+STANDSTILL_S: Final = (
+    60  # without a message; invented: five times what a system may take to recover from a fault
+)
 WATCHED: Final = (*DRIVERS, *RECORDERS, *(name for pair in FLOWS.values() for name in pair))
+
+Sample = dict[str, float]
 
 
 class Soak(Trial):
-    """A run that samples memory, descriptors and latency, into `samples.csv` and `samples.json` of its folder."""
+    """A run that samples memory, descriptors, counters, files, processor time and latency.
+
+    `finish` writes `samples.csv` and `samples.json` into its folder.
+    """
 
     recorder_options = ("--retain-bytes", "8m")
 
     def __init__(self, plan: Plan, keep: Path | None = None) -> None:
         super().__init__(plan, keep)
         self._due_s = self._start_s = time.monotonic()
-        self.samples: list[dict[str, float]] = []
+        self._stalled_s = stalled_s()
+        self._alive: dict[str, tuple[Bound, object]] = {}
+        self.samples: list[Sample] = []
 
     def tick(self) -> None:
         """Take a sample if it is due."""
@@ -37,21 +49,42 @@ class Soak(Trial):
         if not all(self._system.is_running(name) for name in WATCHED):
             if not self.samples:
                 self._start_s, self._due_s = now_s, now_s + INTERVAL_S
+                self._stalled_s = stalled_s()
         elif now_s >= self._due_s:
             self._due_s += INTERVAL_S
             self.samples.append({"time_s": round(now_s - self._start_s, 1), **self._sample()})
+            self._check_progress()
 
-    def _sample(self) -> dict[str, float]:
-        sample: dict[str, float] = {}
+    def _sample(self) -> Sample:
+        sample: Sample = {}
         for name in WATCHED:
             pid = self._system.pid(name)
             # Not what is mapped from files: pages of logs and of cnc.dat become resident when they are first used.
             sample[f"{name} private_kb"] = status_of(pid)["RssAnon"]
             sample[f"{name} descriptors"] = len(descriptors_of(pid))
+            sample[f"{name} cpu_s"] = cpu_s_of(pid)
+        for name in DRIVERS:
+            files = self._files[machine_of(name)]
+            sample[f"{name} counters"] = len(files.counters())
+            sample[f"{name} log_buffers"] = len(files.log_buffers())
+        before_s, self._stalled_s = self._stalled_s, stalled_s()
+        sample["stalled_s"] = round(self._stalled_s - before_s, 2)
         return sample
 
+    def _check_progress(self) -> None:
+        """End the run if a stream or a recorder stands still although publishers offer messages."""
+        if not self.is_flowing:
+            self._alive.clear()
+            return
+        for name, state in self._progress().items():
+            if name not in self._alive or self._alive[name][1] != state:
+                self._alive[name] = Bound(STANDSTILL_S), state
+            elif self._alive[name][0].is_over():
+                self.report(f"{name} stands still ({self._alive[name][0]})")
+                self.stop()
+
     def finish(self) -> None:
-        """Add the latencies, write the samples, and plot them if matplotlib is installed."""
+        """Add the latencies, and write the samples."""
         for flow, (publisher, subscriber) in FLOWS.items():
             self._add_latencies(flow, self._log_of(publisher), self._log_of(subscriber))
         (self.folder / "samples.json").write_text(json.dumps(self.samples, indent=1), encoding="utf-8")
@@ -59,7 +92,6 @@ class Soak(Trial):
             writer = csv.DictWriter(file, list(self.samples[-1]))
             writer.writeheader()
             writer.writerows(self.samples)
-        plot(self.samples, self.folder / "samples.png")
 
     def _add_latencies(self, flow: str, sent_log: Path, received_log: Path) -> None:
         sent = {(each.source, each.number): each.time_s for each in read_log(sent_log) if each.kind == SENT}
@@ -69,36 +101,20 @@ class Soak(Trial):
             if each.kind == RECEIVED and 0 <= index < len(latencies) and (each.source, each.number) in sent:
                 latencies[index].append(each.time_s - sent[each.source, each.number])
         for sample, found in zip(self.samples, latencies, strict=True):
-            sample[f"{flow} latency_ms"] = (
-                round(statistics.median(found) * 1000, 2) if found else float("nan")
-            )
-
-    def slopes(self) -> dict[str, float]:
-        """Return the growth of each value per hour."""
-        half = self.samples[len(self.samples) // 2 :]
-        times = [sample["time_s"] / 3600 for sample in half]
-        if len(half) < 3:
-            return {}
-        return {
-            name: round(statistics.linear_regression(times, [sample[name] for sample in half]).slope, 1)
-            for name in half[0]
-            if name != "time_s"
-        }
+            found.sort()
+            for name, share in (("latency_ms", 0.5), ("latency_p99_ms", 0.99)):
+                value = found[int(len(found) * share)] * 1000 if found else float("nan")
+                sample[f"{flow} {name}"] = round(value, 2)
 
 
-def plot(samples: list[dict[str, float]], path: Path) -> None:
-    """Write a plot of the memory of each process, if matplotlib is installed."""
-    try:
-        from matplotlib import pyplot  # noqa: PLC0415 - optional
-    except ImportError:
-        return
-    times = [sample["time_s"] for sample in samples]
-    figure, axes = pyplot.subplots(figsize=(9, 5))
-    for name in samples[0]:
-        if name.endswith("private_kb"):
-            axes.plot(
-                times, [sample[name] / 1024 for sample in samples], label=name.removesuffix(" private_kb")
-            )
-    axes.set(xlabel="s", ylabel="private memory, MiB")
-    axes.legend(fontsize=7)
-    figure.savefig(path)
+def slopes_of(samples: list[Sample]) -> dict[str, float]:
+    """Return the growth of each value per hour, of processor time its use in the samples' second half in seconds."""
+    half = samples[len(samples) // 2 :]
+    times = [sample["time_s"] / 3600 for sample in half]
+    if len(half) < 3:
+        return {}
+    return {
+        name: round(statistics.linear_regression(times, [sample[name] for sample in half]).slope, 1)
+        for name in half[0]
+        if name != "time_s"
+    }

@@ -31,11 +31,13 @@ from laboratory.plan import (
     Plan,
     machine_of,
 )
+from laboratory.pressure import Bound
 from laboratory.processes import System, descriptors_of, log_buffers_of, status_of
 from laboratory.records import ACKED, RECEIVED, SENT, last_of
 
 HERE = Path(__file__).parent
 TICK_S = 0.1
+# Times that a wait may take on a machine with idle processors; `Bound` extends them on one that is overloaded.
 #: Time within which each stream must flow again after the last fault. The timeouts of the drivers are 3 s, a stopped
 #: TCP connection is tried again after at most as long as it was stopped (5 s), and a client connects again within 1 s.
 RECOVERY_S = 12
@@ -86,6 +88,10 @@ FLOWS = {
 RECORDED = {"recorder-left": "ipc-publisher", "recorder-right": "udp-publisher"}
 
 
+class StoppedError(Exception):
+    """The system does not work, for a reason that was reported: the run ends without its further phases."""
+
+
 class Trial:
     """One run; `violations` and `figures` are its result."""
 
@@ -108,6 +114,8 @@ class Trial:
         self._actions: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         self._starting: dict[str, float] = {}
+        #: Whether all streams flow and publishers offer messages.
+        self.is_flowing = False
         self._baselines: dict[str, tuple[int, list[str], int]] = {}
         self._events = (self.folder / "events.log").open("w", encoding="utf-8", buffering=1)
 
@@ -140,6 +148,8 @@ class Trial:
             self._drain()
             self._close()
             self._check_logs()
+        except StoppedError:
+            self._log_counters()
         except Exception as error:
             self.report(f"the trial itself failed: {type(error).__name__}: {error}")
             raise
@@ -169,6 +179,7 @@ class Trial:
                 ["gcc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "clock.c", "-ldl"], check=True
             )
         self._network.start()
+        self._check_network()
         udp_from, udp_to = UDP_CHANNELS[self.plan.udp]
         for machine in MACHINES:
             settings = DRIVER_SETTINGS | {"aeron.threading.mode": self.plan.threading_modes[machine]}
@@ -240,11 +251,32 @@ class Trial:
         for name in DRIVERS:
             self._start_driver(name)
         self._await(lambda: not self._starting, START_S, "the drivers do not start")
+        if self._starting:
+            self.stop()
         for name in (*RECORDERS, *CLIENTS, *VISITORS):
             self._system.start(name)
         self._await(
             lambda: not self._idle_since(0), START_S, lambda: f"no flow at start: {self._idle_since(0)}"
         )
+        if self._idle_since(0):
+            self.stop()
+        self.is_flowing = True
+
+    def _check_network(self) -> None:
+        for machine, peer in (MACHINES, MACHINES[::-1]):
+            if (fault := self._network.probe(machine, peer)) is not None:
+                self.report(f"no packet passes from {machine} to {peer} before the drivers start: {fault}")
+        if self.violations:
+            raise StoppedError
+
+    def stop(self) -> None:
+        """End a run whose system does not work: report whether packets pass, and what the drivers have logged."""
+        for machine, peer in (MACHINES, MACHINES[::-1]):
+            fault = self._network.probe(machine, peer)
+            self.report(f"from {machine} to {peer}: {fault or 'packets pass'}")
+        for name in DRIVERS:
+            self.report(f"errors of {name}: {list(self._monitors[machine_of(name)].errors)}")
+        raise StoppedError
 
     def _inject(self) -> None:
         start_s = time.monotonic()
@@ -263,14 +295,13 @@ class Trial:
         def idle() -> list[str]:
             return self._idle_since(healed_s, before)
 
-        took = self._await(
-            lambda: not idle(), RECOVERY_S, lambda: f"no flow {RECOVERY_S} s after the last fault: {idle()}"
-        )
+        took = self._await(lambda: not idle(), RECOVERY_S, lambda: f"no flow after the last fault: {idle()}")
         self.figures["recovery_s"] = round(took, 2)
         self._await(lambda: False, 1.0, None)
 
     def _drain(self) -> None:
         self.log("drain")
+        self.is_flowing = False
         for publisher, _ in FLOWS.values():
             self._system.send(publisher, signal.SIGUSR1)
         self._await(lambda: False, 0.3, None)
@@ -317,6 +348,8 @@ class Trial:
                 self.report,
             )
         self.figures["messages"] = counts
+        for name in DRIVERS:
+            invariants.check_errors(name, self._monitors[machine_of(name)].errors, self.report)
         for name in self._system.names():
             text = (self.folder / f"{name}.log").read_text(errors="replace")
             if "Traceback" in text:
@@ -359,12 +392,14 @@ class Trial:
         self, condition: Callable[[], bool], timeout_s: float, failure: str | Callable[[], str] | None
     ) -> float:
         """Run due actions and take samples until a condition holds; return the seconds that took."""
-        start_s = time.monotonic()
+        bound = Bound(timeout_s)
         while not condition():
-            if time.monotonic() - start_s > timeout_s:
-                if failure is not None:
-                    self.report(failure if isinstance(failure, str) else failure())
-                    self._log_counters()
+            # Without a failure, this is a pause of that duration.
+            if failure is None and bound.elapsed_s > timeout_s:
+                break
+            if failure is not None and bound.is_over():
+                self.report(f"{failure if isinstance(failure, str) else failure()} ({bound})")
+                self._log_counters()
                 break
             while self._actions and self._actions[0][0] <= time.monotonic():
                 heappop(self._actions)[2]()
@@ -374,7 +409,7 @@ class Trial:
                 monitor.sample()
             self.tick()
             time.sleep(TICK_S)
-        return time.monotonic() - start_s
+        return bound.elapsed_s
 
     def _log_counters(self) -> None:
         for machine, files in self._files.items():
@@ -392,6 +427,12 @@ class Trial:
         ]
         before = recorded or dict.fromkeys(RECORDERS, 0)
         return idle + [name for name in RECORDERS if self._recorded(name) <= before[name]]
+
+    def _progress(self) -> dict[str, object]:
+        """Return what changes for each stream and recorder as messages arrive."""
+        return {
+            flow: last_of(self._log_of(subscriber), RECEIVED) for flow, (_, subscriber) in FLOWS.items()
+        } | {name: self._recorded(name) for name in RECORDERS}
 
     def _recorded(self, name: str) -> int:
         """Return the number of bytes that a recorder has reported as recorded."""
