@@ -10,17 +10,23 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from laboratory.pressure import Bound
+
 
 class System:
     """All processes by name. A process that ends although nothing has ended it is a violation."""
 
-    def __init__(self, logs: Path, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, logs: Path, report: Callable[[str], None], may_end: Callable[[str], bool] = lambda name: False
+    ) -> None:
+        """`may_end`: whether a process that has ended by itself had a reason that is no violation."""
         self._logs = logs
         self._report = report
+        self._may_end = may_end
         self._commands: dict[str, tuple[list[str], dict[str, str]]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._expected_dead: set[str] = set()
-        self._start_times: dict[str, float] = {}
+        self._lives: dict[str, Bound] = {}
 
     def add(self, name: str, command: list[object], environment: Mapping[str, str]) -> None:
         """Add a process, which is not started."""
@@ -42,7 +48,7 @@ class System:
                 env=environment,
                 start_new_session=True,
             )
-        self._start_times[name] = time.monotonic()
+        self._lives[name] = Bound(0)
         self._running[name] = process
         self._expected_dead.discard(name)
 
@@ -56,7 +62,15 @@ class System:
 
     def age_s(self, name: str) -> float:
         """Return the seconds since the last start of a process."""
-        return time.monotonic() - self._start_times[name]
+        return self._lives[name].elapsed_s
+
+    def stalled_share(self, name: str) -> float:
+        """Return the share of the time since the last start of a process in which tasks waited for a processor."""
+        return self._lives[name].stalled_s / max(self.age_s(name), 1e-3)
+
+    def last_output(self, name: str) -> str:
+        """Return what a process has printed since its last start."""
+        return self.tail(name, 100_000).rpartition("--- start at ")[2]
 
     def names(self) -> list[str]:
         """Return the names of all processes that were started."""
@@ -87,7 +101,8 @@ class System:
         """Report processes that ended by themselves, and start them again."""
         for name, process in list(self._running.items()):
             if process.poll() is not None and name not in self._expected_dead:
-                self._report(f"{name} ended by itself with code {process.returncode}: {self.tail(name)}")
+                if not self._may_end(name):
+                    self._report(f"{name} ended by itself with code {process.returncode}: {self.tail(name)}")
                 self.start(name)
 
     def limit(self, name: str, kind: int, soft: int | None) -> None:

@@ -51,6 +51,10 @@ REFUSALS = (
     "active media driver",
     "No space left on device",
 )  # a driver that starts may be refused for a while
+#: What a recorder prints if no driver runs, or none answers, in the first three seconds. It then ends.
+NO_DRIVER = ("no media driver is accessible", "no answer from the media driver")
+#: Share of its life in which tasks waited for a processor, above which a missing answer is no violation. Invented.
+OVERLOAD = 0.5
 DRIVER_SETTINGS = {
     "aeron.dir.delete.on.shutdown": "true",
     "aeron.term.buffer.length": "256k",
@@ -105,7 +109,7 @@ class Trial:
             keep.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"aeron-faults-{plan.seed}-", dir=keep))
         self._network = Network(plan.seed)
-        self._system = System(self.folder, self.report)
+        self._system = System(self.folder, self.report, self._may_end)
         self._run_id = f"{os.getpid()}-{time.monotonic_ns()}"
         self._files = {machine: DriverFiles(self._memory_disk(machine) / "driver") for machine in MACHINES}
         self._monitors = {
@@ -501,6 +505,21 @@ class Trial:
                 else:
                     self._system.start(name)
 
+    def _may_end(self, name: str) -> bool:
+        """Return whether a process that ended had found no driver at its start, which is no defect of it."""
+        output = self._system.last_output(name)
+        if "disconnected" in output or not any(text in output for text in NO_DRIVER):
+            return False
+        driver = f"driver-{machine_of(name)}"
+        is_missing = (
+            driver in self._starting
+            or not self._system.is_running(driver)
+            or self._system.age_s(driver) < self._system.age_s(name)
+        )
+        stalled = self._system.stalled_share(name)
+        self.log(f"{name} found no driver: missing {is_missing}, stalled {stalled:.2f}: {output}")
+        return is_missing or ("no answer" in output and stalled > OVERLOAD)
+
     # -- faults
 
     def _begin(self, fault: Fault) -> None:
@@ -557,7 +576,9 @@ class Trial:
 
     def _restart_driver(self, fault: Fault) -> None:
         number = int(fault.detail["signal"])
-        if (code := self._system.end(fault.target, number)) != number:
+        # Without a handler yet, a signal kills a process that starts.
+        codes = (number, -number) if fault.target in self._starting else (number,)
+        if (code := self._system.end(fault.target, number)) not in codes:
             self.report(f"{fault.target} ended with code {code} at signal {number}")
         self._later(fault, lambda: self._start_driver(fault.target))
 
