@@ -1,14 +1,18 @@
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from aeron_core.cli.main import run
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError
 from aeron_core.protocol.cnc import CncFile
@@ -22,6 +26,24 @@ SMALL = {
 }
 #: For a driver in a process of its own.
 SMALL_FILES = {"AERON_COUNTERS_BUFFER_LENGTH": "1m", "AERON_TERM_BUFFER_LENGTH": "64k"}
+
+
+@contextmanager
+def heartbeats(directory: Path) -> Iterator[None]:
+    """Let the stopped driver of a directory look alive: store the heartbeats that it does not."""
+    ring, is_over = ManyToOneRingBuffer(CncFile.open(directory / "cnc.dat").to_driver), threading.Event()
+
+    def beat() -> None:
+        while not is_over.wait(0.01):
+            ring.consumer_heartbeat_ms = time.time_ns() // 1_000_000
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @dataclass
@@ -62,10 +84,15 @@ def dead_directory(tmp_path) -> Path:
 class Process:
     """A command in a process of its own."""
 
-    def __init__(self, *arguments: object, stdin: object = subprocess.DEVNULL) -> None:
+    def __init__(self, *arguments: object, stdin: object = subprocess.DEVNULL, **environment: str) -> None:
         command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
         self.popen = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
         )
 
     def ended(self, text: str | None = None, timeout: float = 60) -> Outcome:
@@ -87,6 +114,22 @@ def start() -> Iterator[type[Process]]:
         if process.popen.poll() is None:
             process.popen.kill()
             process.popen.communicate()
+
+
+@pytest.fixture
+def slow_driver(running_driver) -> Callable[[Process], None]:
+    """Stop the driver until a command with AERON_DRIVER_TIMEOUT=1000 has lost it, and has got no answer from it."""
+    process, directory = running_driver
+
+    def stop_for(command: Process) -> None:
+        process.popen.send_signal(signal.SIGSTOP)
+        stderr = iter(command.popen.stderr.readline, "")
+        assert any("waiting for a driver" in line for line in stderr)
+        with heartbeats(directory):
+            assert any("no answer from the media driver within 1000 ms" in line for line in stderr)
+        process.popen.send_signal(signal.SIGCONT)
+
+    return stop_for
 
 
 @pytest.fixture

@@ -337,6 +337,26 @@ def test_a_driver_killed_before_its_first_answer_is_replaced_by_the_next(start, 
     assert payloads(archive) == [b"after"]
 
 
+def test_a_driver_that_is_slow_after_a_loss_is_recorded_when_it_answers(
+    start, running_driver, slow_driver, tmp_path
+):
+    _, directory = running_driver
+    arguments = ("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+    recorder = start(*arguments, AERON_DRIVER_TIMEOUT="1000")
+    archive = archive_at(tmp_path / "a")
+    until((tmp_path / "a" / "recorder.json").exists)
+
+    slow_driver(recorder)
+
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, [b"after"])
+        until(lambda: archive.recordings() and archive.recording(0).position)
+    recorder.popen.send_signal(signal.SIGTERM)
+    assert recorder.ended().code == 0
+    assert payloads(archive) == [b"after"]
+
+
 def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_path):
     process, directory = running_driver
     recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)

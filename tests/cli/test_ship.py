@@ -170,6 +170,25 @@ def test_shipping_continues_with_the_next_driver(start, reader, log, tmp_path, m
 
 
 @pytest.mark.system
+def test_shipping_continues_with_a_driver_that_is_slow_after_a_loss(
+    start, running_driver, slow_driver, reader, log, tmp_path
+):
+    _, directory = running_driver
+    arguments = ("ship", log, "--to", reader.channel, "--state", tmp_path / "state", "-d", directory)
+    process = start(*arguments, AERON_DRIVER_TIMEOUT="1000")
+    until(lambda: reader.poll() == ["one", "two"])
+
+    slow_driver(process)
+    append(log, "three\n")
+
+    until(lambda: set(reader.poll()) == {"one", "two", "three"})
+    process.popen.send_signal(signal.SIGTERM)
+    while process.popen.poll() is None:
+        reader.poll()
+    assert process.ended().code == 0
+
+
+@pytest.mark.system
 def test_end_with_driver_ends_the_command(start, reader, log, tmp_path):
     directory = tmp_path / "driver"
     driver = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k")

@@ -3,6 +3,7 @@
     recording -> waiting    the client is closed: its driver has shut down, or an error closed it, such as a late
                             heartbeat
     waiting -> recording    a driver runs in the directory
+    recording -> waiting    that driver does not answer in time, unless it is the first one
 
 Invariant: everything that one driver delivered is in the archive before a recording of the next driver starts.
 """
@@ -56,13 +57,14 @@ class RecordingRun:
     timeout: float | None  # seconds without a message, None for no limit
 
     recorded_length: int = 0
+    _has_recorded: bool = False  # from any driver
     _last_received_s: float = field(default_factory=time.monotonic)
 
     def run(self, *, releases: bool, ends_with_driver: bool) -> bool:
         """Record until the interrupt; return False if the timeout expired.
 
         With `releases`, streams that are still active are closed at once, so that no other recorder continues them.
-        Raises DriverTimeoutError if there is no driver at the start or one does not answer, ClosedError if
+        Raises DriverTimeoutError if there is no driver at the start or it does not answer, ClosedError if
         `ends_with_driver` and the driver shuts down, ConfigurationError or RegistrationError for a channel that it
         refuses, and the errors of `connect_to_driver` and `Recorder`.
         """
@@ -94,10 +96,14 @@ class RecordingRun:
                         aeron.add_subscription(self.wanted.channel, stream_id)
                         for stream_id in self.wanted.stream_ids
                     ]
-            except (ClosedError, DriverTimeoutError):
+            except (ClosedError, DriverTimeoutError) as error:
                 if not aeron.is_closed:  # a driver that is alive but does not answer
-                    raise
+                    if not self._has_recorded:
+                        raise
+                    # Like a driver that is missing: it may be overloaded, as after its own restart.
+                    print_stderr(f"warning: {error}")
                 return _End.DRIVER_CLOSED
+            self._has_recorded = True
             recorder = Recorder(aeron, self.target.archive, subscriptions, self.target.params)
             before, leaves = self.recorded_length, False
             try:

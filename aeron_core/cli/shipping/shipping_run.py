@@ -42,14 +42,15 @@ class ShippingRun:
     driver_errors: DriverErrors | None
     _arrived_s: float = field(default_factory=time.monotonic)
     _lines: int = 0
+    _has_shipped: bool = False  # through any driver
 
     def run(self, aeron: Aeron | None, directory: Path | None) -> None:
         """Ship through `aeron`, and after its driver has shut down through the next one in `directory`.
 
         Returns after a signal, or when all is shipped if files are not followed. Raises ClosedError if the driver shuts
         down and `directory` is None, NotConnectedError if nothing is confirmed in time, ConfigurationError or
-        RegistrationError for a channel that it refuses, DriverTimeoutError if it does not answer, and the errors of
-        `Shipper`.
+        RegistrationError for a channel that it refuses, DriverTimeoutError if the first one does not answer, and the
+        errors of `Shipper`. A later one that does not answer counts as shut down.
         """
         while aeron is not None:
             try:
@@ -75,10 +76,15 @@ class ShippingRun:
     def _publication(self, aeron: Aeron) -> ExclusivePublication:
         try:
             with checked_channels(publications=[self.channel]):
-                return aeron.add_exclusive_publication(self.channel, self.stream_id)
+                publication = aeron.add_exclusive_publication(self.channel, self.stream_id)
+            self._has_shipped = True
+            return publication
         except DriverTimeoutError as error:
             if not aeron.is_closed:  # a driver that is alive but does not answer
-                raise
+                if not self._has_shipped:
+                    raise
+                # Like a driver that is missing: it may be overloaded, as after its own restart.
+                print_stderr(f"warning: {error}")
             raise ClosedError(str(error)) from error
 
     def _next_driver(self, directory: Path) -> Aeron | None:
