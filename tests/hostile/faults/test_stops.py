@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -89,6 +90,35 @@ def test_a_soak_ends_when_a_stream_stands_still(tmp_path, monkeypatch):
     assert "udp stands still" in run.violations[0]
 
 
+def test_a_soak_writes_each_sample_at_once(tmp_path, monkeypatch):
+    run = soak.Soak(make_plan(1, 1), tmp_path)
+    monkeypatch.setattr(run._system, "is_running", lambda name: True)
+    monkeypatch.setattr(run, "_sample", lambda: {"driver-left descriptors": 5})
+
+    run.tick()
+
+    (line,) = (run.folder / "samples.jsonl").read_text().splitlines()
+    assert json.loads(line)["driver-left descriptors"] == 5
+
+
+def test_a_signal_waits_until_a_run_has_removed_everything(tmp_path, monkeypatch):
+    run, removed = trial.Trial(make_plan(1, 1), tmp_path), []
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+
+    def remove():
+        os.kill(os.getpid(), signal.SIGTERM)
+        removed.append(run)
+
+    monkeypatch.setattr(run, "_remove", remove)
+    try:
+        with pytest.raises(SystemExit):
+            run._clean()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert removed == [run]
+
+
 @pytest.mark.netns
 @pytest.mark.usefixtures("machines")
 class TestMachines:
@@ -126,6 +156,14 @@ class TestMachines:
         assert "do not start" in violations[0]
         assert "from left to right: packets pass" in violations
         assert "errors of driver-left: []" in violations
+
+    def test_a_network_is_removed_although_its_switch_was_killed(self):
+        machines = Network(1)
+        machines.start()
+        machines._switch.kill()
+
+        assert machines.stop() == {}
+        assert not any((Path("/run/netns") / name).exists() for name in machines.names.values())
 
     def test_what_a_killed_run_has_left_is_swept(self):
         dead = subprocess.Popen(["true"])

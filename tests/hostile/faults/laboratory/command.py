@@ -49,16 +49,18 @@ def run_seed(
 def run_soak(seed: int, seconds: float, keep: Path | None = None, picture: Path | None = None) -> int:
     """Run the system of a seed without faults; show what its samples are; return 1 after violations, else 0."""
     soak = Soak(replace(make_plan(seed, seconds), faults=()), keep)
-    soak.run()
-    print(
-        f"{len(soak.samples)} samples, violations: {soak.violations}, {soak.summary()}",
-        f"in {soak.folder}",
-        sep="\n",
-        flush=True,
-    )
-    if soak.samples:
-        soak.finish()
-        show(soak.samples, picture)
+    try:
+        soak.run()
+    finally:  # also of a run that was terminated
+        print(
+            f"{len(soak.samples)} samples, violations: {soak.violations}, {soak.summary()}",
+            f"in {soak.folder}",
+            sep="\n",
+            flush=True,
+        )
+        if soak.samples:
+            soak.finish()
+            show(soak.samples, picture)
     return 1 if soak.violations else 0
 
 

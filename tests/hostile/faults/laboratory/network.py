@@ -100,15 +100,18 @@ class Network:
             raise RuntimeError("the switch does not start: its error is printed above")
 
     def stop(self) -> dict[str, int]:
-        """Remove everything; return the counts of packets of the switch."""
-        counts: dict[str, int] = {}
+        """Remove everything; return the counts of packets of the switch, none if it was killed."""
+        output = ""
         if self._switch is not None:
-            output, _ = self._switch.communicate(timeout=10)
-            counts = json.loads(output)
+            try:
+                output, _ = self._switch.communicate(timeout=10)
+            except subprocess.TimeoutExpired:  # stopped by a signal, for example
+                self._switch.kill()
+                self._switch.wait()
         for machine, name in self.names.items():
             subprocess.run(["ip", "link", "del", self.ports[machine]], check=False, capture_output=True)
             remove(name)
-        return counts
+        return json.loads(output) if output else {}
 
     def within(self, machine: str) -> list[str]:
         """Return the start of a command that runs on a machine."""

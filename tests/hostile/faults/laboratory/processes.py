@@ -7,7 +7,8 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from laboratory.pressure import Bound
@@ -123,6 +124,23 @@ class System:
                 self._expected_dead.add(name)
                 process.kill()
                 process.wait()
+
+
+@contextmanager
+def deferred_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGINT wait for the end of the context."""
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda got, _: received.append(got))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in received[:1]:
+            os.kill(os.getpid(), number)
 
 
 def descriptors_of(pid: int) -> list[str]:

@@ -31,7 +31,7 @@ Sample = dict[str, float]
 class Soak(Trial):
     """A run that samples memory, descriptors, counters, files, processor time and latency.
 
-    `finish` writes `samples.csv` and `samples.json` into its folder.
+    Each sample is appended to `samples.jsonl` in its folder; `finish` writes `samples.csv` and `samples.json`.
     """
 
     recorder_options = ("--retain-bytes", "8m")
@@ -53,6 +53,8 @@ class Soak(Trial):
         elif now_s >= self._due_s:
             self._due_s += INTERVAL_S
             self.samples.append({"time_s": round(now_s - self._start_s, 1), **self._sample()})
+            with (self.folder / "samples.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.samples[-1]) + "\n")
             self._check_progress()
 
     def _sample(self) -> Sample:

@@ -32,18 +32,20 @@ from laboratory.plan import (
     machine_of,
 )
 from laboratory.pressure import Bound
-from laboratory.processes import System, descriptors_of, log_buffers_of, status_of
+from laboratory.processes import System, deferred_signals, descriptors_of, log_buffers_of, status_of
 from laboratory.records import ACKED, RECEIVED, SENT, last_of
 
 HERE = Path(__file__).parent
 TICK_S = 0.1
 # Times that a wait may take on a machine with idle processors; `Bound` extends them on one that is overloaded.
 #: Time within which each stream must flow again after the last fault. The timeouts of the drivers are 3 s, a stopped
-#: TCP connection is tried again after at most as long as it was stopped (5 s), and a client connects again within 1 s.
+#: TCP connection is tried again after at most as long as it was stopped (5 s), a peer that has vanished is detected
+#: within PEER_TIMEOUT_S, and a client connects again within 1 s.
 RECOVERY_S = 12
 #: Time in which the published messages must arrive, and in which drivers free what closed clients have left.
 DRAIN_S = 12
 DRIVER_TIMEOUT_S = 3
+PEER_TIMEOUT_S = 6  # more than a link is ever cut
 START_S = 30
 START_UP_S = 2  # in which a process loads its modules
 MAX_VIOLATIONS = 20
@@ -213,8 +215,10 @@ class Trial:
         self._add_node(
             "lumberjack-reader", "subscribe", f"{LUMBERJACK}|term-length=256k|keep-alive=1s", "lumberjack"
         )
-        self._add_node("sp-dialer", "publish", f"{SP}|mode=dial|term-length=256k|backoff-max=1s", "sp", 100)
-        self._add_node("sp-listener", "subscribe", f"{SP}|mode=listen|term-length=256k", "sp")
+        # By default, a peer that has vanished with data on the way is detected after 30 s only.
+        silence = f"term-length=256k|peer-timeout={PEER_TIMEOUT_S}s"
+        self._add_node("sp-dialer", "publish", f"{SP}|mode=dial|{silence}|backoff-max=1s", "sp", 100)
+        self._add_node("sp-listener", "subscribe", f"{SP}|mode=listen|{silence}", "sp")
 
     def _add(self, machine: str, name: str, *command: object) -> None:
         python = [*self._network.within(machine), sys.executable]
@@ -360,6 +364,11 @@ class Trial:
                 self.report(f"{name} printed a traceback: {text[text.index('Traceback') :][:1500]}")
 
     def _clean(self) -> None:
+        # A second signal would leave processes, mounts and namespaces.
+        with deferred_signals():
+            self._remove()
+
+    def _remove(self) -> None:
         self._system.kill_all()
         self.figures["packets"] = self._network.stop()
         left = [
