@@ -195,13 +195,17 @@ class PublicationImage:
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )
         proposed = packet_position + payload_length
-        # Flow control: a sender may send up to half a term, the largest window, beyond the last status message.
-        if proposed > self._overrun_threshold:
-            self._counters.flow_control_over_runs.increment_release()
-            return 0
         if payload_length == 0:
             # A data frame without payload is a heartbeat.
             return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
+        # Flow control: a sender may send up to half a term, the largest window, beyond the last status message. Only
+        # the header of padding counts, as in the sender, whose position is then beyond its limit: another half of a
+        # term is for that.
+        if packet_position + length > self._overrun_threshold or proposed > self._overrun_threshold + (
+            self.log.term_length >> 1
+        ):
+            self._counters.flow_control_over_runs.increment_release()
+            return 0
         # Underrun: this part was consumed and may have been cleaned. Writing there would bring old frames back.
         if packet_position < self._last_sm_position:
             # Old data does not prove that the sender is alive: the network may deliver copies much later.
@@ -234,7 +238,12 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        # More lenient than for data: a heartbeat is not written to the log, so an old one does no harm.
+        # More lenient than for data: a heartbeat is not written to the log, so neither an old one nor one beyond the
+        # window does harm. The latter must keep the image alive: a sender that padded the end of its window stays
+        # beyond it until the subscribers read.
+        if position > self._overrun_threshold + (self.log.term_length >> 1):
+            self._counters.flow_control_over_runs.increment_release()
+            return 0
         bottom = self._last_sm_position - self.log.term_length
         if position < 0 or position < bottom:
             self._counters.flow_control_under_runs.increment_release()

@@ -71,6 +71,32 @@ def test_a_heartbeat_beyond_the_data_reveals_a_gap(receiver, peer, sink):
     assert receiver.driver.counted("heartbeats_received") == 1
 
 
+@pytest.mark.parametrize(("offset", "is_over_run"), [(63 * FRAME, False), (65 * FRAME, True)])
+def test_a_heartbeat_more_than_half_a_term_beyond_the_window_is_an_over_run(
+    receiver, peer, sink, offset, is_over_run
+):
+    peer.send(
+        data_frame(
+            frame_length=0, term_id=offset // (64 * FRAME), term_offset=offset % (64 * FRAME), **FIELDS
+        )
+    )
+    receiver.run_for(1 * MS)
+
+    assert receiver.driver.counted("flow_control_over_runs") == is_over_run
+    assert receiver.driver.find_counter("rcv-hwm").value == (0 if is_over_run else offset)
+
+
+@pytest.mark.parametrize(("offset", "is_over_run"), [(31 * FRAME, False), (32 * FRAME, True)])
+def test_padding_must_begin_in_the_window_and_may_end_beyond_it(receiver, peer, sink, offset, is_over_run):
+    length = 64 * FRAME - offset
+    padding = data_frame(frame_type=wire.TYPE_PAD, frame_length=length, term_offset=offset, **FIELDS)
+    peer.send(*(data(position) for position in range(0, offset, FRAME)), padding)
+    receiver.run_for(1 * MS)
+
+    assert receiver.driver.counted("flow_control_over_runs") == is_over_run
+    assert receiver.driver.find_counter("rcv-hwm").value == offset + (0 if is_over_run else length)
+
+
 @pytest.mark.parametrize("offset", [33, -32, 64 * 1024])
 def test_data_at_an_impossible_offset_is_an_invalid_packet(receiver, peer, sink, offset):
     peer.send(data(offset))
