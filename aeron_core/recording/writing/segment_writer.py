@@ -8,6 +8,7 @@ again.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -48,13 +49,18 @@ class SegmentWriter:
         return self._index_length
 
     def write(self, offset: int, data: memoryview | bytes) -> None:
-        """Write all of `data` at `offset` of the segment."""
+        """Write all of `data` at `offset` of the segment; after an error, the segment ends there if it can be cut."""
         written = 0
         with memoryview(data) as view:
             try:
                 while written < len(view):
                     written += os.pwrite(self._fd, view[written:], offset + written)
             except OSError as error:
+                # A full disk takes a part of the data. If the stream ends now, the rest is never written: a frame that
+                # is cut short would look like damage.
+                if written:
+                    with suppress(OSError):
+                        os.ftruncate(self._fd, offset)
                 raise write_failure("write", self._segment, error) from error
 
     def cut(self, length: int) -> None:

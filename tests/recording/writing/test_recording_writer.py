@@ -6,6 +6,7 @@ import os
 import pytest
 
 from aeron_core.errors import CorruptRecordingError, DataLossError, ProtocolError, RecordingError
+from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.storage.catalogue import update_descriptor
 from aeron_core.recording.storage.index import MESSAGE_BORDER
 from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
@@ -177,6 +178,20 @@ def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_los
     disk.space = 10_000
     written.append_block(block)
     assert written.data() == block
+
+
+def test_a_recording_that_stops_on_a_full_disk_ends_with_its_last_whole_write(written, monkeypatch):
+    written.append(b"a")
+    disk = FullDisk(monkeypatch, 40)
+    with pytest.raises(RecordingError, match="No space left on device"):
+        written.append(b"bb")
+    disk.space = 10_000
+
+    written.writer.stop(NOW_NS, is_end_of_stream=False)
+
+    assert (written.folder / "0-0.rec").stat().st_size == written.position == 64
+    recording = written.archive.recording(0)
+    assert verify(written.archive.store, recording, NOW_NS, lambda length: None).faults == []
 
 
 @pytest.mark.parametrize(
