@@ -24,6 +24,7 @@ from aeron_core.concurrent.counters import CounterRecord, CountersReader
 from aeron_core.concurrent.error_log import ErrorRecord, read_errors
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.driver.random_bits import system_bits, use_random_bits
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.models import ClientSettings
@@ -150,7 +151,7 @@ class Simulation:
         # pytest shows this output of a failed test: the values that reproduce it.
         print(f"seed={seed} link={link}")
         # Drivers choose session ids, term ids and receiver ids at random.
-        random.seed(seed)
+        use_random_bits(random.Random(seed).getrandbits)
         self.clock = Clock.manual(now_ns=S)
         self.network = SimulatedNetwork(self.clock, seed, link=link)
         self.connections = SimulatedConnections()
@@ -244,6 +245,7 @@ class Simulation:
         """Close all drivers."""
         for driver in self.drivers:
             driver.close()
+        use_random_bits(system_bits)
 
     def __enter__(self) -> Self:
         return self

@@ -118,6 +118,7 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
 #: Commands that print no table and no result, and why they have no --json.
 WITHOUT_JSON = {
     ("driver",): "prints what aeronmd prints",
+    ("plot",): "writes a file",
     ("terminate",): "prints nothing but a message",
 }
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
+from aeron_core.driver.random_bits import random_bits
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.uri.endpoint_parameters import EndpointParameters
@@ -33,7 +33,7 @@ def publication_log_params(
     # the archive.
     start = params.start
     return LogBufferParams(
-        initial_term_id=start.initial_term_id if start else int.from_bytes(os.urandom(4), signed=True),
+        initial_term_id=start.initial_term_id if start else random_bits(32) - 0x8000_0000,
         term_id=start.term_id if start else None,
         term_offset=start.term_offset if start else 0,
         term_length=params.term_length,

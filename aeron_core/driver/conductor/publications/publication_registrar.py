@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container
 from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native import wire
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.random_bits import random_bits
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.parameters import PublicationParameters
@@ -164,7 +164,7 @@ class SessionIds:
     def from_settings(cls, settings: DriverFields) -> SessionIds:
         """Return a sequence with a random start and the reserved range of the settings."""
         return cls(
-            int.from_bytes(os.urandom(4)),
+            random_bits(32),
             settings.publication_reserved_session_id_low,
             settings.publication_reserved_session_id_high,
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.agents.one_way_latency import OneWayEstimate
+from aeron_core.driver.random_bits import random_bits
 from aeron_core.driver.receiver.image_params import ImageParams
 from aeron_core.driver.receiver.nak_delay import MulticastNakDelay, UnicastNakDelay
 from aeron_core.driver.receiver.publication_image import PublicationImage
@@ -179,7 +179,7 @@ def _nak_delay(settings: DriverFields, request: ImageRequest) -> NakDelay:
             settings.nak_multicast_group_size,
             settings.nak_multicast_max_backoff_ns,
             # A seed for each image: receivers of a group must not choose the same delays.
-            int.from_bytes(os.urandom(8)),
+            random_bits(64),
         )
     first_ns = params.nak_delay_ns
     if first_ns is None:

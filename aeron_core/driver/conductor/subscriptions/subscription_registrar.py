@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from aeron_core.concurrent.counters import NULL_COUNTER_ID
@@ -22,6 +21,7 @@ from aeron_core.driver.conductor.subscriptions.subscription_checks import (
     check_window,
 )
 from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
+from aeron_core.driver.random_bits import random_bits
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
 from aeron_core.uri.parameters import SubscriptionParameters
@@ -52,7 +52,7 @@ class SubscriptionRegistrar:
         self._closing = ClosingEndpoints()
         self._find_tagged = find_tagged
         # Must be unique among the receivers of one sender: starts at random, and each endpoint gets the next one.
-        self._next_receiver_id = int.from_bytes(os.urandom(8)) >> 1
+        self._next_receiver_id = random_bits(63)
 
     def add_shared_memory(
         self,
