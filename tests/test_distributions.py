@@ -91,7 +91,7 @@ def test_the_source_distribution_is_small_and_contains_sources_only(checkout):
     }
     assert [name for name in names if name.parts[0] == "tools"] == [PurePosixPath("tools/translation.py")]
     packaged = [name for name in names if name.parts[0] in {"aeron_core", "plugins"}]
-    assert {name.suffix for name in packaged} - SOURCES == {".log"}
+    assert {name.suffix for name in packaged} - SOURCES == {".log", ".toml"}
 
 
 def test_the_wheel_has_every_source_that_third_parties_import_or_cimport(checkout):

@@ -64,7 +64,11 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
             "list": IndexEntry(
                 "List the plugins with their distributions and the names they provide.",
                 "driver.plugins:list_plugins",
-            )
+            ),
+            "new": IndexEntry(
+                "Create a distribution with a plugin: code, tests, README and CI file.",
+                "driver.new_plugin:new_plugin",
+            ),
         },
     ),
     "settings": IndexEntry(

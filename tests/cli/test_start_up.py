@@ -58,6 +58,8 @@ def imported_by(*arguments):
         ("plugins",),
         ("plugins", "list"),
         ("plugins", "list", "--json"),
+        ("plugins", "new", "-h"),
+        ("plugins", "new", "json", "--kind", "medium"),
         ("stat", "-h"),
         ("driver", "-v"),
     ],

@@ -1,0 +1,277 @@
+"""`aeron-core plugins new`: what it writes is installed, tested, checked and used as by its new owner."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from aeron_core.cli.driver.new_plugin import PluginKind
+from aeron_core.cli.main import run
+
+ROOT = Path(__file__).parents[2]
+COMPILED = ("flow-control", "congestion")
+PROGRAM = Path(__file__).with_name("support") / "use_new_plugins.py"
+
+
+def environment(folder: Path, *paths: Path) -> dict[str, str]:
+    """Return environment variables with which Python finds the packages of `paths` and no driver of the user."""
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "AERON_DIR": str(folder / "no-driver"),
+    }
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory) -> Path:
+    """Return a folder with a distribution of each kind, `my-KIND`, and of each compiled kind, `fast-KIND`."""
+    folder = tmp_path_factory.mktemp("plugins")
+    for kind in PluginKind:
+        assert run(["plugins", "new", f"my-{kind}", "--kind", kind, "--to", str(folder)]) == 0
+    for kind in COMPILED:
+        arguments = ["plugins", "new", f"fast-{kind}", "--kind", kind, "--to", str(folder), "--compiled"]
+        assert run(arguments) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def packages(plugins, tmp_path_factory) -> Path:
+    """Return a folder with all of them installed: one without and those with compiled modules by pip."""
+    folder = tmp_path_factory.mktemp("packages")
+    by_pip = {"my-flow-control", *(f"fast-{kind}" for kind in COMPILED)}
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index")
+    done = subprocess.run(
+        [*pip, "--no-deps", "--no-build-isolation", "--target", folder, *(plugins / name for name in by_pip)],
+        # Without optimization, because the compiler takes most of the time.
+        env=os.environ | {"CFLAGS": "-O0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for path in plugins.iterdir():
+        if path.name not in by_pip:
+            install(path, folder)
+    return folder
+
+
+def install(source: Path, folder: Path) -> None:
+    """Install a distribution in plain Python as pip does, which takes seconds for each."""
+    shutil.copytree(source / "src", folder, dirs_exist_ok=True)
+    project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (info / "METADATA").write_text(metadata, encoding="utf-8")
+    ((group, points),) = project["entry-points"].items()
+    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_the_new_folder_has_what_a_distribution_needs(plugins):
+    written = plugins / "my-flow-control"
+
+    assert {str(path.relative_to(written)) for path in written.rglob("*") if path.is_file()} >= {
+        *(".github/workflows/test.yml", "README.md", "pyproject.toml", "tests/test_my_flow_control.py"),
+        *("src/my_flow_control/plugin.py", "src/my_flow_control/py.typed"),
+    }
+    assert "python-version: ${{ matrix.python }}" in (written / ".github/workflows/test.yml").read_text()
+
+
+@pytest.mark.system
+def test_the_tests_of_every_kind_pass(plugins, packages, tmp_path):
+    folders = [path / "tests" for path in plugins.iterdir() if path.name != "my-decoder"]
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider")
+
+    done = subprocess.run(
+        [*pytest_, f"--rootdir={plugins}", *folders],
+        cwd=tmp_path,
+        env=environment(tmp_path, packages),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.spark
+def test_the_tests_of_a_decoder_pass(plugins, packages, tmp_path):
+    pytest.importorskip("pyspark")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", plugins / "my-decoder"],
+        cwd=tmp_path,
+        env=environment(tmp_path, packages),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.system
+def test_every_kind_has_the_types_that_a_strict_check_asks_for(plugins, tmp_path):
+    pytest.importorskip("mypy")
+    sources = [path / "src" for path in plugins.iterdir()]
+    files = [file for path in plugins.iterdir() for file in path.glob("tests/*.py")]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", *sources, *files],
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": os.pathsep.join(map(str, sources))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def used(packages: Path, folder: Path, spi_version: str = "") -> dict:
+    """Run streams through all plugins, on a driver whose SPI version may be another one; return what happened."""
+    done = subprocess.run(
+        [sys.executable, PROGRAM, *([spi_version] if spi_version else [])],
+        cwd=folder,
+        env=environment(folder, packages),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.system
+def test_streams_flow_through_the_installed_plugins_of_every_kind(packages, tmp_path):
+    result = used(packages, tmp_path)
+
+    names = ("my-flow-control", "my-congestion", "fast-flow-control", "fast-congestion", "my-medium")
+    assert result["received"] == dict.fromkeys(names, "hello")
+    assert result["errors"] == []
+    # The decoder is no plugin of a driver, but of Spark.
+    assert {f"my-{kind}" for kind in PluginKind} - set(result["plugins"]) == {"my-decoder"}
+
+
+@pytest.mark.system
+def test_a_plugin_for_another_spi_version_runs_if_it_is_python_and_is_refused_if_it_is_compiled(
+    packages, tmp_path
+):
+    result = used(packages, tmp_path, "2")
+
+    assert set(result["received"]) == {"my-flow-control", "my-congestion", "my-medium"}
+    assert set(result["refused"]) == {"fast-flow-control", "fast-congestion"}
+    for name, text in result["refused"].items():
+        assert (
+            f"plugin {name!r} of distribution {name!r} 0.1.0 was built for SPI version 1, this aeron-core has 2: "
+            "rebuild it against this aeron-core, or install a version that was built against it"
+        ) in text
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("9lives", "must be a letter, then letters, digits"),
+        ("short-", "must be a letter, then letters, digits"),
+        ("../short", "must be a letter, then letters, digits"),
+        ("short bursts", "must be a letter, then letters, digits"),
+        ("grüße", "must be a letter, then letters, digits"),
+        ("a" * 65, "at most 64 characters"),
+        ("json", "its module json exists in this Python already"),
+        ("Aeron.Core", "its module aeron_core exists in this Python already"),
+        ("lambda", "its module lambda exists in this Python already"),
+        ("tagged", "aeron-core has a flow control of this name: choose another name than max, min, tagged"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_refused_in_one_line(aeron, tmp_path, name, fault):
+    outcome = aeron("plugins", "new", name, "--kind", "flow-control", "--to", tmp_path)
+
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"aeron-core: error: NAME={name}: ")
+    assert fault in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_is_that_of_the_distribution_and_in_lower_case_that_of_its_module(aeron, tmp_path):
+    aeron("plugins", "new", "Short.Bursts_FlowControl", "--kind", "flow-control", "--to", tmp_path)
+
+    source = tmp_path / "Short.Bursts_FlowControl" / "src" / "short_bursts_flowcontrol"
+    assert '{"short-bursts-flowcontrol": "short_bursts_flowcontrol.strategy:ShortBursts' in (
+        source / "plugin.py"
+    ).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PluginKind if kind not in COMPILED])
+def test_a_kind_without_a_compiled_form_is_refused(aeron, tmp_path, kind):
+    outcome = aeron("plugins", "new", "mine", "--kind", kind, "--compiled", "--to", tmp_path)
+
+    assert (outcome.code, list(tmp_path.iterdir())) == (2, [])
+    assert outcome.err == (
+        f"aeron-core: error: --compiled: there is no compiled form of --kind {kind}, only of flow-control and "
+        "congestion: leave the option out\n"
+    )
+
+
+def test_what_exists_is_not_overwritten(aeron, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "yours").symlink_to("nothing")
+
+    for name in ("mine", "yours"):
+        outcome = aeron("plugins", "new", name, "--kind", "resolver", "--to", tmp_path)
+
+        assert outcome.code == 2
+        assert outcome.err.startswith(f"aeron-core: error: {tmp_path / name} exists: choose another name")
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_a_folder_that_does_not_exist_is_refused(aeron, tmp_path):
+    outcome = aeron("plugins", "new", "mine", "--kind", "resolver", "--to", tmp_path / "none")
+
+    assert outcome.code == 2
+    assert outcome.err == f"aeron-core: error: --to {tmp_path / 'none'}: must be a folder that exists\n"
+
+
+@pytest.mark.parametrize("written", range(9))
+def test_a_full_disk_leaves_no_part_of_a_plugin(aeron, tmp_path, monkeypatch, written):
+    write_text = Path.write_text
+    calls = []
+
+    def write_some(path, text, **arguments):
+        calls.append(path)
+        if len(calls) > written:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return write_text(path, text, **arguments)
+
+    monkeypatch.setattr(Path, "write_text", write_some)
+
+    outcome = aeron("plugins", "new", "mine", "--kind", "resolver", "--to", tmp_path)
+
+    assert (outcome.code, list(tmp_path.iterdir())) == (1, [])
+    assert outcome.err.endswith(": No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "write-a-congestion-control.md",
+        "write-a-flow-control.md",
+        "write-a-medium.md",
+        "write-a-name-resolver.md",
+    ],
+)
+def test_a_guide_has_the_command_before_its_code(page):
+    text = (ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")
+
+    assert 0 < text.index("aeron-core plugins new ") < text.index("```python")
