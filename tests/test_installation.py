@@ -149,7 +149,16 @@ def test_the_wheel_contains_declarations_and_an_extension_of_each_module_but_no_
         names = [PurePosixPath(name) for name in archive.namelist() if not name.endswith("/")]
     packages = [name for name in names if not name.parts[0].endswith((".dist-info", ".libs"))]
 
-    assert {name.suffix for name in packages} == {".h", ".log", ".pxd", ".py", ".pyi", ".so", ".toml", ".typed"}
+    assert {name.suffix for name in packages} == {
+        ".h",
+        ".log",
+        ".pxd",
+        ".py",
+        ".pyi",
+        ".so",
+        ".toml",
+        ".typed",
+    }
     hot = {name.with_suffix("") for name in packages if name.suffix == ".pxd" and name.stem != "__init__"}
     natives = (path.relative_to(sources) for path in sources.rglob("*.pyx"))
     # As in `sources`: the packages of plugins are in folders of the repository that the wheel does not have.
@@ -191,6 +200,24 @@ def test_the_smoke_test_of_wheels_passes(environment, tmp_path):
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("sent and received") == 2
+
+
+def test_the_installed_command_writes_a_new_plugin(environment, tmp_path):
+    done = run(
+        [
+            environment / "bin" / "aeron-core",
+            "plugins",
+            "new",
+            "mine",
+            "--kind",
+            "flow-control",
+            "--compiled",
+        ],
+        tmp_path,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "mine" / "src" / "mine" / "strategy.pxd").is_file()
 
 
 def install_commands() -> list[str]:

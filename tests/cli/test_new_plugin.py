@@ -88,6 +88,7 @@ def test_the_new_folder_has_what_a_distribution_needs(plugins):
 
 @pytest.mark.system
 def test_the_tests_of_every_kind_pass(plugins, packages, tmp_path):
+    # Those of the decoder are in tests/plugins/spark/test_new_decoder.py: a session takes half a minute to start.
     folders = [path / "tests" for path in plugins.iterdir() if path.name != "my-decoder"]
     pytest_ = (sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider")
 
@@ -102,22 +103,6 @@ def test_the_tests_of_every_kind_pass(plugins, packages, tmp_path):
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "skipped" not in done.stdout
-
-
-@pytest.mark.spark
-def test_the_tests_of_a_decoder_pass(plugins, packages, tmp_path):
-    pytest.importorskip("pyspark")
-
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", plugins / "my-decoder"],
-        cwd=tmp_path,
-        env=environment(tmp_path, packages),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.system
