@@ -207,7 +207,8 @@ def hooks_page() -> Iterator[str]:
         "called with one frozen params object for each resource, such as a publication or an image. If two plugins "
         "provide the same name, the driver does not start. Instead of a factory a table may have the text "
         "`module:name`, which is imported when the name is first used. Hooks are called at start, factories when a "
-        "resource is added, never for a message. `aeron-core plugins list` shows the plugins that are installed.\n"
+        "resource is added, never for a message. `aeron-core plugins list` shows the plugins that are installed, "
+        "`aeron-core plugins new NAME --kind KIND` writes a distribution with a plugin that works.\n"
     )
     yield (
         "The examples below are complete modules; `tests/test_hook_examples.py` runs them. To use a module in a test "

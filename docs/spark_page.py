@@ -83,7 +83,10 @@ def spark_page() -> Iterator[str]:
     yield "## Decoders\n\n| decoder | effect |\n|---|---|"
     for name, decoder in decoders.BUILT_IN.items():
         yield f"| `{name}` | {_first_line(decoder)} |"
-    yield f"\nAdd decoders by the entry-point group `{decoders.GROUP}`: functions of a DataFrame and options.\n"
+    yield (
+        f"\nAdd decoders by the entry-point group `{decoders.GROUP}`: functions of a DataFrame and options. "
+        "`aeron-core plugins new NAME --kind decoder` writes a distribution with one.\n"
+    )
     yield "## Pipeline files\n"
     for title, model in (
         ("", Pipeline),
