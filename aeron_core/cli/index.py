@@ -44,6 +44,9 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Draw a history of counters: rates, lags and losses of streams, or chosen counters.",
         "plots.plot:plot",
     ),
+    "top": IndexEntry(
+        "Watch drivers and streams: positions, rates, and what holds each stream back.", "top.top:top"
+    ),
     "streams": IndexEntry(
         "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
     ),
