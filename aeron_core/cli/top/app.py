@@ -26,7 +26,7 @@ from aeron_core.cli.text_table import counted
 from aeron_core.cli.top.detail import ALERT, HEADING, stream_detail
 from aeron_core.cli.top.playback import GOAL_ALLOWED, Playback
 from aeron_core.cli.top.sources import Moment, MomentSource
-from aeron_core.cli.top.tables import TABLES, Cell, Row, arranged, holding_back
+from aeron_core.cli.top.tables import TABLES, ViewCell, ViewRow, arranged, holding_back
 from aeron_core.concurrent.error_report import date_of
 
 _NS_PER_MS: Final = 1_000_000
@@ -195,8 +195,8 @@ class TopApp(App[None]):
         self._terms = [""] * len(TABLES)
         self._prompt = ""
         #: Keys of the rows that each table shows, in their order, and the cells.
-        self._shown: list[dict[str, tuple[Cell, ...]]] = [{} for _ in TABLES]
-        self._rows: dict[str, Row] = {}
+        self._shown: list[dict[str, tuple[ViewCell, ...]]] = [{} for _ in TABLES]
+        self._rows: dict[str, ViewRow] = {}
 
     def compose(self) -> ComposeResult:
         """Yield the widgets."""
@@ -316,7 +316,7 @@ class TopApp(App[None]):
             lines.append(_line(f"and {counted(more + 1, 'more', 'more')}", ALERT))
         self._static("limits").update(Text("\n").join(lines or [_line("nothing holds a stream back", "dim")]))
 
-    def _show_rows(self, rows: list[Row]) -> None:
+    def _show_rows(self, rows: list[ViewRow]) -> None:
         """Show these rows; the selected row remains selected where it moves, and the table where it is scrolled to."""
         table = self._widget()
         shown = self._shown[self._table]
@@ -475,7 +475,7 @@ def _line(text: str, style: str = "") -> Text:
     return Text(printable(text, kept=""), style, no_wrap=True, overflow="ellipsis")
 
 
-def _styled(cell: Cell) -> Text:
+def _styled(cell: ViewCell) -> Text:
     return Text(
         cell.text, ALERT if cell.is_alert else "", justify="right" if cell.is_number else "left", no_wrap=True
     )

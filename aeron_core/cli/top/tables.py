@@ -22,7 +22,7 @@ _LimitKey = tuple[int, int, bool, int]
 
 
 @frozen()
-class Cell:
+class ViewCell:
     """A value of a table: its text, what it is sorted by, and whether it is a number or needs attention."""
 
     text: str
@@ -32,11 +32,11 @@ class Cell:
 
 
 @frozen()
-class Row:
+class ViewRow:
     """A row of a table; `key` identifies it also when it has moved or changed."""
 
     key: tuple[object, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[ViewCell, ...]
     driver: ObservedDriver
     text: str = ""  # more text that the filter searches
 
@@ -52,14 +52,14 @@ class TableKind:
 
     name: str
     columns: tuple[str, ...]
-    rows: Callable[[Moment], list[Row]]
+    rows: Callable[[Moment], list[ViewRow]]
 
 
-def arranged(rows: Iterable[Row], column: int, *, is_reversed: bool, terms: str = "") -> list[Row]:
+def arranged(rows: Iterable[ViewRow], column: int, *, is_reversed: bool, terms: str = "") -> list[ViewRow]:
     """Return the rows that have all blank-separated terms, sorted by a column; what is not known is last."""
     found = [row for row in rows if row.matches(terms.lower().split())]
 
-    def order(row: Row) -> tuple[bool, float | str]:
+    def order(row: ViewRow) -> tuple[bool, float | str]:
         value = row.cells[column].order
         return isinstance(value, str), value if value is not None else ""
 
@@ -68,9 +68,9 @@ def arranged(rows: Iterable[Row], column: int, *, is_reversed: bool, terms: str 
     return [*sorted(known, key=order, reverse=is_reversed), *unknown]
 
 
-def stream_rows(moment: Moment) -> list[Row]:
+def stream_rows(moment: Moment) -> list[ViewRow]:
     """Return a row for each log: each publication and each image of each driver."""
-    found: list[Row] = []
+    found: list[ViewRow] = []
     for driver, limits in _limits_by_driver(moment):
         if driver.snapshot is None:
             continue
@@ -106,18 +106,18 @@ def rate_text(rate: float | None) -> str:
     return UNKNOWN if rate is None else f"{size_text(max(round(rate), 0))}/s"
 
 
-def size_cell(length: int | None, *, is_alert: bool = False) -> Cell:
+def size_cell(length: int | None, *, is_alert: bool = False) -> ViewCell:
     """Return a number of bytes with a unit; nothing for 0."""
     if length is None:
-        return Cell(UNKNOWN, None, is_number=True)
-    return Cell(
+        return ViewCell(UNKNOWN, None, is_number=True)
+    return ViewCell(
         size_text(length) if length else "0", length, is_number=True, is_alert=is_alert and length > 0
     )
 
 
-def position_cell(position: int | None) -> Cell:
+def position_cell(position: int | None) -> ViewCell:
     """Return a position in bytes, with all its digits."""
-    return Cell(UNKNOWN if position is None else f"{position:,}", position, is_number=True)
+    return ViewCell(UNKNOWN if position is None else f"{position:,}", position, is_number=True)
 
 
 def _limits_by_driver(moment: Moment) -> list[tuple[ObservedDriver, dict[_LimitKey, Limitation]]]:
@@ -134,7 +134,7 @@ def _key_of_log(stream: StreamSession, log: SentStream | ReceivedStream) -> _Lim
 
 def _stream_row(
     driver: ObservedDriver, stream: StreamSession, log: SentStream | ReceivedStream, limit: Limitation | None
-) -> Row:
+) -> ViewRow:
     rates, snapshot = driver.rates, driver.snapshot
     rate = events = lost = None
     if isinstance(log, SentStream):
@@ -148,21 +148,21 @@ def _stream_row(
             lost = sum(entry.total_bytes_lost for entry in snapshot.losses_of(stream))
     slowest = log.slowest
     cells = (
-        Cell(str(stream.stream_id), stream.stream_id, is_number=True),
-        Cell(str(log.kind), str(log.kind)),
-        Cell(rate_text(rate), rate, is_number=True),
+        ViewCell(str(stream.stream_id), stream.stream_id, is_number=True),
+        ViewCell(str(log.kind), str(log.kind)),
+        ViewCell(rate_text(rate), rate, is_number=True),
         size_cell(_behind(log, limit)),
         limit_cell(limit),
-        Cell(UNKNOWN if events is None else f"{events:.0f}/s", events, is_number=True),
+        ViewCell(UNKNOWN if events is None else f"{events:.0f}/s", events, is_number=True),
         size_cell(lost, is_alert=True),
         *map(position_cell, positions),
         position_cell(None if slowest is None else slowest.position),
-        Cell(str(stream.session_id), stream.session_id, is_number=True),
+        ViewCell(str(stream.session_id), stream.session_id, is_number=True),
         _driver_cell(driver),
         _text_cell(log.channel),
     )
     key = (str(driver.state.aeron_dir), *_key_of_log(stream, log))
-    return Row(key, cells, driver, "" if limit is None else limit.sentence)
+    return ViewRow(key, cells, driver, "" if limit is None else limit.sentence)
 
 
 def _behind(log: SentStream | ReceivedStream, limit: Limitation | None) -> int | None:
@@ -175,33 +175,33 @@ def _behind(log: SentStream | ReceivedStream, limit: Limitation | None) -> int |
     return max((each for each in (read, other) if each is not None), default=None)
 
 
-def limit_cell(limit: Limitation | None) -> Cell:
+def limit_cell(limit: Limitation | None) -> ViewCell:
     """Return what limits a log, in a few terms."""
     if limit is None or limit.party is Party.NONE:
-        return Cell(UNKNOWN, None)
+        return ViewCell(UNKNOWN, None)
     text = str(limit.party).replace("-", " ")
     if limit.subscriber is not None:
         owner = f", {limit.client.description}" if limit.client is not None else ""
         text = f"{text} {limit.subscriber.registration_id}{owner}"
-    return Cell(printable(text, kept=""), text, is_alert=is_limited(limit))
+    return ViewCell(printable(text, kept=""), text, is_alert=is_limited(limit))
 
 
-def _driver_cell(driver: ObservedDriver) -> Cell:
+def _driver_cell(driver: ObservedDriver) -> ViewCell:
     name = printable(driver.state.aeron_dir.name or str(driver.state.aeron_dir), kept="")
     is_alive = driver.status is DriverStatus.ALIVE
-    return Cell(name if is_alive else f"{name} ({driver.status})", name, is_alert=not is_alive)
+    return ViewCell(name if is_alive else f"{name} ({driver.status})", name, is_alert=not is_alive)
 
 
-def _text_cell(text: str) -> Cell:
-    return Cell(printable(text, kept=""), text)
+def _text_cell(text: str) -> ViewCell:
+    return ViewCell(printable(text, kept=""), text)
 
 
-def driver_rows(moment: Moment) -> list[Row]:
+def driver_rows(moment: Moment) -> list[ViewRow]:
     """Return a row for each driver, also for those that are gone or not readable."""
     return [_driver_row(driver) for driver in moment.drivers]
 
 
-def _driver_row(driver: ObservedDriver) -> Row:
+def _driver_row(driver: ObservedDriver) -> ViewRow:
     state, snapshot = driver.state, driver.snapshot
     age = state.heartbeat_age_ms
     streams = clients = errors = lost = None
@@ -211,9 +211,9 @@ def _driver_row(driver: ObservedDriver) -> Row:
     version, _, _ = state.software.removeprefix("version=").partition(" ")
     cells = (
         _text_cell(str(state.aeron_dir)),
-        Cell(str(driver.status), str(driver.status), is_alert=driver.status is not DriverStatus.ALIVE),
-        Cell(UNKNOWN if state.pid is None else str(state.pid), state.pid, is_number=True),
-        Cell(UNKNOWN if age is None else f"{age / 1000:.1f} s", age, is_number=True),
+        ViewCell(str(driver.status), str(driver.status), is_alert=driver.status is not DriverStatus.ALIVE),
+        ViewCell(UNKNOWN if state.pid is None else str(state.pid), state.pid, is_number=True),
+        ViewCell(UNKNOWN if age is None else f"{age / 1000:.1f} s", age, is_number=True),
         _count_cell(streams),
         _count_cell(clients),
         _count_cell(errors, is_alert=True),
@@ -221,15 +221,15 @@ def _driver_row(driver: ObservedDriver) -> Row:
         _text_cell(version or state.cnc_version or UNKNOWN),
         _text_cell("; ".join([state.problem, *(snapshot.problems if snapshot else ())]).strip("; ")),
     )
-    return Row((str(state.aeron_dir),), cells, driver)
+    return ViewRow((str(state.aeron_dir),), cells, driver)
 
 
-def _count_cell(count: int | None, *, is_alert: bool = False) -> Cell:
+def _count_cell(count: int | None, *, is_alert: bool = False) -> ViewCell:
     text = UNKNOWN if count is None else f"{count:,}"
-    return Cell(text, count, is_number=True, is_alert=is_alert and bool(count))
+    return ViewCell(text, count, is_number=True, is_alert=is_alert and bool(count))
 
 
-def error_rows(moment: Moment) -> list[Row]:
+def error_rows(moment: Moment) -> list[ViewRow]:
     """Return a row for each distinct error of each driver, and for each part that could not be read."""
     found = []
     for driver in moment.drivers:
@@ -237,20 +237,20 @@ def error_rows(moment: Moment) -> list[Row]:
         problems = [driver.state.problem, *(driver.snapshot.problems if driver.snapshot else ())]
         for text in filter(None, problems):
             cells = (
-                Cell(date_of(moment.time_ns // _NS_PER_MS)[:19], moment.time_ns // _NS_PER_MS),
+                ViewCell(date_of(moment.time_ns // _NS_PER_MS)[:19], moment.time_ns // _NS_PER_MS),
                 _count_cell(1),
                 _driver_cell(driver),
                 _text_cell(f"not readable: {text}"),
             )
-            found.append(Row((name, text), cells, driver))
+            found.append(ViewRow((name, text), cells, driver))
         for error in driver.snapshot.errors if driver.snapshot else ():
             cells = (
-                Cell(date_of(error.last_observation_ms)[:19], error.last_observation_ms),
+                ViewCell(date_of(error.last_observation_ms)[:19], error.last_observation_ms),
                 _count_cell(error.observation_count),
                 _driver_cell(driver),
                 _text_cell(" ".join(error.line.split())),
             )
-            found.append(Row((name, error.first_observation_ms, error.text), cells, driver))
+            found.append(ViewRow((name, error.first_observation_ms, error.text), cells, driver))
     return found
 
 
