@@ -365,6 +365,21 @@ def test_a_long_history_is_thinned(history, monkeypatch):
     assert playback.read().drivers[0].rates.seconds == 4.0
 
 
+def test_the_end_of_the_view_stops_the_reading_of_a_history(history):
+    playback = Playback(history, 1.0)
+
+    async def steps(app, pilot):
+        assert not playback.is_stopped
+
+    driven(playback, steps)
+
+    assert playback.is_stopped
+    stopped = Playback(history, 1.0)
+    stopped.is_stopped = True
+    stopped.load()
+    assert (stopped.count, stopped.is_loaded) == (1, False)
+
+
 def test_a_history_that_is_cut_is_shown_up_to_there(history):
     history.write_bytes(history.read_bytes()[:-50])
 

@@ -225,6 +225,11 @@ class TopApp(App[None]):
         if self._playback is not None:
             self.run_worker(self._load(self._playback), group="load")
 
+    def on_unmount(self) -> None:
+        """Stop to read a history: the program ends only after its threads."""
+        if self._playback is not None:
+            self._playback.is_stopped = True
+
     async def _update(self) -> None:
         while True:
             begin = time.monotonic()

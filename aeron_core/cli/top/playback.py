@@ -48,6 +48,8 @@ class Playback:
         #: Why not all of the file is here; empty if it is.
         self.problem = ""
         self.is_loaded = False
+        #: Set by another thread to end `load` early.
+        self.is_stopped = False
         self._interval_ns = round(interval_s * _NS_PER_S)
         self._history = CounterHistory(path)
         self._unread: Iterator[DriverSnapshot] = self._history.snapshots()
@@ -64,6 +66,8 @@ class Playback:
         counters = 0
         try:
             for number, snapshot in enumerate(self._unread):
+                if self.is_stopped:
+                    return
                 if number % self.stride:
                     continue
                 kept.append(snapshot)
