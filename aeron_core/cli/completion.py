@@ -1,7 +1,8 @@
 """Completion of values by a shell: channels, streams and counters of a running driver, directories, settings.
 
 Values are completed by the name that the help shows for them, such as CHANNEL or STREAM_ID.
-Invariant: a value that cannot be completed is none; no error reaches the shell.
+Invariants: a value that cannot be completed is none; no error reaches the shell. Channels and labels are those of any
+client of a driver, and the script of zsh evaluates them: only characters that no shell interprets are passed on.
 """
 
 from __future__ import annotations
@@ -37,19 +38,27 @@ _KEY_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("eos", "group", "rejoin", "reliable", "sparse", "ssc", "tether"), _BOOLEANS),
 }
 _SETTING: Final = "-D"
+#: A value without what a shell would evaluate, expand or split; `?` and `|` are part of channels.
+_PLAIN: Final = re.compile(r"[\w./:?=|,@+%\[\]-]+")
+#: What the help of a value may not have; brackets would be markup of rich.
+_STRANGE: Final = re.compile(r"[^\w ./:?=|,@+%()-]")
 
 #: Completes what a channel has after its last colon or equals sign, at which bash begins a new value: typer's own
-#: script passes the parts as values of their own. `%` is doubled, because typer formats the text.
+#: script passes the parts as values of their own. Outside of quotes it escapes `|`, but not `?`, which bash keeps unless
+#: a file matches. `%` is doubled, because typer formats the text.
 BASH_SCRIPT: Final = r"""
 %(complete_func)s() {
-    local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}" number
+    local line="${COMP_LINE:0:COMP_POINT}" number reply is_quoted=
     local word="${line##*[[:space:]]}" part="${COMP_WORDS[COMP_CWORD]}"
     [[ -n $word ]] || line+="''"
     [[ $word == --*=* ]] && word="${word#*=}"
     [[ $part == [:=] ]] && part=
-    COMPREPLY=( $( env COMP_WORDS="$line" COMP_CWORD=-1 %(autocomplete_var)s=complete_bash $1 ) )
+    mapfile -t COMPREPLY < <(env COMP_WORDS="$line" COMP_CWORD=-1 %(autocomplete_var)s=complete_bash "$1")
+    [[ $word == [\'\"]* ]] && is_quoted=1 || word="${word//\\/}" part="${part//\\/}"
     for number in "${!COMPREPLY[@]}"; do
-        COMPREPLY[number]="${COMPREPLY[number]:${#word}-${#part}}"
+        reply="${COMPREPLY[number]:${#word}-${#part}}"
+        [[ -n $is_quoted ]] || reply="${reply//|/\\|}"
+        COMPREPLY[number]="$reply"
     done
     [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=?\|:] ]] && compopt -o nospace
     return 0
@@ -88,11 +97,16 @@ def _items_of(complete: Callable[[Any, str], Iterable[Completion]]) -> Callable[
     def items(context: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
         found: dict[str, str] = {}
         for value, help_ in complete(context, incomplete):
-            if value.startswith(incomplete):
-                found.setdefault(value, help_)
+            if value.startswith(incomplete) and _PLAIN.fullmatch(value):
+                found.setdefault(value, _plain(help_))
         return [CompletionItem(value, help=help_) for value, help_ in found.items()]
 
     return items
+
+
+def _plain(text: str) -> str:
+    """Return a text for people without characters that a shell or rich would interpret."""
+    return _STRANGE.sub("_", text.replace("[", "(").replace("]", ")"))
 
 
 def channels(context: Any, incomplete: str) -> Iterator[Completion]:

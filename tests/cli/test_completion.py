@@ -27,10 +27,12 @@ def directory():
 def complete(aeron, monkeypatch):
     """Return a function that completes the last value of a command line."""
 
-    def call(*words, aeron_dir="/nowhere"):
+    def call(*words, aeron_dir="/nowhere", shell="bash"):
+        line = " ".join(["aeron-core", *(f"'{word}'" for word in words)])
         monkeypatch.setenv("AERON_DIR", str(aeron_dir))
-        monkeypatch.setenv("_AERON_CORE_COMPLETE", "complete_bash")
-        monkeypatch.setenv("COMP_WORDS", " ".join(["aeron-core", *(f"'{word}'" for word in words)]))
+        monkeypatch.setenv("_AERON_CORE_COMPLETE", f"complete_{shell}")
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv("COMP_WORDS", line)
         monkeypatch.setenv("COMP_CWORD", "-1")
         with pytest.raises(SystemExit):
             aeron()
@@ -93,6 +95,29 @@ def test_the_driver_of_the_command_line_is_read(complete, directory):
     (session_id,) = complete(*words)
 
     assert int(session_id)
+
+
+HOSTILE = (
+    r"aeron:ipc?alias=\$(touch x)",
+    "aeron:ipc?alias=`id`",
+    "aeron:ipc?alias=a;b",
+    "aeron:ipc?alias=a\x1b[2J",
+)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_channel_or_a_label_that_a_shell_would_interpret_is_not_passed_on(complete, monkeypatch, shell):
+    with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+        for channel in (*HOSTILE, "aeron:ipc?alias=[/b]", "aeron:ipc?alias=plain"):
+            aeron.add_subscription(channel, 1)
+            aeron.add_exclusive_publication(channel, 1)
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        typed = (["sub", "aeron:ipc?alias="], ["streams", "--session", ""], ["stat", "--match", ""])
+        replies = [" ".join(complete(*words, aeron_dir=driver.aeron_dir, shell=shell)) for words in typed]
+
+    assert "alias=plain" in replies[0]
+    assert all(replies)
+    assert not set("".join(replies)) & set("$`;\x1b")
 
 
 def test_directories_of_drivers_are_completed(complete, directory):
@@ -164,6 +189,12 @@ def test_the_script_of_bash_is_installed(tmp_path):
         ("sub ae", ["sub", "ae"], ["aeron:udp?", "aeron:ipc", "aeron:lumberjack?", "aeron:sp?"]),
         ("sub 'aeron:udp?fc=ma", ["sub", "'aeron:udp?fc=ma"], ["aeron:udp?fc=max"]),
         ("pub aeron:udp?fc=ma", ["pub", "aeron", ":", "udp?fc", "=", "ma"], ["max"]),
+        (
+            r"sub aeron:udp?control=x\|control-mo",
+            ["sub", "aeron", ":", "udp?control", "=", r"x\|control-mo"],
+            [r"x\|control-mode="],
+        ),
+        ("sub 'aeron:udp?fc=max|inter", ["sub", "'aeron:udp?fc=max|inter"], ["aeron:udp?fc=max|interface="]),
         ("ping --ping-channel=aeron:ip", ["ping", "--ping-channel", "=", "aeron", ":", "ip"], ["ipc"]),
         ("stat --format ", ["stat", "--format", ""], ["text", "json", "prometheus"]),
         ("recor", ["recor"], ["record", "recordings"]),
