@@ -79,7 +79,8 @@ def entry_points(*, group: str) -> Iterable[Any]:
 def _found(group: str) -> Iterator[InstalledEntryPoint]:
     seen = set()
     header = f"[{group}]"
-    for folder in sys.path:
+    # Imports ignore a Path in it, and other objects, but `importlib.metadata` reads a Path.
+    for folder in (os.fspath(entry) for entry in sys.path if isinstance(entry, str | os.PathLike)):
         for name in _names(folder):
             key = _normalized(name)
             if key in seen:
@@ -123,7 +124,8 @@ def _section(text: str, header: str) -> Iterator[tuple[str, str]]:
 
 def _read(folder: str, name: str) -> str:
     try:
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
+        # Authors may be written in another encoding, and what is read here is ASCII.
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
             return file.read()
     except OSError:
         return ""

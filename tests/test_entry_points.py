@@ -65,6 +65,27 @@ def test_a_distribution_that_is_found_twice_counts_once(tmp_path, monkeypatch):
     assert [point.name for point in entry_points(group="ours")] == ["newer"]
 
 
+def test_a_path_in_the_search_path_is_read_and_bytes_are_ignored(tmp_path, monkeypatch):
+    install(tmp_path, "a", "[ours]\nfirst = os\n")
+    monkeypatch.setattr(sys, "path", [b"/nowhere", *sys.path, tmp_path])
+
+    (point,) = entry_points(group="ours")
+
+    assert point.name == "first"
+
+
+def test_metadata_in_another_encoding_than_utf_8_are_read(tmp_path, monkeypatch):
+    install(tmp_path, "a", "[ours]\nfirst = os\n")
+    folder = tmp_path / "a-1.5.dist-info"
+    (folder / "METADATA").write_bytes("Name: a\nVersion: 1.5\nAuthor: José\n".encode("latin-1"))
+    (folder / "entry_points.txt").write_bytes("# José\n[ours]\nfirst = os\n".encode("latin-1"))
+    monkeypatch.syspath_prepend(tmp_path)
+
+    (point,) = entry_points(group="ours")
+
+    assert described([point]) == [("first", "os", "a", "1.5")]
+
+
 def test_distributions_in_an_archive_are_found(tmp_path, monkeypatch):
     install(tmp_path / "files", "a", "[ours]\nmain = os\n")
     archive = tmp_path / "packages.zip"
