@@ -44,8 +44,8 @@ _PLAIN: Final = re.compile(r"[\w./:?=|,@+%\[\]-]+")
 _STRANGE: Final = re.compile(r"[^\w ./:?=|,@+%()-]")
 
 #: Completes what a channel has after its last colon or equals sign, at which bash begins a new value: typer's own
-#: script passes the parts as values of their own. Outside of quotes it escapes `|`, but not `?`, which bash keeps unless
-#: a file matches. `%` is doubled, because typer formats the text.
+#: script passes the parts as values of their own. Outside of quotes it escapes `|`, but not `?`, which bash keeps if no
+#: file matches. `%` is doubled, because typer formats the text.
 BASH_SCRIPT: Final = r"""
 %(complete_func)s() {
     local line="${COMP_LINE:0:COMP_POINT}" number reply is_quoted=

@@ -1,10 +1,12 @@
 """`aeron-core bench`, in a second: real drivers, real sockets, a real second process."""
 
 import json
+import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -18,6 +20,8 @@ from aeron_core.cli.bench.bench_run import (
     results_of,
     steps,
 )
+from aeron_core.cli.bench.limits import RawLimits
+from aeron_core.cli.bench.peer import BenchPeer, main
 from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.bench.results import RoundTrips, Throughput, round_trip_rows, throughput_rows
 from aeron_core.cli.messages.latency import Latencies
@@ -185,6 +189,44 @@ def test_a_measurement_without_its_end_has_a_deadline():
         peer.ask("bind")
         with pytest.raises(ClientError, match="did not arrive"):
             peer.ask("raw_echo", timeout=0)
+
+
+@pytest.mark.parametrize("measure", ["share_bytes", "send_datagrams", "echo_datagrams"])
+def test_a_measurement_of_an_hour_has_a_later_deadline(measure):
+    class Peer:
+        def ask(self, _do, **_request):
+            return {"port": 1}
+
+        def send(self, do, **request):
+            raise InterruptedError(request["seconds"])
+
+    with ExitStack() as stack, pytest.raises(InterruptedError, match="3600"):
+        getattr(RawLimits(Peer(), stack), measure)(3600)
+
+
+def test_the_deadline_of_a_request_is_after_the_seconds_of_its_messages():
+    with ExitStack() as stack:
+        peer = BenchPeer(stack)
+        peer.answer({"do": "bind"})
+        start_s = time.monotonic()
+        with pytest.raises(TimeoutError):
+            peer.answer({"do": "raw_count", "timeout": 0, "seconds": 0.05})
+
+    assert time.monotonic() - start_s >= 0.05
+
+
+def test_a_signal_does_not_interrupt_the_end_of_the_second_process(monkeypatch):
+    def initialize(_self, stack):
+        stack.callback(signal.raise_signal, signal.SIGTERM)
+
+    monkeypatch.setattr(BenchPeer, "__init__", initialize)
+    monkeypatch.setattr(sys, "stdin", [])
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        main()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.system

@@ -67,7 +67,7 @@ class RawLimits:
         latencies = Latencies()
         page = self._page
         page[0] = page[1] = 0
-        self._peer.send("share", path=self._path)
+        self._peer.send("share", path=self._path, seconds=seconds)
         value = 0
         deadline_s = time.monotonic() + seconds
         while time.monotonic() < deadline_s or not latencies.count:
@@ -85,7 +85,7 @@ class RawLimits:
 
     def send_datagrams(self, seconds: float) -> float:
         """Return the received bytes per second of UDP over loopback, with GSO and GRO if the kernel has them."""
-        self._peer.send("raw_count")
+        self._peer.send("raw_count", seconds=seconds)
         has_gso = detect_gso()
         data = bytes(_DATAGRAM_LENGTH * (_SEGMENTS if has_gso else 1))
         ancillary = [(SOL_UDP, UDP_SEGMENT, struct.pack("=H", _DATAGRAM_LENGTH))] if has_gso else []
@@ -101,7 +101,7 @@ class RawLimits:
     def echo_datagrams(self, seconds: float) -> Latencies:
         """Return the round trips of a datagram over loopback between two processes that spin."""
         latencies = Latencies()
-        self._peer.send("raw_echo")
+        self._peer.send("raw_echo", seconds=seconds)
         deadline_s = time.monotonic() + seconds
         while time.monotonic() < deadline_s or not latencies.count:
             sent_ns = time.monotonic_ns()

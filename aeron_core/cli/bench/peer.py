@@ -1,7 +1,8 @@
 """Second process of a benchmark: receives, counts and returns messages; run by `peer_process`.
 
 Reads a JSON object for each request from stdin and writes one for each answer to stdout. A request that counts or
-returns messages is answered after the message, or the datagram, of one byte that ends it.
+returns messages is answered after the message, or the datagram, of one byte that ends it. `seconds` is how long the
+other end sends messages.
 Invariant: it ends when stdin is closed, and a request ends at its deadline.
 """
 
@@ -36,6 +37,8 @@ RAW_BUFFER_LENGTH: Final = 4 * 1024 * 1024
 #: Most bytes that one call receives, of merged datagrams. Source: include/net/gro.h.
 _MAX_RECEIVED: Final = 65_536
 _OFFER_TIMEOUT_S: Final = 10.0
+#: From the last message of the other end to the one that ends a measurement. Invented.
+_TIMEOUT_S: Final = 60.0
 #: A value of the shared byte that ends a measurement; all others count round trips.
 END_OF_BYTES: Final = 255
 
@@ -53,7 +56,8 @@ class BenchPeer:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, object]:
         """Do what a request asks for, and return the answer."""
-        self._deadline_s = time.monotonic() + float(request.get("timeout", 60))
+        seconds = float(request.get("seconds", 0)) + float(request.get("timeout", _TIMEOUT_S))
+        self._deadline_s = time.monotonic() + seconds
         answer: dict[str, object] = getattr(self, request["do"])(request)
         return answer
 
@@ -195,12 +199,16 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
     with ExitStack() as stack:
         peer = BenchPeer(stack)
-        for line in sys.stdin:
-            try:
-                answer = peer.answer(json.loads(line))
-            except Exception as error:
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            print(json.dumps(answer), flush=True)
+        try:
+            for line in sys.stdin:
+                try:
+                    answer = peer.answer(json.loads(line))
+                except Exception as error:
+                    answer = {"error": f"{type(error).__name__}: {error}"}
+                print(json.dumps(answer), flush=True)
+        finally:
+            # After stdin was closed, the driver is closed already: a second end would interrupt that.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

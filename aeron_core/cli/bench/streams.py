@@ -136,7 +136,7 @@ class LocalStreams:
         """Return the messages of `size` bytes per second that the peer has received, sent in batches."""
         number = max(_BATCH_LENGTH // size, 1)
         data, offsets = bytes(size * number), np.arange(0, size * number + 1, size, dtype=np.int64)
-        self._peer.send("count", name=f"{self._name}-sink")
+        self._peer.send("count", name=f"{self._name}-sink", seconds=seconds)
         start_s = time.perf_counter()
         first = sent = 0
         while time.perf_counter() - start_s < seconds:
@@ -155,7 +155,7 @@ class LocalStreams:
 
     def round_trips(self, seconds: float) -> Latencies:
         """Return the latencies of round trips to the peer."""
-        self._peer.send("echo", name=f"{self._name}-ping")
+        self._peer.send("echo", name=f"{self._name}-ping", seconds=seconds)
         latencies = self._echo.round_trips(seconds)
         self._echo.end()
         self._peer.answer()
