@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,7 @@ from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.bench.results import RoundTrips, Throughput, round_trip_rows, throughput_rows
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.errors import ClientError, ConfigurationError
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.uri.addresses import HostPort
 
 
@@ -254,3 +256,54 @@ def test_an_error_ends_the_second_process_and_its_driver_at_once():
 
     # Not killed by the signal: it has closed the driver.
     assert peer._process.returncode == 0
+
+
+def directories_of(pid):
+    """Return the private directories with a complete cnc.dat of the drivers of a process and of its children."""
+    default = default_aeron_dir()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    found = [
+        each for one in (pid, *children) for each in default.parent.glob(f"{default.name}-{one}-*/cnc.dat")
+    ]
+    return [each.parent for each in found]
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_closes_both_drivers_and_deletes_their_files(start, number):
+    process = start("bench", "--seconds", "600")
+    while len(found := directories_of(process.popen.pid)) < 2:
+        assert process.popen.poll() is None
+        time.sleep(0.01)
+
+    process.popen.send_signal(number)
+
+    assert process.ended(timeout=30).code == 128 + number
+    assert not any(each.exists() for each in found)
+
+
+KILLED = """
+import os, signal
+from aeron_core.cli.bench.peer_process import PeerProcess
+peer = PeerProcess()
+peer.ask("connect", client="udp")
+peer.ask("subscribe", client="udp", name="sink", channel="aeron:ipc", stream=1)
+peer.send("count", name="sink")
+print(peer._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.system
+def test_the_second_process_closes_its_driver_after_a_kill_of_the_first():
+    # Waits for the end of stderr, which the second process shares.
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+
+    default = default_aeron_dir()
+    assert done.returncode == -signal.SIGKILL
+    assert not list(default.parent.glob(f"{default.name}-{int(done.stdout)}-*"))

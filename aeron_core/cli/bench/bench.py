@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, Final
 
 import typer
 
@@ -28,6 +31,9 @@ from aeron_core.cli.text_table import counted, print_table
 from aeron_core.errors import ConfigurationError, NotConnectedError
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.uri.channel_uri import ChannelUri
+
+#: Signals that would end the process without an effect on its drivers and its second process.
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def bench(
@@ -67,7 +73,7 @@ def bench(
         check_plot(plot)
     if answers is not None and endpoint is None:
         raise ConfigurationError(f"--answers={answers}: must be given with --endpoint, or not at all")
-    with ExitStack() as stack:
+    with _closed_by_signals(), ExitStack() as stack:
         if endpoint is None:
             measurements = local_measurements(stack)
         else:
@@ -86,6 +92,27 @@ def bench(
         from aeron_core.cli.bench.plot import draw  # noqa: PLC0415 - imports matplotlib
 
         draw(results, plot)
+
+
+@contextmanager
+def _closed_by_signals() -> Iterator[None]:
+    """Let the first signal raise SystemExit, so that the drivers close and delete their files; ignore further ones."""
+
+    def close(number: int, _frame: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    # With nohup, SIGHUP is ignored.
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, close)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _remote(stack: ExitStack, endpoint: HostPort, answers: str | None) -> list[Measurement]:

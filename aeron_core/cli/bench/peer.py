@@ -8,6 +8,7 @@ Invariant: it ends when stdin is closed, and a request ends at its deadline.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import os
@@ -39,6 +40,8 @@ _MAX_RECEIVED: Final = 65_536
 _OFFER_TIMEOUT_S: Final = 10.0
 #: From the last message of the other end to the one that ends a measurement. Invented.
 _TIMEOUT_S: Final = 60.0
+#: Source: include/uapi/linux/prctl.h.
+_PR_SET_PDEATHSIG: Final = 1
 #: A value of the shared byte that ends a measurement; all others count round trips.
 END_OF_BYTES: Final = 255
 
@@ -197,6 +200,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Closes the driver, whose files would otherwise remain.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
+    # The kernel sends SIGTERM when the other process is killed: the end of stdin is read only after a measurement.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     with ExitStack() as stack:
         peer = BenchPeer(stack)
         try:
