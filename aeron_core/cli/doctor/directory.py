@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged, unknown
@@ -25,7 +26,8 @@ def check_directory(examined: Examination) -> Iterator[Finding]:
     )
     what = f"directory {directory}"
     path = machine.path(directory)
-    if not path.exists():
+    # Not `exists` of the path, which raises PermissionError.
+    if not os.path.exists(path):
         yield Finding(what, "does not exist", "none, or a driver's")
         return
     change = f"delete {directory}, or set AERON_DIR to another directory"

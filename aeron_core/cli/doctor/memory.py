@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,9 +110,10 @@ def check_container_memory(examined: Examination) -> Iterator[Finding]:
 
 
 def existing_parent(examined: Examination) -> Path:
-    """Return the nearest parent of the driver's directory that exists."""
+    """Return the nearest parent of the driver's directory that exists and may be inspected."""
     for folder in examined.settings.aeron_dir.absolute().parents:
-        if examined.machine.path(folder).is_dir():
+        # Not `is_dir` of the path, which raises PermissionError.
+        if os.path.isdir(examined.machine.path(folder)):
             return folder
     return Path("/")
 

@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import pytest
 
 from aeron_core.cli.doctor.directory import check_directory
@@ -24,6 +27,24 @@ def test_a_parent_that_is_not_writable_is_a_problem(patient):
     patient.machine.writable = False
 
     assert patient.health(check_directory, "permissions of /dev/shm")[0] == "problem"
+
+
+def test_a_parent_that_this_user_may_not_inspect_is_a_problem(patient, monkeypatch):
+    # Root may inspect all: the system call is replaced.
+    folder = patient.root / "private"
+    folder.mkdir()
+    patient.settings["aeron_dir"] = "/private/me/aeron"
+    patient.machine.writable = False
+    stat = os.stat
+
+    def refusing_stat(path, **options):
+        if Path(os.fsdecode(path)).is_relative_to(folder / "me"):
+            raise PermissionError
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", refusing_stat)
+
+    assert patient.health(check_directory, "permissions of /private")[0] == "problem"
 
 
 def test_the_directory_of_another_user_is_a_problem(patient, directory):
