@@ -56,6 +56,8 @@ COMPRESSING = {
 }
 # Generated C files; the source tree holds sources and extension modules only. Coverage looks beside the sources.
 C_DIRECTORY = None if TRACED else "build/cython"
+#: Flags with which each module was compiled: if setup.py changes them, it is compiled again.
+FLAGS_DIRECTORY = Path("build/flags")
 CORES = os.cpu_count() or 1
 # For `make sanitize`: what the compiler checks while the program runs, such as "address,undefined" or "thread".
 SANITIZERS = os.environ.get("AERON_CORE_SANITIZE", "")
@@ -248,6 +250,18 @@ def is_newer(path: str, time: float, others: list[str]) -> bool:
     return os.path.exists(path) and os.path.getmtime(path) > max(times)
 
 
+def record_flags(ext: Extension, stamp: Path) -> None:
+    """Write the flags of a module into a file, which is newer than the module only if they have changed since."""
+    flags = repr((ext.extra_compile_args, ext.extra_link_args, ext.define_macros, ext.libraries))
+    is_first = not stamp.exists()
+    if is_first or stamp.read_text() != flags:
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(flags)
+    if is_first:
+        # A module without a record counts as compiled with these.
+        os.utime(stamp, (0, 0))
+
+
 class BuildExtensions(build_ext):
     """Translate to C in processes, compile in threads, and report progress.
 
@@ -292,6 +306,9 @@ class BuildExtensions(build_ext):
     def build_extension(self, ext: Extension) -> None:
         """Build one extension and report how many are done."""
         path = self.get_ext_fullpath(ext.name)
+        stamp = FLAGS_DIRECTORY / f"{ext.name}-{'inplace' if self.inplace else 'build'}"
+        record_flags(ext, stamp)
+        ext.depends = [*ext.depends, str(stamp)]
         if ext.unchanged_since is not None and is_newer(path, ext.unchanged_since, ext.depends):
             # Compiled from this C code: a declaration changed that this module does not use.
             os.utime(path)

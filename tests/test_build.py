@@ -312,3 +312,35 @@ def test_a_module_counts_as_compiled_if_it_is_newer_than_its_c_code_and_its_head
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-4:] == ["True", "False", "False", "False"]
+
+
+FLAGS = """
+import sys
+from pathlib import Path
+from setuptools import Extension
+sys.argv = ["setup.py", "--version"]
+import setup
+
+stamp = Path(sys.stdin.read())
+for flags in (["-O3"], ["-O3"], ["-Os"], ["-Os"]):
+    before = stamp.stat().st_mtime_ns if stamp.exists() else 0
+    setup.record_flags(Extension("module", [], extra_compile_args=flags), stamp)
+    print(stamp.stat().st_mtime_ns > before)
+"""
+
+
+@pytest.mark.system
+def test_the_record_of_the_flags_of_a_module_is_newer_only_after_a_change(tmp_path):
+    pytest.importorskip("Cython")
+
+    done = subprocess.run(
+        [sys.executable, "-c", FLAGS],
+        cwd=ROOT,
+        input=str(tmp_path / "flags" / "module"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-4:] == ["False", "False", "True", "False"]
