@@ -15,13 +15,13 @@ from aeron_core.cli.bench.limits import RawLimits, offload_name
 from aeron_core.cli.bench.peer_process import PeerProcess
 from aeron_core.cli.bench.results import Result, RoundTrips, Throughput
 from aeron_core.cli.bench.streams import EchoStream, LocalStreams
-from aeron_core.cli.conversion import shown
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.messages.ping_pong import PING_STREAM, PONG_STREAM
 from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.addresses import HostPort
+from aeron_core.uri.values import shown
 
 SIZES = (32, 1024)
 #: Rounds of all measurements. Invented: odd, for the median.
