@@ -65,9 +65,13 @@ class Retry:
 
     def failed(self, now_ns: int) -> float:
         """Count a failed attempt and return the seconds until the next one."""
+        self.attempts += 1
+        return self.postpone(now_ns)
+
+    def postpone(self, now_ns: int) -> float:
+        """Delay the next attempt, and return by how many seconds, longer each time."""
         delay_s = min(self._delay_s, self._policy.max_delay_s)
         self._delay_s = delay_s * self._policy.multiplier
-        self.attempts += 1
         self.due_ns = now_ns + int(delay_s * _NS_PER_S)
         return delay_s
 

@@ -92,6 +92,8 @@ class Supervisor:
         self._restorations: list[Restoration[Any]] = []
         # When the gap began, on the client's clock; None while everything is restored.
         self._gap_ns: int | None = None
+        # When the client was lost for the last time; later than the begin of the gap if something was still missing.
+        self._lost_ns = 0
         self._heartbeat_ms = 0
         if handlers.on_close is not None:
             self.close_handlers.append(handlers.on_close)
@@ -285,11 +287,12 @@ class Supervisor:
             self._aeron = None
             self._cause = cause
             self._restorations.clear()
+            self._lost_ns = self._alive_ns
             if self._gap_ns is None:
                 self._gap_ns = self._alive_ns
             else:
                 # Lost again before everything was restored: the delay bounds the rate of such losses.
-                self._retry.failed(now_ns)
+                self._retry.postpone(now_ns)
             lost = list(self._resources.values())
         for resource in lost:
             resource.begin_gap(self._gap_ns)
@@ -331,12 +334,15 @@ class Supervisor:
             aeron.close()
             return 1
         self._heartbeat_ms, self._alive_ns, self._stepped_ns = conductor.driver.heartbeat_ms, now_ns, now_ns
+        # A resource that stays refused must not make the limits of the policy include earlier losses. The delay stays
+        # until everything is restored.
+        attempt, self._retry.attempts = self._retry.attempts + 1, 0
         self._emit(
             Reconnected(
                 previous_driver_identity=previous.driver_identity,
                 driver_identity=aeron.driver_identity,
                 client_id=aeron.client_id,
-                attempt=self._retry.attempts + 1,
+                attempt=attempt,
                 duration_s=self._elapsed_s(now_ns),
             )
         )
@@ -348,7 +354,8 @@ class Supervisor:
         attempts, elapsed_s = self._retry.attempts, self._elapsed_s(now_ns)
         max_attempts, max_elapsed_s = self._policy.max_attempts, self._policy.max_elapsed_s
         is_last = max_attempts is not None and attempts >= max_attempts
-        if is_last or (max_elapsed_s is not None and elapsed_s >= max_elapsed_s):
+        lost_s = (now_ns - self._lost_ns) / _NS_PER_S
+        if is_last or (max_elapsed_s is not None and lost_s >= max_elapsed_s):
             with self._lock:
                 if self._is_closed:
                     return

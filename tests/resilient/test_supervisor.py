@@ -187,6 +187,26 @@ def test_a_client_gives_up_at_the_limit_and_is_closed(scene, limit, attempts):
     assert raised.value.__cause__ is event.error
 
 
+@pytest.mark.parametrize("limit", [{"max_attempts": 4}, {"max_elapsed_s": 2}])
+def test_limits_of_a_policy_do_not_include_a_loss_before_the_last_connection(scene, limit):
+    policy = resilient.ReconnectPolicy(initial_delay_s=0.3, multiplier=1, event_interval_s=0, **limit)
+    aeron = scene.connect(policy=policy)
+    aeron.add_publication(IPC, 5)
+    scene.lose()
+    scene.start_driver().refused_commands.add(commands.AddPublication)
+    scene.run(5)
+    assert scene.of_type(resilient.RestoreFailed)
+
+    scene.lose()
+    scene.restart()
+
+    assert not scene.of_type(resilient.GaveUp)
+    assert scene.kinds()[-1] == "Restored"
+    failures = scene.of_type(resilient.ReconnectFailed)
+    assert [event.attempt for event in failures] == [1, 2, 1, 2, 3]
+    assert aeron.is_connected
+
+
 def test_a_loss_during_re_adding_keeps_the_positions_before_the_first_loss(scene, aeron):
     publication = aeron.add_publication(IPC, 5)
     other = aeron.add_publication(IPC, 6)
