@@ -31,11 +31,11 @@ async def events(aeron: ResilientAeron, *, max_sleep_s: float = _MAX_SLEEP_S) ->
     try:
         while True:
             # Read this before the events: those of the close come first.
-            is_closed = aeron.is_closed
+            has_ended = aeron.is_closed and not aeron._supervisor.is_giving_up
             while arrived:
                 backoff.reset()
                 yield arrived.popleft()
-            if is_closed:
+            if has_ended:
                 return
             await backoff.idle()
     finally:

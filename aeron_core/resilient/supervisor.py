@@ -85,6 +85,8 @@ class Supervisor:
         self._thread: ConductorThread | None = None
         self._in_handler = threading.local()
         self._is_closed = False
+        #: Whether the client has closed itself, and its handlers did not all get `GaveUp` yet.
+        self.is_giving_up = False
         self._cause: Exception | None = None
         self._file: tuple[int, int] | None = None
         self._retry = Retry(policy)
@@ -359,8 +361,11 @@ class Supervisor:
             with self._lock:
                 if self._is_closed:
                     return
+                # Before `is_closed`: another thread that reads that first must not miss the event.
+                self.is_giving_up = True
                 self._is_closed = True
             self._emit(GaveUp(error=error, attempts=attempts, elapsed_s=elapsed_s))
+            self.is_giving_up = False
             self._run_close_handlers()
         elif self._retry.is_reported(now_ns):
             self._emit(

@@ -1,6 +1,7 @@
 """A resilient client in an event loop, which runs its conductor, too."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -75,3 +76,31 @@ def test_events_are_yielded_until_the_client_is_closed(scene, aeron):
         "Reconnected",
         "Restored",
     ]
+
+
+def test_the_last_event_is_yielded_although_another_handler_delays_it(scene):
+    gave_up, is_polled = threading.Event(), threading.Event()
+
+    def on_event(event):
+        if isinstance(event, resilient.GaveUp):
+            gave_up.set()
+            is_polled.wait(10)
+
+    aeron = scene.connect(on_event=on_event, policy=resilient.ReconnectPolicy(max_attempts=1))
+
+    async def last():
+        iteration = events(aeron)
+        first = asyncio.ensure_future(anext(iteration))
+        await asyncio.sleep(0)
+        thread = threading.Thread(target=scene.lose)
+        thread.start()
+        assert isinstance(await asyncio.wait_for(first, 10), resilient.Disconnected)
+        await asyncio.to_thread(gave_up.wait, 10)
+        pending = asyncio.ensure_future(anext(iteration, None))
+        await asyncio.sleep(0)
+        is_polled.set()
+        event = await asyncio.wait_for(pending, 10)
+        thread.join()
+        return event
+
+    assert isinstance(asyncio.run(last()), resilient.GaveUp)
