@@ -53,10 +53,15 @@ class KeptDestinations:
         """Remove a destination; does nothing if there is none with that id."""
         self._by_id.pop(known_id, None)
 
-    def current_id(self, known_id: int) -> int:
-        """Return the id in the driver; `known_id` itself if there is no such destination."""
+    def id_in(self, parent: Destined, known_id: int) -> int | None:
+        """Return the id of a destination of `parent` in the driver; None if it is not re-added to `parent` yet.
+
+        It is `known_id` itself if there is no such destination.
+        """
         destination = self._by_id.get(known_id)
-        return known_id if destination is None else destination.current_id
+        if destination is None:
+            return known_id
+        return destination.current_id if destination.parent is parent else None
 
     def missing(self, parent: Destined) -> list[KeptDestination]:
         """Return the destinations that `parent` lacks.

@@ -258,7 +258,10 @@ class ResilientPublicationBase(ResilientResource[P]):
         """Remove the destination with the id that `add_destination` returned; waits and raises as that method."""
 
         def remove(current: P) -> None:
-            current.remove_destination_by_id(self._destinations.current_id(destination_registration_id))
+            destination_id = self._destinations.id_in(current, destination_registration_id)
+            # In a new driver, the id of the lost one may be that of another destination.
+            if destination_id is not None:
+                current.remove_destination_by_id(destination_id)
 
         self._retried(remove)
         self._destinations.remove_by_id(destination_registration_id)

@@ -135,11 +135,19 @@ class Restoration(Generic[R]):
                 failure = destination.channel, error
                 continue
             destination.parent, destination.current_id = made, registration.registration_id
+            self._remove_unless_kept(destination)
         work = len(self._sent) - len(pending)
         self._sent = pending
         if not pending:
             self._finish(self._made, now_ns, failure)
         return work
+
+    def _remove_unless_kept(self, destination: KeptDestination) -> None:
+        """Remove a destination from the driver if the program removed it by its id while it was re-added."""
+        destinations, made = self._resource.destinations, self._made
+        assert destinations is not None
+        if destination not in destinations and isinstance(made, Publication | ExclusivePublication):
+            made.remove_destination_by_id_async(destination.current_id)
 
     def _finish(self, made: R | None, now_ns: int, failure: tuple[str, Exception] | None = None) -> None:
         """Attach the resource unless that is done; then it is finished, or a destination is due again."""

@@ -219,6 +219,44 @@ def test_a_destination_that_a_new_driver_refuses_does_not_hold_the_publication_b
     assert scene.kinds()[-1] == "Restored"
 
 
+def test_a_destination_that_a_new_driver_refuses_can_be_removed(scene, aeron):
+    publication = aeron.add_publication(MDC, 5)
+    destination = publication.add_destination("aeron:udp?endpoint=a:1")
+    scene.lose()
+    driver = scene.start_driver()
+    driver.refused_commands.add(commands.AddDestination)
+    scene.run(1)
+    driver.refused_commands.clear()
+    driver.received.clear()
+
+    publication.remove_destination_by_id(destination)
+    scene.run(5)
+
+    assert driver.of_type(commands.RemoveDestinationById) == []
+    assert scene.kinds()[-1] == "Restored"
+    assert driver.of_type(commands.AddDestination) == []
+
+
+def test_a_destination_that_is_removed_while_it_is_re_added_is_removed_from_the_driver(scene, aeron):
+    publication = aeron.add_publication(MDC, 5)
+    destination = publication.add_destination("aeron:udp?endpoint=a:1")
+    scene.lose()
+    driver = scene.start_driver()
+    driver.refused_commands.add(commands.AddDestination)
+    scene.run(1)
+    driver.refused_commands.clear()
+    driver.received.clear()
+    scene.clock.advance(5_000_000_000)
+    aeron.do_work()
+
+    publication.remove_destination_by_id(destination)
+    scene.run(1)
+
+    [added] = driver.of_type(commands.AddDestination)
+    [removed] = driver.of_type(commands.RemoveDestinationById)
+    assert removed.destination_registration_id == added.correlation_id
+
+
 def test_a_destination_is_not_added_without_waiting_while_the_driver_is_gone(scene, aeron):
     publication = aeron.add_publication(MDC, 5)
     scene.lose()
