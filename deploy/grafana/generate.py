@@ -113,8 +113,8 @@ def _streams(board: dashboard.Dashboard) -> None:
             "bytes",
             "Bytes that were received and not yet read by a subscriber.",
             (
-                f"aeron_receiver_position_bytes_total{_STREAM} - on (instance, session_id, stream_id) "
-                f"group_right () aeron_subscriber_position_bytes_total{_STREAM}",
+                f"max by (instance, session_id, stream_id) (aeron_receiver_position_bytes_total{_STREAM}) "
+                f"- on (instance, session_id, stream_id) group_right () aeron_subscriber_position_bytes_total{_STREAM}",
                 _STREAM_NAME,
             ),
         )

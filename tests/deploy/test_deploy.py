@@ -174,6 +174,15 @@ def test_alerts_and_panels_use_metrics_that_are_exported(expression):
     assert found <= exported()
 
 
+@pytest.mark.parametrize("expression", list(expressions()))
+def test_the_one_side_of_a_match_has_one_series_for_a_session_on_several_channels(expression):
+    left, match, _ = " ".join(expression.split()).partition(
+        " - on (instance, session_id, stream_id) group_right ()"
+    )
+
+    assert not match or left.startswith("max by (instance, session_id, stream_id) (")
+
+
 def test_variables_of_the_dashboard_use_metrics_that_are_exported():
     queries = [each["query"] for each in DASHBOARD["templating"]["list"] if each["type"] == "query"]
     names = {re.search(r"label_values\((\w+)", query)[1] for query in queries}
