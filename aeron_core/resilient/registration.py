@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from aeron_core.errors import ClientError, ClosedError, DriverTimeoutError, RegistrationError
@@ -86,10 +87,13 @@ class ResilientRegistration(Generic[T]):
         with self._lock:
             if self.is_done:
                 return False
+            late = None
             if self._sent is not None:
-                late = self._sent.cancel()
-                if late is not None:
-                    late.close()
+                # An error of the driver that no poll has raised yet: there is nothing to cancel.
+                with suppress(Exception):
+                    late = self._sent.cancel()
+            if late is not None:
+                late.close()
             self._error = ClientError(f"{self.what}: the registration was cancelled: send the command again")
             return True
 

@@ -171,7 +171,8 @@ class Supervisor:
     def keep(self, resource: object) -> None:
         """See `ResilientOwner.keep`."""
         assert isinstance(resource, ResilientResource)
-        self.add(resource, self._aeron)
+        # Not attached: the client was lost, and may have reconnected, while the resource was closed.
+        self.add(resource, self._aeron if resource.is_attached else None)
 
     def wake(self) -> None:
         """See `ResilientOwner.wake`."""

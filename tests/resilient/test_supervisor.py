@@ -305,6 +305,22 @@ def test_a_close_that_the_driver_cannot_take_leaves_the_resource_open(scene, aer
     assert plain.is_closed
 
 
+def test_a_close_that_fails_while_the_client_reconnects_leaves_the_resource_re_added(scene, aeron):
+    publication = aeron.add_publication(IPC, 5)
+
+    def close(_):
+        scene.lose()
+        scene.restart()
+        raise ClientError("the command ring is full")
+
+    with pytest.raises(ClientError, match="ring is full"):
+        publication._close(close)
+    scene.run(1)
+
+    assert publication.is_attached
+    assert not publication.is_closed
+
+
 def test_a_handler_may_add_a_resource_and_close_the_client(scene, aeron):
     added = []
 
@@ -369,6 +385,17 @@ def test_a_cancelled_registration_closes_what_arrives(scene, aeron):
 
     assert len(scene.driver.of_type(commands.RemovePublication)) == 1
     assert not pending.cancel()
+    with pytest.raises(ClientError, match="the registration was cancelled"):
+        pending.poll()
+
+
+def test_a_registration_that_was_refused_can_be_cancelled(scene, aeron):
+    scene.driver.refused_commands.add(commands.AddPublication)
+    pending = aeron.add_publication_async(IPC, 5)
+    scene.run()
+
+    assert pending.cancel()
+
     with pytest.raises(ClientError, match="the registration was cancelled"):
         pending.poll()
 
