@@ -186,8 +186,8 @@ class Restoration(Generic[R]):
         return 1
 
     def _failed(self, error: Exception, now_ns: int, destination: str | None = None) -> None:
-        # The loss of the client is an event of its own.
-        if self._aeron.is_closed:
+        # The loss of the client is an event of its own, and a resource that the program has closed is not missing.
+        if self._aeron.is_closed or self._resource.is_closed:
             return
         delay_s = self.retry.failed(now_ns)
         if self.retry.is_reported(now_ns) and isinstance(self._resource, Resource):

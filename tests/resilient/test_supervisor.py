@@ -247,6 +247,23 @@ def test_a_driver_that_refuses_one_resource_gets_the_others(scene, aeron):
     assert scene.kinds()[-1] == "Restored"
 
 
+def test_a_resource_that_is_closed_while_a_driver_refuses_it_is_not_reported(scene, aeron):
+    publication = aeron.add_publication(IPC, 5)
+    scene.lose()
+    scene.start_driver().refused_commands.add(commands.AddPublication)
+    while not scene.driver.of_type(commands.AddPublication):
+        aeron.do_work()
+        scene.driver.do_work()
+        scene.clock.advance(10_000_000)
+    aeron._supervisor.last.do_work()
+
+    publication.close()
+    scene.run(1)
+
+    assert scene.of_type(resilient.RestoreFailed) == []
+    assert scene.kinds()[-1] == "Restored"
+
+
 def test_a_handler_that_raises_stops_nothing(scene):
     def fail(event):
         raise RuntimeError("no")
