@@ -178,6 +178,14 @@ def test_a_rate_has_a_gap_where_a_counter_has_decreased():
     assert math.isnan(gap)
 
 
+def test_a_rate_has_a_gap_between_times_that_are_equal_as_floats():
+    values = Series("a")
+    values.add(float(2**62), 1)
+    values.add(float(2**62 + 1), 2)
+
+    assert math.isnan(values.rates().values[0])
+
+
 @pytest.mark.parametrize("count", [1, 2, 10_000])
 @pytest.mark.parametrize("ending", [".png", ".svg"])
 def test_latencies_are_drawn_with_their_percentiles(tmp_path, count, ending):
@@ -208,6 +216,15 @@ def test_the_losses_of_a_driver_are_drawn(aeron, dead_directory, tmp_path):
     assert outcome.code == 0
     assert outcome.out.endswith("1 entries read\n")
     assert "stream 1001 from 1.2.3.4:5: 1 times" in texts(tmp_path / "plot.svg")
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_losses_are_shown_although_their_plot_cannot_be_written(aeron, dead_directory, tmp_path, json):
+    outcome = aeron("loss", "-d", dead_directory, *json, "--plot", tmp_path / "nowhere" / "plot.svg")
+
+    assert outcome.code == 1
+    assert "1.2.3.4:5" in outcome.out
+    assert "plot.svg" in outcome.err
 
 
 def test_a_report_without_losses_is_drawn_too(tmp_path):

@@ -163,11 +163,12 @@ def _check(size: int, plot: Path | None) -> None:
 
 def _show(latencies: Latencies, size: int, plot: Path | None, *, json: bool) -> None:
     title = f"round trips of {counted(latencies.count, 'message')} of {counted(size, 'byte')}"
-    if plot is not None:
-        from aeron_core.cli.plots.latency_plot import draw_latencies  # noqa: PLC0415 - lazy: only --plot needs it
-
-        draw_latencies(plot, title, latencies)
     if json:
         print_json({"size": size, "round_trip": latencies.document()})
     else:
         print_table(("percentile", "µs"), latencies.rows(), right=("µs",), title=title)
+    # Last: a file that cannot be written must not lose the results.
+    if plot is not None:
+        from aeron_core.cli.plots.latency_plot import draw_latencies  # noqa: PLC0415 - lazy: only --plot needs it
+
+        draw_latencies(plot, title, latencies)

@@ -45,11 +45,14 @@ class Series:
         self._stride *= 2
 
     def rates(self) -> Series:
-        """Return the changes per second between the points; NaN, a gap, where a value has decreased."""
+        """Return the changes per second between the points; NaN, a gap, where a value has decreased.
+
+        Likewise where times of a damaged history are too close to each other for a float.
+        """
         found = Series(self.label)
         found.times = self.times[1:]
         found.values = [
-            (value - before) / (time_s - before_s) if value >= before else math.nan
+            (value - before) / (time_s - before_s) if value >= before and time_s > before_s else math.nan
             for before, value, before_s, time_s in zip(
                 self.values, self.values[1:], self.times, self.times[1:], strict=False
             )

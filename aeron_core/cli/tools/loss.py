@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.outcome import printable
 from aeron_core.concurrent.error_report import date_of
-from aeron_core.concurrent.loss_report import read_loss_report
+from aeron_core.concurrent.loss_report import LossEntry, read_loss_report
 from aeron_core.observation.driver_files import open_loss_report
 
 # The first line of the C tool, so that programs that parse its output parse ours; likewise the last line, which has the
@@ -41,13 +42,19 @@ def loss(
 
         check_plot("--plot", plot)
     entries = list(read_loss_report(open_loss_report(directory_of(aeron_dir))))
+    if json:
+        print_json([asdict(entry) for entry in entries])
+    else:
+        print(_table(entries))
+    # Last: a file that cannot be written must not lose the report.
     if plot is not None:
         from aeron_core.cli.plots.loss_plot import draw_losses  # noqa: PLC0415 - lazy: only --plot needs it
 
         draw_losses(plot, f"losses of {directory_of(aeron_dir)}", entries)
-    if json:
-        print_json([asdict(entry) for entry in entries])
-        return
+
+
+def _table(entries: Sequence[LossEntry]) -> str:
+    """Return the report in the layout of the C tool."""
     lines = StringIO()  # not stdout, which may be closed
     table = csv.writer(lines, lineterminator="\n")
     for entry in entries:
@@ -63,4 +70,4 @@ def loss(
                 printable(entry.source, kept=""),
             )
         )
-    print(f"{_HEADER}\n{lines.getvalue()}{len(entries)} entries read")
+    return f"{_HEADER}\n{lines.getvalue()}{len(entries)} entries read"
