@@ -6,6 +6,7 @@ While there is no driver, reads and writes use a value in this process, which th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from aeron_core.client.command_arguments import int64_of
@@ -102,7 +103,7 @@ class ResilientCounter(ResilientResource[Counter]):
         try:
             previous = self._current.get_and_add(delta)
         except ClosedError:
-            return self._change(lambda value: value + delta)
+            return self._add_detached(delta)
         self._last = previous + delta
         return previous
 
@@ -137,6 +138,14 @@ class ResilientCounter(ResilientResource[Counter]):
         self._reader = self._next_reader
         self._kept, self._is_changed = None, False
         self._current = current
+
+    def _add_detached(self, delta: int) -> int:
+        with self._lock:
+            # Attached again since the caller's write failed: other threads, and processes, add at the same time.
+            if not self._current.is_closed:
+                with suppress(ClosedError):
+                    return self._current.get_and_add(delta)
+            return self._change(lambda value: value + delta)
 
     def _change(self, change: Callable[[int], int]) -> int:
         """Change the value of a detached counter, and return the previous one; raise ClosedError once closed."""

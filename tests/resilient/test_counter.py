@@ -111,3 +111,26 @@ def test_a_closed_counter_raises_and_is_not_re_added(scene, counter):
     with pytest.raises(ClosedError, match="is closed: add a new one"):
         counter.value = 3
     assert "closed" in repr(counter)
+
+
+def test_an_addition_is_atomic_if_the_counter_is_attached_meanwhile(scene, aeron):
+    counter = aeron.add_counter(1001)
+    plain = counter.plain
+
+    class Attached:
+        is_closed = False
+        value = property(lambda _: plain.value)
+
+        def get_and_add(self, delta):
+            return plain.get_and_add(delta)
+
+    class Lost:
+        def get_and_add(self, delta):
+            counter._current = Attached()
+            raise ClosedError("lost")
+
+    counter._current = Lost()
+    previous = counter.get_and_add(3)
+    counter._current = plain
+
+    assert (previous, counter.value) == (0, 3)
