@@ -33,3 +33,11 @@ def test_a_silent_driver_has_exit_code_1(aeron, dead_directory, age_ms, text):
 
 def test_a_directory_without_a_driver_has_exit_code_1(aeron, tmp_path):
     assert aeron("stat", "--alive", "-d", tmp_path).code == 1
+
+
+@pytest.mark.parametrize("other", [["--json"], ["--format", "prometheus"], ["--history", "x.arrows"]])
+def test_a_health_check_has_no_other_format(aeron, dead_directory, other):
+    outcome = aeron("stat", "--alive", *other, "-d", dead_directory)
+
+    assert outcome.code == 2
+    assert "--alive prints a line only" in outcome.err

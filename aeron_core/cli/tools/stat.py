@@ -83,6 +83,10 @@ def stat(  # noqa: PLR0913 - the options of the command
     Updates continuously on a terminal. With --alive it is a health check for supervisors of processes and containers.
     """
     positive("--interval", interval)
+    if alive and (json or history is not None or output is not CounterFormat.TEXT):
+        raise ConfigurationError(
+            "--alive prints a line only: leave out --json, --format and --history, or leave out --alive"
+        )
     if history is not None:
         from aeron_core.cli.tools.recorded_counters import record_counters  # noqa: PLC0415 - lazy: only --history needs it
 

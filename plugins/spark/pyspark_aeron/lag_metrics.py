@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from pyspark_aeron.lag import StreamLag
     from pyspark_aeron.lag_listener import QueryLag
 
+#: Queries whose lag is kept. Invented.
+_MAX_QUERIES: Final = 256
 _LABELS: Final = ("query", "channel", "stream_id", "session_id", "recording_id")
 
 
 class LagMetrics(Collector):
     """Collects the last lag of each query on each of its streams; a scrape may be on any thread.
 
-    A query keeps its last lag after it has ended: an alert on it must be seen.
+    A query keeps its last lag after its end, so that an alert on it is seen, until 256 others have reported theirs.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,11 @@ class LagMetrics(Collector):
     def report(self, query: str, streams: Iterable[StreamLag]) -> None:
         """Set the lag of a query on all its streams."""
         with self._lock:
+            # A query without a name has a new id at each start: without a limit, labels would accumulate.
+            self._lags.pop(query, None)
             self._lags[query] = tuple(streams)
+            if len(self._lags) > _MAX_QUERIES:
+                del self._lags[next(iter(self._lags))]
 
     def collect(self) -> Iterator[Metric]:
         """Yield the unread bytes, and the age of the oldest unread message where it is known."""

@@ -38,3 +38,18 @@ def test_an_unknown_age_is_left_out():
     unknown = {**LABELS, "channel": "", "stream_id": "0", "session_id": "0", "recording_id": "9"}
     assert registry.get_sample_value("aeron_query_lag_bytes", unknown) == 128
     assert registry.get_sample_value("aeron_query_lag_seconds", unknown) is None
+
+
+def test_the_lags_of_the_last_256_queries_are_kept():
+    lags, registry = registered()
+    for number in range(300):
+        lags.report(f"query-{number}", [StreamLag(0, number, 0.0, "aeron:ipc", 22, 11)])
+        lags.report("query-0", [StreamLag(0, 7, 0.0, "aeron:ipc", 22, 11)])
+
+    kept = {
+        sample.labels["query"]
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == "aeron_query_lag_bytes"
+    }
+    assert kept == {"query-0", *(f"query-{number}" for number in range(45, 300))}
