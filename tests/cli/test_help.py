@@ -119,6 +119,8 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
 WITHOUT_JSON = {
     ("driver",): "prints what aeronmd prints",
     ("plot",): "writes a file",
+    ("plugins", "new"): "writes files",
+    ("top",): "is a view on a terminal",
     ("terminate",): "prints nothing but a message",
 }
 

@@ -27,6 +27,7 @@ def environment(folder: Path, *paths: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "AERON_DIR": str(folder / "no-driver"),
+        "PYTEST_ADDOPTS": "",
     }
 
 

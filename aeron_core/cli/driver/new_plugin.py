@@ -22,6 +22,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from aeron_core.cli.index import DISTRIBUTION, PLUGINS
+from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 
 #: Characters of the longest name. Invented: file names with it remain below the 255 bytes of file systems.
@@ -84,7 +85,7 @@ def new_plugin(
     folder = to / name
     _write(folder, files)
     isolation = values["isolation"]
-    print(f"created {folder}: {len(files)} files, {values['noun']} {values['plugin']!r}")
+    print(f"created {folder}: {counted(len(files), 'file')}, {values['noun']} {values['plugin']!r}")
     print(
         f"next: cd {shlex.quote(str(folder))} && python -m pip install {isolation}'.[test]' && python -m pytest"
     )

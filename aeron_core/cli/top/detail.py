@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aeron_core.cli.outcome import printable
+from aeron_core.cli.text_table import counted
 from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
 from aeron_core.cli.top.tables import UNKNOWN, is_limited, rate_text
 from aeron_core.concurrent.error_report import date_of
@@ -138,8 +139,8 @@ def _parameters(driver: ObservedDriver, log: SentStream | ReceivedStream) -> str
     parameters = None if driver.snapshot is None else driver.snapshot.logs.get(log.registration_id)
     if parameters is not None:
         found += [
-            f"term {parameters.term_length:,} bytes",
-            f"MTU {parameters.mtu:,} bytes",
+            f"term {counted(parameters.term_length, 'byte')}",
+            f"MTU {counted(parameters.mtu, 'byte')}",
             _named("publisher window", parameters.publisher_window),
             _named("receiver window", parameters.receiver_window),
         ]

@@ -128,7 +128,7 @@ def test_a_failed_query_ends_the_pipeline_with_its_error(failure, pipeline, writ
 
     message = failure(pipeline())
 
-    assert message.startswith("query errors has failed; ")
+    assert message.startswith("query errors has failed: ")
     assert "ends at position 40: must extend to 160" in message
 
 
