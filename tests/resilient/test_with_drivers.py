@@ -289,10 +289,15 @@ from aeron_core import resilient
 
 is_back = threading.Event()
 
+def show(line):
+    # In one call: events and messages come from two threads, and print writes the end of a line separately.
+    sys.stdout.write(line + "\\n")
+    sys.stdout.flush()
+
 def on_event(event):
-    print("event", type(event).__name__, flush=True)
+    show(f"event {type(event).__name__}")
     if isinstance(event, resilient.ImageRestored):
-        print(json.dumps([event.before.position, event.after.position, event.gap_length]), flush=True)
+        show(json.dumps([event.before.position, event.after.position, event.gap_length]))
         is_back.set()
 
 messages = []
@@ -307,7 +312,7 @@ with resilient.connect(sys.argv[1], on_event=on_event, error_handler=lambda erro
         count += subscription.poll(lambda buffer, header: messages.append(bytes(buffer)), 1)
         # After the poll, which stores the position when its handler has returned.
         while messages:
-            print("message", messages.pop().decode(), flush=True)
+            show(f"message {messages.pop().decode()}")
         time.sleep(0.001)
 """
 

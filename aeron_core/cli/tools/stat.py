@@ -37,6 +37,13 @@ class CounterFormat(StrEnum):
     PROMETHEUS = "prometheus"
 
 
+Alive = Annotated[
+    bool,
+    typer.Option(
+        "--alive",
+        help="Print only a line on the heartbeat of the driver; exit code 1 if it is older than 10 s.",
+    ),
+]
 HistoryFile = Annotated[
     Path | None,
     typer.Option(
@@ -68,13 +75,7 @@ def stat(  # noqa: PLR0913 - the options of the command
     type_: Types = None,
     session: SessionOption = None,
     stream: StreamOption = None,
-    alive: Annotated[
-        bool,
-        typer.Option(
-            "--alive",
-            help="Print only a line on the heartbeat of the driver; exit code 1 if it is older than 10 s.",
-        ),
-    ] = False,
+    alive: Alive = False,
     history: HistoryFile = None,
     duration: Duration = None,
 ) -> None:

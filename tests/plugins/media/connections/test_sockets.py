@@ -243,7 +243,8 @@ def test_the_time_in_which_a_peer_was_idle_before_it_vanished_does_not_count(pai
 
     wait_for(watch.ends)
 
-    assert 1.5 <= time.monotonic() - sent < 5
+    # The watch counts whole milliseconds.
+    assert 1.499 <= time.monotonic() - sent < 5
 
 
 def test_a_time_of_an_earlier_connection_does_not_end_a_later_one(pair):
