@@ -219,8 +219,10 @@ def test_the_deadline_of_a_request_is_after_the_seconds_of_its_messages():
 
 def test_a_signal_does_not_interrupt_the_end_of_the_second_process(monkeypatch):
     def initialize(_self, stack):
+        stack.callback(closed.append, "driver")
         stack.callback(signal.raise_signal, signal.SIGTERM)
 
+    closed: list[str] = []
     monkeypatch.setattr(BenchPeer, "__init__", initialize)
     monkeypatch.setattr(sys, "stdin", [])
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -229,6 +231,8 @@ def test_a_signal_does_not_interrupt_the_end_of_the_second_process(monkeypatch):
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+    assert closed == ["driver"]
 
 
 @pytest.mark.system

@@ -68,7 +68,10 @@ def test_the_compose_file_follows_its_specification():
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("version", ["1.29", "1.31"])
 def test_manifests_follow_the_schemas_of_kubernetes(manifest, version):
-    kubernetes_validate.validate(yaml.safe_load(manifest.read_text()), version, strict=True)
+    document = yaml.safe_load(manifest.read_text())
+
+    # It raises an error for a document that is invalid, and returns the version of the schemas that it used.
+    assert kubernetes_validate.validate(document, version, strict=True) == version
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)

@@ -84,7 +84,7 @@ def test_a_driver_of_another_user_is_reported_as_a_problem(machine):
     dead_driver(machine / "shm" / "aeron-closed").chmod(0o700)
     for folder in (machine, *machine.parents):
         # The folders of pytest are for their owner only.
-        if folder.stat().st_uid == 0 and str(folder).startswith("/tmp/"):
+        if "pytest-of-" in str(folder):
             folder.chmod(0o755)
     os.seteuid(65534)
     try:

@@ -205,6 +205,8 @@ def test_close_may_be_called_again(tmp_path):
     writer.close()
     writer.close()
 
+    assert list(CounterHistory(tmp_path / "history.arrows").snapshots()) == []
+
 
 # Hostile files.
 

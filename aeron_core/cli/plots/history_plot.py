@@ -19,7 +19,7 @@ from aeron_core.observation.streams import ReceivedStream, SentStream, StreamSes
 
 _NS_PER_S: Final = 1_000_000_000
 _NS_PER_MS: Final = 1_000_000
-# Invented: more lines cannot be told apart, and a history may have any number of counters.
+# Invented: with more lines, their colours repeat. A history may have any number of counters.
 _MOST_LINES: Final = 12
 _MOST_SERIES: Final = 2000
 
@@ -144,7 +144,7 @@ def _known(*pairs: tuple[str, int | None]) -> Iterator[tuple[str, int]]:
 
 
 def _draw_lines(axes: Any, lines: Iterable[Series], unit: str) -> None:
-    """Draw those lines that reach highest, as many as can be told apart."""
+    """Draw the lines that reach highest, at most as many as have distinct colours."""
     highest = sorted(lines, key=lambda each: each.peak, reverse=True)
     for line in highest[:_MOST_LINES]:
         # A single point has no line.

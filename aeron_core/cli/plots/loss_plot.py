@@ -15,7 +15,7 @@ from aeron_core.concurrent.error_report import date_of
 from aeron_core.concurrent.loss_report import LossEntry
 
 _MS_PER_S: Final = 1000
-# Invented: more lines cannot be told apart.
+# Invented: with more lines, their colours repeat.
 _MOST_LINES: Final = 12
 
 

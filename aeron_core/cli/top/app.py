@@ -213,7 +213,7 @@ class TopApp(App[None]):
         """Show the first moment, and begin to update."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             # Only the main thread may handle signals. Without a handler the terminal would stay as it is.
-            with suppress(ValueError, RuntimeError, NotImplementedError):
+            with suppress(ValueError, RuntimeError):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit)
         for kind in TABLES:
             table = self.query_one(f"#{kind.name}", DataTable)
