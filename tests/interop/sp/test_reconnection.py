@@ -138,7 +138,7 @@ def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, p
     keys, options = secured(transport, "dial")
     their = peer("pynng", "pair1", *options)
     where = listening(their, "pynng", url(transport))
-    # A peer that has not detected the disconnect refuses the next one: send nothing before it is accepted.
+    # The peer may also report the disconnect before its socket accepts the next peer: send nothing before that.
     channel = f"aeron:sp?{channel_keys(where)}|mode=dial|confirm=true{LONG}{SOON}{keys}"
     with aeron_core.connect(our_driver()) as aeron:
         publication = aeron.add_exclusive_publication(channel, 7)
@@ -153,6 +153,8 @@ def test_only_complete_messages_of_our_killed_driver_are_delivered(our_driver, p
     came = their.receive(offered, timeout=1)
     assert came["count"] < offered
     assert came["checksum"] == checksum_of(came["count"], 0, MEGABYTES)
+    # Before it has detected the disconnect, the peer refuses the next connection after the greeting.
+    their.await_event("left")
     with aeron_core.connect(our_driver()) as aeron:
         publication = aeron.add_exclusive_publication(channel, 7)
         publication.await_connected(20)
