@@ -182,12 +182,17 @@ class LocalStore(FileStore):
         target = self.folder / name
         make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
-        with path.open("rb") as source, _new_file(draft) as copy:
-            shutil.copyfileobj(source, copy)
-            copy.flush()
-            # The uploader may delete the original afterwards: the copy must survive a crash of the machine.
-            os.fsync(copy.fileno())
-        draft.replace(target)
+        try:
+            with path.open("rb") as source, _new_file(draft) as copy:
+                shutil.copyfileobj(source, copy)
+                copy.flush()
+                # The uploader may delete the original afterwards: the copy must survive a crash of the machine.
+                os.fsync(copy.fileno())
+            draft.replace(target)
+        except OSError:
+            with suppress(OSError):  # a part of a copy would take space of a disk that is full
+                draft.unlink(missing_ok=True)
+            raise
         sync_folder(target.parent)
 
     def local_path(self, name: str) -> Path | None:

@@ -193,3 +193,20 @@ def test_a_folder_that_cannot_be_read_for_lack_of_descriptors_is_an_error_of_the
     assert "Too many open files; raise the limit of open files of this process: ulimit -n" in str(
         caught.value
     )
+
+
+def test_a_failed_copy_leaves_no_part_of_it(tmp_path):
+    piece = tmp_path / "piece"
+    piece.write_bytes(bytes(65536))
+    target = tmp_path / "archive"
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    # The kernel refuses to write more, as on a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            LocalStore(target).upload(piece, "1/piece")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+
+    assert list(target.rglob("*")) == [target / "1"]
