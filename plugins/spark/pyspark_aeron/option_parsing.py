@@ -16,6 +16,12 @@ from aeron_core.recording.storage.arrow_store import local_folder
 
 # Options that Spark adds itself.
 _OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
+# Properties that Spark adds to the options of a table in its catalogue. Source: TableCatalog.java, reserved properties.
+_TABLE_PROPERTIES: Final = frozenset(
+    {"collation", "comment", "external", "is_managed_location", "owner", "provider"}
+)
+# Before the names of options, which the properties of a table contain a second time. Source: TableCatalog.java.
+_TABLE_OPTION: Final = "option."
 _FILE_SCHEME: Final = "file://"
 
 
@@ -41,8 +47,11 @@ class Options(BaseModel):
     def parse(cls, options: Mapping[str, str]) -> Self:
         """Return Spark's options as a model; raises ConfigurationError with all errors and the allowed values.
 
-        Ignores upper and lower case of names, and options that Spark adds itself; `path` means `archive`.
+        Ignores upper and lower case of names, and options that Spark adds itself; `path` means `archive`, and the
+        `location` of a table too.
         """
+        if any(key.lower() == "provider" for key in options):
+            options = _options_of_table(options)
         names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
         values: dict[str, Any] = {}
         faults: list[str] = []
@@ -61,6 +70,18 @@ class Options(BaseModel):
         if faults:
             raise ConfigurationError("; ".join(faults))
         return parsed
+
+
+def _options_of_table(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the options among the properties of a table that a user created with `CREATE TABLE`."""
+    options = {}
+    for key, value in properties.items():
+        name = key.lower()
+        if name == "location":
+            options["path"] = value
+        elif name not in _TABLE_PROPERTIES and not name.startswith(_TABLE_OPTION):
+            options[key] = value
+    return options
 
 
 def _unknown(key: str, known: list[str]) -> str:

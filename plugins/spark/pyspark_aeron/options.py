@@ -212,5 +212,8 @@ class SourceOptions(Options):
                 if self.live
                 else "the folder or URI that `aeron-core record --to` wrote to"
             )
-            raise ConfigurationError(f"option archive: must be given, {wanted}")
+            raise ConfigurationError(
+                f"option archive: must be given, {wanted}; Spark passes no options of a table to its queries: repeat "
+                "them, as in SELECT * FROM events WITH (archive = 'recordings')"
+            )
         return self

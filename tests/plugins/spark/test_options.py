@@ -40,6 +40,25 @@ def test_the_path_of_load_is_the_archive():
 
 
 @pytest.mark.parametrize("options", [SourceOptions, SinkOptions])
+def test_properties_that_spark_adds_to_the_options_of_a_table_are_ignored(options):
+    of_table = {"provider": "aeron", "owner": "root", "comment": "c", "option.streamid": "7", "streamid": "7"}
+
+    parsed = options.parse({**of_table, "location": "/a"})
+
+    assert (parsed.archive, parsed.stream_id) == ("/a", 7)
+
+
+def test_the_name_of_a_property_is_an_unknown_option_without_a_table():
+    with pytest.raises(ConfigurationError, match="unknown option owner"):
+        parse(owner="root")
+
+
+def test_without_an_archive_the_options_of_tables_are_explained():
+    with pytest.raises(ConfigurationError, match=r"option archive: must be given, .* WITH \(archive = "):
+        SourceOptions.parse({})
+
+
+@pytest.mark.parametrize("options", [SourceOptions, SinkOptions])
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
