@@ -15,9 +15,11 @@ cdef class FrameScanner:
     cdef readonly int64_t frame_count              # valid frames in the last scan
     cdef readonly int64_t border_length            # bytes up to the last end of a message or padding, or 0
     cdef readonly int64_t padding_offset           # offset of the first padding from `begin`, or -1
+    cdef readonly int64_t last_offset              # offset of the last valid frame from `begin`, or -1
     cdef readonly int32_t fault                    # why it stopped before the end, 0 if it did not
     cdef readonly int32_t found                    # value of the invalid field, or the bytes of an incomplete header
     cdef int32_t _position_bits_to_shift
+    cdef bint _checks_session
 
     @cython.locals(scanned=int64_t, frame_length=int64_t, available=int64_t, flags=uint8_t, frame_type=uint16_t)
     cpdef int64_t scan(self, AtomicBuffer data, int64_t begin, int64_t length, int64_t position) except -1 nogil

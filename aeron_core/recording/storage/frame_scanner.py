@@ -26,7 +26,15 @@ _TEXTS: Final = {
 class FrameScanner:
     """Scans parts of one recording; one thread uses it at a time."""
 
-    def __init__(self, session_id: int, stream_id: int, initial_term_id: int, term_length: int) -> None:
+    def __init__(
+        self,
+        session_id: int,
+        stream_id: int,
+        initial_term_id: int,
+        term_length: int,
+        *,
+        checks_session: bool = True,
+    ) -> None:
         self.session_id = session_id
         self.stream_id = stream_id
         self.initial_term_id = initial_term_id
@@ -34,22 +42,25 @@ class FrameScanner:
         self.frame_count = 0
         self.border_length = 0
         self.padding_offset = -1
+        self.last_offset = -1
         self.fault = 0
         self.found = 0
+        self._checks_session = checks_session
         self._position_bits_to_shift = positions.position_bits_to_shift(term_length)
 
     def scan(self, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
         """Scan `length` bytes at offset `begin`, with the first frame at `position`; return the bytes of valid frames.
 
         Sets `frame_count`; `border_length` to the bytes up to the last end of a message or padding, 0 if none;
-        `padding_offset` to that of the first padding, from `begin` on, or -1; and `fault` to the reason for an early
-        stop, or NO_FAULT. The body of padding may be missing: the result may then be more than `length`. Raises
-        IndexError for a range beyond the buffer.
+        `padding_offset` and `last_offset` to those of the first padding and of the last frame, from `begin` on, or -1;
+        and `fault` to the reason for an early stop, or NO_FAULT. The body of padding may be missing: the result may
+        then be more than `length`. Raises IndexError for a range beyond the buffer.
         """
         data.check(begin, length)
         self.frame_count = 0
         self.border_length = 0
         self.padding_offset = -1
+        self.last_offset = -1
         self.fault = 0
         scanned = 0
         while scanned < length:
@@ -61,6 +72,7 @@ class FrameScanner:
             frame_type = data.get_u16(begin + scanned + wire.FRAME_TYPE_OFFSET)
             if frame_type == wire.TYPE_PAD and self.padding_offset < 0:
                 self.padding_offset = scanned
+            self.last_offset = scanned
             scanned += frame_length
             self.frame_count += 1
             if frame_type == wire.TYPE_PAD or flags & wire.DATA_FLAG_END:
@@ -110,7 +122,7 @@ class FrameScanner:
             return self._set_fault(faults.WRONG_TERM_ID, term_id)
         if term_offset != position & (self.term_length - 1):
             return self._set_fault(faults.WRONG_TERM_OFFSET, term_offset)
-        if session_id != self.session_id:
+        if self._checks_session and session_id != self.session_id:
             return self._set_fault(faults.WRONG_SESSION_ID, session_id)
         if stream_id != self.stream_id:
             return self._set_fault(faults.WRONG_STREAM_ID, stream_id)
