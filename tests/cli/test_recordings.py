@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from packed_archive import unpack
 
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, time_ns_of, time_text
 from aeron_core.errors import ConfigurationError
@@ -166,6 +167,36 @@ def test_data_that_a_lease_needs_is_purged_only_by_force(aeron, ended, what):
     assert f"recording 0: consumer 'spark' needs it from position {SEGMENT} on; use --force" in outcome.err
     assert ended.archive.recording(0).start_position == 0
     assert aeron("recordings", "purge", ended.store.folder, 0, *what, "--force").code == 0
+
+
+def test_the_recordings_of_an_aeron_archive_are_listed_verified_and_exported(aeron, tmp_path):
+    folder = unpack(tmp_path / "foreign")
+
+    listed = aeron("recordings", "list", folder, "--json")
+    assert [one["recording_id"] for one in json.loads(listed.out)] == [0, 1, 2, 3, 5]
+    verified = aeron("recordings", "verify", folder)
+    assert (verified.code, "verified 5 recordings" in verified.err) == (0, True)
+    exported = aeron("recordings", "export", folder, 3, "--output", "/dev/null", "--json")
+    assert (exported.code, json.loads(exported.out)["messages"]) == (0, 100)
+
+
+def test_a_damaged_catalogue_of_an_aeron_archive_is_an_error_of_list_and_verify(aeron, tmp_path):
+    folder = unpack(tmp_path / "foreign")
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.seek(32)
+        file.write(b"\x04")
+
+    for command in ("list", "verify"):
+        outcome = aeron("recordings", command, folder)
+        assert (outcome.code, "archive.catalog offset 32: an entry of" in outcome.err) == (1, True)
+
+
+def test_an_aeron_archive_is_not_purged(aeron, tmp_path):
+    folder = unpack(tmp_path / "foreign")
+
+    outcome = aeron("recordings", "purge", folder, "--all")
+
+    assert (outcome.code, "belongs to Aeron Archive" in outcome.err) == (2, True)
 
 
 def test_data_that_no_lease_needs_is_purged(aeron, ended):

@@ -45,6 +45,9 @@ def list_recordings(
         except RecordingError as error:
             is_sound = False
             print_stderr(f"error: {error}")
+    for fault in archive.faults():
+        is_sound = False
+        print_stderr(f"error: {fault}")
     if json:
         print_json(documents)
     else:

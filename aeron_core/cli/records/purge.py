@@ -56,6 +56,7 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
             "between recordings"
         )
     archive = Archive.open(uri)
+    archive.check_is_own()
     finish_purges(archive.store)
     now_ns = time.time_ns()
     limits = {

@@ -50,11 +50,11 @@ def verify_recordings(
             except RecordingError as error:
                 fault = RecordingFault(recording.recording_id, 0, "recording.json", str(error))
                 found.append(VerifiedRecording(recording.recording_id, 0, 0, faults=[fault]))
-    faults = [fault for result in found for fault in result.faults]
+    faults: list[object] = [*archive.faults(), *(fault for result in found for fault in result.faults)]
     if json:
         print_json([_document(result) for result in found])
-    for fault in faults:
-        print_stderr(f"error: {fault}")
+    for found_fault in faults:
+        print_stderr(f"error: {found_fault}")
     length = sum(result.end - result.begin for result in found)
     frames = sum(result.frame_count for result in found)
     covered = sum(result.covered_length for result in found)

@@ -69,7 +69,9 @@ class Replay:
         self.end = end
         self._publication = publication
         self._is_same_stream = (
-            publication.session_id == descriptor.session_id and publication.stream_id == descriptor.stream_id
+            recording.has_one_session
+            and publication.session_id == descriptor.session_id
+            and publication.stream_id == descriptor.stream_id
         )
         # At most as long as a message, because an offer that begins below the publisher limit is accepted whole.
         self._block_length = publication.max_message_length & _LENGTH_MASK

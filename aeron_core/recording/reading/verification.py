@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.errors import CorruptRecordingError, RecordingError, StorageError
+from aeron_core.recording._native import faults
 from aeron_core.recording.retention.states import RecordingState, state_of
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.check_sums import check_sum
@@ -176,6 +177,8 @@ class _Verification:
                 return  # truncated meanwhile, by a recorder that continues the recording
             whole = self._scanner.scan(AtomicBuffer(data), 0, len(data), begin + scanned)
             if whole == 0:
+                if self._recording.is_preallocated and self._scanner.fault == faults.NO_FRAME:
+                    return
                 self._add_fault(
                     begin + scanned,
                     base,

@@ -1,6 +1,7 @@
-"""Archive: a folder of recordings.
+"""Archive: a folder of recordings, of this project or of Aeron Archive.
 
-Not here: the content of a recording (recording), writing (recording_writer) and purging (retention).
+Not here: the files of Aeron Archive (foreign), the content of a recording (recording), writing (recording_writer) and
+purging (retention).
 Invariant: no two recordings of an archive ever have the same id.
 """
 
@@ -10,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,6 +26,9 @@ from aeron_core.recording.storage.catalogue import lock, recorder_lock
 from aeron_core.recording.storage.descriptor import first_fault
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
+
+if TYPE_CHECKING:
+    from aeron_core.recording.storage.foreign.contents import ForeignContents
 
 
 class _ArchiveFile(BaseModel):
@@ -42,19 +46,28 @@ class Archive:
     `archive.json`. Constructor and methods also raise the errors of `FileStore`.
     """
 
-    def __init__(self, store: FileStore) -> None:
+    def __init__(self, store: FileStore, foreign: ForeignContents | None = None) -> None:
+        """`foreign`: what `store` contains, if it belongs to Aeron Archive."""
         self.store = store
         self._recordings: dict[int, Recording] = {}
-        self.uuid = self._read().uuid
+        self._foreign = foreign
+        self.uuid = self._read().uuid if foreign is None else foreign.uuid
 
     @classmethod
     def open(cls, where: str | Path) -> Archive:
-        """Return the archive at a path or URI.
+        """Return the archive at a path or URI; one of Aeron Archive must be in a local folder, and is not changed.
 
-        Raises RecordingNotFoundError if there is none, CorruptRecordingError if its `archive.json` is damaged,
-        ConfigurationError for an unsupported URI, and the errors of `FileStore`.
+        Raises RecordingNotFoundError if there is none, CorruptRecordingError if its `archive.json`, or the header of
+        Aeron's `archive.catalog`, is damaged, ConfigurationError for an unsupported URI, and the errors of `FileStore`.
         """
-        return cls(open_store(where))
+        store = open_store(where)
+        if store.size(names.ARCHIVE) < 0:
+            from aeron_core.recording.storage.foreign.contents import ForeignContents, is_foreign  # noqa: PLC0415 - rare
+
+            if is_foreign(store):
+                contents = ForeignContents(store)
+                return cls(contents.store, contents)
+        return cls(store)
 
     @classmethod
     def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
@@ -80,6 +93,8 @@ class Archive:
 
     def recordings(self) -> list[Recording]:
         """Return the recordings that have a descriptor, in the order of their ids."""
+        if self._foreign is not None:
+            return list(self._foreign.recordings())
         found = sorted(
             recording_id
             for name in self.store.names()
@@ -91,12 +106,25 @@ class Archive:
 
     def recording(self, recording_id: int) -> Recording:
         """Return one recording; raises RecordingNotFoundError, with the existing ids, if it does not exist."""
-        if self._exists(recording_id):
-            return self._recording(recording_id)
+        found = self._find(recording_id)
+        if found is not None:
+            return found
         known = ", ".join(str(recording.recording_id) for recording in self.recordings()) or "none"
         raise RecordingNotFoundError(
             f"recording {recording_id} in {self.uri}: does not exist; recordings: {known}"
         )
+
+    def faults(self) -> list[CorruptRecordingError]:
+        """Return faults that hide recordings: damaged entries of the catalogue of an Aeron Archive.
+
+        A damaged descriptor of our own is a fault of its recording.
+        """
+        return [] if self._foreign is None else self._foreign.faults()
+
+    def check_is_own(self) -> None:
+        """Raise ConfigurationError for an archive of Aeron Archive, which can only be read."""
+        if self._foreign is not None:
+            self._foreign.store.refuse()
 
     def next_recording_id(self) -> int:
         """Return an id that was never returned before, from 0 up, and store the next one in `archive.json`.
@@ -117,6 +145,11 @@ class Archive:
         """
         with recorder_lock(self.store):
             yield
+
+    def _find(self, recording_id: int) -> Recording | None:
+        if self._foreign is not None:
+            return self._foreign.recording(recording_id)
+        return self._recording(recording_id) if self._exists(recording_id) else None
 
     def _exists(self, recording_id: int) -> bool:
         return self.store.size(f"{recording_id}/{names.DESCRIPTOR}") >= 0

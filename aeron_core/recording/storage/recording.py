@@ -36,6 +36,11 @@ DAMAGED: Final = (
 class Recording:
     """A recorded stream from `start_position` to `position`; one thread uses it at a time."""
 
+    #: Whether a segment file has its full length from the beginning, with zeros after the last frame.
+    is_preallocated = False
+    #: Whether all frames have the session id of the descriptor.
+    has_one_session = True
+
     def __init__(self, store: FileStore, recording_id: int) -> None:
         self.recording_id = recording_id
         self._store = store

@@ -1,0 +1,120 @@
+"""Positions of live recordings of an Aeron Archive, from the counters of its driver.
+
+The Archive moves the counter of a recording after each write. Source: RecordingPos.java.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from typing import Final
+
+from aeron_core._native import wire
+from aeron_core.concurrent.counters import CountersReader
+from aeron_core.errors import AeronError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.foreign.mark_file import ArchiveMark, read_mark
+
+#: Type of the counter of a recording's position. Source: AeronCounters.ARCHIVE_RECORDING_POSITION_TYPE_ID.
+RECORDING_POSITION_TYPE_ID: Final = 100
+#: Time without a sign of life after which the Archive counts as dead. Source: Archive.Configuration.
+LIVENESS_TIMEOUT_MS: Final = 10_000
+
+#: Interval between reads of the mark file. An invented number: a hundredth of the liveness timeout.
+_MARK_INTERVAL_S: Final = 0.1
+_KEY: Final = struct.Struct("<qii")  # recording id, session id, length of the source identity
+_ARCHIVE_ID: Final = struct.Struct("<q")
+
+
+class RecordedPositions:
+    """Positions of the live recordings of one archive; one thread uses it."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+        self._mark: ArchiveMark | None = None
+        self._mark_time_s = float("-inf")
+        self._counters: CountersReader | None = None
+        self._driver_file: tuple[int, int] | None = None  # device and inode of the mapped file
+        self._ids: dict[int, int] = {}  # counter ids by recording id
+
+    @property
+    def activity_ms(self) -> int:
+        """Time of the Archive's last sign of life in milliseconds since the epoch, 0 if unknown."""
+        self._refresh()
+        return 0 if self._mark is None else max(self._mark.activity_ms, 0)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the Archive has shown a sign of life within the liveness timeout."""
+        return time.time() * 1000 - self.activity_ms < LIVENESS_TIMEOUT_MS
+
+    def position(self, recording_id: int) -> int | None:
+        """Return the position up to which a recording was written, None if it has no counter that can be read."""
+        self._refresh()
+        counters = self._counters
+        if counters is None:
+            return None
+        counter_id = self._ids.get(recording_id)
+        if counter_id is None or not self._belongs_to(counters, counter_id, recording_id):
+            counter_id = self._find(counters, recording_id)
+            if counter_id is None:
+                return None
+            self._ids[recording_id] = counter_id
+        position = counters.value(counter_id)
+        # The counter may have been freed since it was found, and its id reused.
+        return position if self._belongs_to(counters, counter_id, recording_id) else None
+
+    def _refresh(self) -> None:
+        """Read the mark file again if that is due, and map the counters of the driver that it names."""
+        now_s = time.monotonic()
+        if now_s - self._mark_time_s < _MARK_INTERVAL_S:
+            return
+        self._mark, self._mark_time_s = read_mark(self._store), now_s
+        driver_file = _identity_of(self._mark)
+        if driver_file == self._driver_file:
+            return
+        self._counters, self._driver_file, self._ids = None, None, {}
+        if self._mark is None or driver_file is None:
+            return
+        try:
+            cnc = CncFile.open(self._mark.aeron_dir / CNC_FILE, read_only=True)
+        except AeronError:
+            return  # of another version, or not complete yet
+        self._counters, self._driver_file = (
+            CountersReader(cnc.counters_metadata, cnc.counters_values),
+            driver_file,
+        )
+
+    def _find(self, counters: CountersReader, recording_id: int) -> int | None:
+        found = (each for each in counters.allocated_ids() if self._belongs_to(counters, each, recording_id))
+        return next(found, None)
+
+    def _belongs_to(self, counters: CountersReader, counter_id: int, recording_id: int) -> bool:
+        if (
+            counters.type_id(counter_id) != RECORDING_POSITION_TYPE_ID
+            or counters.state(counter_id) != wire.COUNTER_STATE_ALLOCATED
+        ):
+            return False
+        key = counters.key(counter_id)
+        found, _, length = _KEY.unpack_from(key)
+        if found != recording_id:
+            return False
+        mark, at = self._mark, _KEY.size + length
+        if mark is None or mark.archive_id is None or not _KEY.size <= at <= len(key) - _ARCHIVE_ID.size:
+            return True
+        # Two archives may use one driver. Old versions store no archive id.
+        (archive_id,) = _ARCHIVE_ID.unpack_from(key, at)
+        return archive_id in {0, mark.archive_id}
+
+
+def _identity_of(mark: ArchiveMark | None) -> tuple[int, int] | None:
+    """Return device and inode of the driver's file, which a new driver replaces; None if there is none."""
+    if mark is None:
+        return None
+    try:
+        status = os.stat(mark.aeron_dir / CNC_FILE)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,228 @@
+"""Recording of an Aeron Archive, with the methods of one of this project.
+
+It has no index: so there are no recording times besides those of its start and its stop, and no checksums. A file has
+its full length from the beginning; zeros follow the last frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
+from aeron_core.recording._native import faults
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.descriptor import RecordingDescriptor, first_fault
+from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, CatalogReader
+from aeron_core.recording.storage.foreign.recorded_positions import RecordedPositions
+from aeron_core.recording.storage.frame_scanner import FrameScanner
+from aeron_core.recording.storage.index import ENTRY, IndexEntries
+from aeron_core.recording.storage.recording import Recording
+
+_NS_PER_MS: Final = 1_000_000
+#: Bytes of one read of a scan. An invented number: longer than the longest frame.
+_SCAN_LENGTH: Final = 1024 * 1024
+#: Unit in which the kernel writes a part of a file. Source: Catalog.PAGE_SIZE.
+_PAGE: Final = 4096
+_NO_ENTRIES: Final[IndexEntries] = np.empty(0, ENTRY)
+
+
+class ForeignRecording(Recording):
+    """A stream that Aeron Archive has recorded, or is recording; one thread uses it at a time."""
+
+    is_preallocated = True
+    has_one_session = False
+
+    def __init__(
+        self, store: FileStore, catalog: CatalogReader, entry: CatalogEntry, positions: RecordedPositions
+    ) -> None:
+        super().__init__(store, entry.recording_id)
+        self._catalog = catalog
+        self._entry = entry
+        self._positions = positions
+        self._scanned = _Scanned(-1, 0, 0, 0)
+
+    @property
+    def descriptor(self) -> RecordingDescriptor:
+        """The current entry of the catalogue, as a descriptor.
+
+        Raises RecordingNotFoundError if the recording was deleted, CorruptRecordingError if the entry is damaged. So do
+        all methods and properties that depend on it.
+        """
+        entry = self._catalog.entry(self._entry)
+        if not entry.is_valid:
+            raise RecordingNotFoundError(
+                f"recording {self.recording_id} in {self._store.uri}: was deleted, or declared invalid; "
+                "`aeron-core recordings list` shows those that exist"
+            )
+        if self._descriptor is None or entry != self._entry:
+            self._descriptor = self._descriptor_of(entry)
+            self._entry = entry
+        return self._descriptor
+
+    def _descriptor_of(self, entry: CatalogEntry) -> RecordingDescriptor:
+        stop_ms = entry.stop_time_ms
+        try:
+            return RecordingDescriptor(
+                recording_id=entry.recording_id,
+                channel=entry.channel,
+                stream_id=entry.stream_id,
+                session_id=entry.session_id,
+                source_identity=entry.source_identity,
+                initial_term_id=entry.initial_term_id,
+                term_length=entry.term_length,
+                mtu_length=entry.mtu_length,
+                segment_length=entry.segment_length,
+                start_position=entry.start_position,
+                stop_position=entry.stop_position,
+                start_time_ns=entry.start_time_ms * _NS_PER_MS,
+                stop_time_ns=None if stop_ms is None else stop_ms * _NS_PER_MS,
+            )
+        except ValidationError as error:
+            raise CorruptRecordingError(
+                f"{self._store.uri}/{CATALOG} offset {entry.offset}: {first_fault(error, 'entry')}; restore a copy of "
+                "the file"
+            ) from None
+
+    @property
+    def position(self) -> int:
+        """The position up to which the recording can be read: after its last whole message.
+
+        Of a live recording, the Archive's counter has the position; if the counter cannot be read, as from another
+        container, the last written frame is left out, because it may be incomplete.
+        """
+        descriptor = self.descriptor
+        end = descriptor.stop_position
+        if end is None:
+            end = self._positions.position(self.recording_id)
+        if end is None:
+            end = self._written_position(descriptor)
+        return self._border_before_end(descriptor, max(end, descriptor.start_position))
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """Time of the Archive's last sign of life in milliseconds since the epoch; 0 if it has no mark file."""
+        return self._positions.activity_ms
+
+    @property
+    def has_recorder(self) -> bool:
+        """Whether the Archive runs."""
+        return self._positions.is_running
+
+    def scanner(self) -> FrameScanner:
+        """Return a scanner for frames of this recording, with any session id.
+
+        An extended recording contains several sessions, and an Archive with checksums stores them in place of the
+        session id.
+        """
+        descriptor = self.descriptor
+        return FrameScanner(
+            descriptor.session_id,
+            descriptor.stream_id,
+            descriptor.initial_term_id,
+            descriptor.term_length,
+            checks_session=False,
+        )
+
+    def segments(self) -> list[int]:
+        """Return the base positions of the existing segment files, in order, without those that were detached."""
+        descriptor = self.descriptor
+        first = descriptor.start_position - descriptor.start_position % descriptor.term_length
+        return [base for base in super().segments() if base >= first]
+
+    def all_index_entries(self, base_position: int) -> IndexEntries:
+        """Return no entries."""
+        return _NO_ENTRIES
+
+    def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
+        """Return the beginning of the segment of `position`, and no entries."""
+        return self.first_position(self.segment_base(position)), _NO_ENTRIES
+
+    def required_cover(self, base: int) -> int:
+        """Return the beginning of the segment: no part of it has a checksum in an index."""
+        return self.first_position(base)
+
+    def position_at(self, time_ns: int) -> int:
+        """Return the end of the recording if it was stopped before `time_ns`, since the epoch; otherwise its start."""
+        stop_time_ns = self.descriptor.stop_time_ns
+        return self.position if stop_time_ns is not None and stop_time_ns < time_ns else self.start_position
+
+    def time_behind(self, position: int) -> int:
+        """Return the time of the recording's start, in nanoseconds since the epoch."""
+        return self.descriptor.start_time_ns
+
+    def _border_before_end(self, descriptor: RecordingDescriptor, end: int) -> int:
+        """Return the last end of a message up to `end`, at which the recording ends; `end` if a frame is damaged."""
+        scanned = self._scanned
+        if end != scanned.end:
+            # A message does not extend over the end of a term.
+            begin = max(end - 1 - (end - 1) % descriptor.term_length, descriptor.start_position)
+            if begin <= scanned.border <= end:
+                begin = scanned.border
+            self._scanned = self._scan(begin, end)
+        return self._scanned.border
+
+    def _written_position(self, descriptor: RecordingDescriptor) -> int:
+        """Return the position up to which frames were completely written, as far as the files tell.
+
+        Zeros follow the last frame. It is left out if it may be incomplete: while the Archive runs, and if a whole page
+        of it is zeros, because a process that is killed may have written it in part.
+        """
+        bases = self.segments()
+        if not bases:
+            return descriptor.start_position
+        begin, end = self.first_position(bases[-1]), bases[-1] + descriptor.segment_length
+        if begin <= self._scanned.border < end:
+            begin = self._scanned.border
+        found = self._scan(begin, end)
+        if self._positions.is_running or self._has_empty_page(found.last, found.frames_end):
+            return found.last
+        return found.frames_end
+
+    def _has_empty_page(self, begin: int, end: int) -> bool:
+        base = self.segment_base(begin)
+        data = self._read(begin, end - begin)
+        first_page = _PAGE - (begin - base) % _PAGE
+        pages = (data[at : at + _PAGE] for at in range(first_page, len(data), _PAGE))
+        return any(not any(page) for page in pages)
+
+    def _scan(self, begin: int, end: int) -> _Scanned:
+        """Scan the frames from `begin`, where one begins, up to `end` or the first that is invalid."""
+        scanner = self.scanner()
+        last = border = position = begin
+        while position < end:
+            data = AtomicBuffer(self._read(position, min(_SCAN_LENGTH, end - position)))
+            scanned = scanner.scan(data, 0, data.capacity, position)
+            if scanner.last_offset >= 0:
+                last = position + scanner.last_offset
+            if scanner.border_length:
+                border = position + scanner.border_length
+            position += scanned
+            if scanned == 0 or scanner.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
+                break
+        if scanner.fault in {faults.NO_FAULT, faults.CUT_SHORT, faults.NO_FRAME}:
+            return _Scanned(end, last, min(position, end), min(border, end))
+        # Readers report the damaged frame.
+        return _Scanned(end, last, min(position, end), end)
+
+    def _read(self, position: int, length: int) -> bytes:
+        base = self.segment_base(position)
+        name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
+        return self._store.read(
+            name, position - base, min(length, base + self._entry.segment_length - position)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scanned:
+    """Result of a scan up to `end`."""
+
+    end: int
+    last: int  # begin of the last valid frame
+    frames_end: int  # end of the valid frames
+    border: int  # last end of a message; `end` if a frame before `end` is damaged

@@ -1,0 +1,86 @@
+"""Store of the files of an Aeron Archive under the names of this project: `7/7-0.rec` is its file `7-0.rec`.
+
+Invariant: nothing is ever written. The archive belongs to the program that records into it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.file_store import FileStore, LocalStore
+
+
+class ForeignStore(FileStore):
+    """The files of an Aeron Archive in a local folder; any thread may use it.
+
+    Methods that would change a file raise ConfigurationError.
+    """
+
+    def __init__(self, files: LocalStore) -> None:
+        self.uri = files.uri
+        self._files = files
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the sorted names in a folder; that of a recording has its segment files."""
+        recording_id = names.parse_recording_folder(folder)
+        if recording_id is None:
+            return self._files.names(folder)
+        prefix = f"{recording_id}-"
+        return [name for name in self._files.names() if name.startswith(prefix)]
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes, -1 if it does not exist."""
+        return self._files.size(_flat(name))
+
+    def version(self, name: str) -> object:
+        """Return a value that changes whenever the file is replaced, None if it does not exist."""
+        return self._files.version(_flat(name))
+
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return `length` bytes from `offset` on, fewer at the end of the file; -1: all up to the end.
+
+        Raises RecordingNotFoundError if the file does not exist, RecordingError if it cannot be read.
+        """
+        return self._files.read(_flat(name), offset, length)
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> int:
+        """Read from `offset` on into `target` until it is full or the file ends; return the number of bytes.
+
+        Raises RecordingNotFoundError if the file does not exist, RecordingError if it cannot be read.
+        """
+        return self._files.read_into(_flat(name), offset, target)
+
+    def local_path(self, name: str) -> Path | None:
+        """Return the path of a file, whether it exists or not."""
+        return self._files.local_path(_flat(name))
+
+    def write(self, name: str, data: bytes) -> None:
+        """Raise ConfigurationError."""
+        self.refuse()
+
+    def delete(self, name: str) -> None:
+        """Raise ConfigurationError."""
+        self.refuse()
+
+    def delete_folder(self, folder: str) -> None:
+        """Raise ConfigurationError."""
+        self.refuse()
+
+    def upload(self, path: Path, name: str) -> None:
+        """Raise ConfigurationError."""
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise ConfigurationError: nothing is changed."""
+        raise ConfigurationError(
+            f"{self.uri}: belongs to Aeron Archive, and can only be read here; change it with an AeronArchive client "
+            "or with ArchiveTool"
+        )
+
+
+def _flat(name: str) -> str:
+    folder, _, file = name.partition("/")
+    return file if file and names.parse_recording_folder(folder) is not None else name
