@@ -9,7 +9,12 @@ from typing import Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
+from aeron_core.errors import (
+    ConfigurationError,
+    CorruptRecordingError,
+    DataLossError,
+    RecordingNotFoundError,
+)
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
 from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions, SourceOptions
@@ -38,12 +43,18 @@ class Range:
 class Selection:
     """View of an archive through the options of a query; used by one thread.
 
-    Raises RecordingNotFoundError if there is no archive.
+    Raises RecordingNotFoundError if there is no archive, CorruptRecordingError if its catalogue is damaged, unless
+    failOnDataLoss is false.
     """
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
         self.archive = Archive.open(options.archive)
+        faults = self.archive.faults()
+        if faults and options.fail_on_data_loss:
+            raise CorruptRecordingError(
+                f"{faults[0]}, or set failOnDataLoss=false to read the recordings that were found"
+            )
 
     def recordings(self) -> list[Recording]:
         """Return the existing recordings that match; raises RecordingNotFoundError for a missing id."""
