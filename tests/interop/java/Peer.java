@@ -139,6 +139,19 @@ public final class Peer
             case "static-counter" -> keep(counter(args, Long.parseLong(args[4])));
             case "set-counter" -> setCounter(object(args[0], Counter.class), Long.parseLong(args[1]));
             case "list-counters" -> listCounters(object(args[0], Client.class).aeron());
+            case "archive" -> keep(Archives.launch(args));
+            case "archive-client" -> keep(Archives.connect(args[0]));
+            case "archive-record" ->
+                keep(Archives.record(object(args[0], Archives.Client.class), args[1], Integer.parseInt(args[2])));
+            case "archive-extend" -> keep(Archives.extend(
+                object(args[0], Archives.Client.class), Long.parseLong(args[1]), args[2], Integer.parseInt(args[3])));
+            case "archive-await" -> Archives.awaitRecorded(
+                object(args[0], Archives.Client.class), object(args[1], ExclusivePublication.class));
+            case "archive-stop" -> Archives.stop(
+                object(args[0], Archives.Client.class), object(args[1], ExclusivePublication.class),
+                Long.parseLong(args[2]));
+            case "archive-change" -> Archives.change(
+                object(args[0], Archives.Client.class), args[1], Long.parseLong(args[2]), Long.parseLong(args[3]));
             case "tool" -> runTool(args[0], args[1]);
             case "terminate" -> terminate(args[0], args[1]);
             case "close" -> close(Long.parseLong(args[0]));

@@ -15,7 +15,7 @@ from peer_programs import make_once
 #: The one place that names the version; `aeron-all` contains client, driver and agrona.
 AERON_VERSION = "1.51.0"
 ARTIFACT = f"io.aeron:aeron-all:{AERON_VERSION}"
-SOURCE = Path(__file__).parents[1] / "java" / "Peer.java"
+SOURCES = sorted((Path(__file__).parents[1] / "java").glob("*.java"))
 MAKE = Path(__file__).parents[3] / ".venv-java"
 #: Agrona reads fields of JDK classes; a short-lived process needs neither the second compiler nor a big heap.
 JVM_OPTIONS = [
@@ -47,9 +47,10 @@ def class_path() -> str:
             options = [f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={MAKE}", "-Dmdep.useBaseVersion=true"]
             subprocess.run(["mvn", "-q", "-B", "dependency:copy", *options], check=True)
         shutil.rmtree(classes, ignore_errors=True)
-        subprocess.run(["javac", "-cp", _jar(), "-d", classes, SOURCE], check=True)
+        subprocess.run(["javac", "-cp", _jar(), "-d", classes, *SOURCES], check=True)
 
-    make_once(MAKE, f"{ARTIFACT}\n{SOURCE.read_text(encoding='utf-8')}", make)
+    texts = "\n".join(source.read_text(encoding="utf-8") for source in SOURCES)
+    make_once(MAKE, f"{ARTIFACT}\n{texts}", make)
     return f"{_jar()}{os.pathsep}{classes}"
 
 
