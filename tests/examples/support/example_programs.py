@@ -1,0 +1,20 @@
+"""The programs in examples/, with addresses that no other process uses."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+_PID = os.getpid()
+HOST = f"127.17.{_PID >> 8 & 0xFF}.{_PID & 0xFF}"
+# The last byte of a group is odd.
+GROUP = f"239.{_PID >> 15 & 0xFF}.{_PID >> 7 & 0xFF}.{_PID << 1 & 0xFF | 1}"
+
+
+def with_own_addresses(source: str) -> str:
+    """Replace addresses; the interface of multicast stays, because no other address belongs to it."""
+    kept = re.sub(r'(interface(=|", default="))127\.0\.0\.1', r"\1LOOPBACK", source)
+    return kept.replace("224.0.1.77", GROUP).replace("127.0.0.1", HOST).replace("LOOPBACK", "127.0.0.1")

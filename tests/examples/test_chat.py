@@ -1,0 +1,102 @@
+"""A chat: its demonstration, and a participant at a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from example_programs import EXAMPLES, with_own_addresses
+
+LINE = re.compile(r"^\d\d:\d\d:\d\d +(\S+)  (.+)$", re.M)
+COLOURS = re.compile(r"\x1b\[\d*[mKA]")
+
+
+def test_the_demonstration_shows_a_conversation(example, capsys):
+    program = example("chat.py")
+    program.PAUSE_S = 0.05
+
+    program.main(["--demo"])
+
+    lines = LINE.findall(capsys.readouterr().out)
+    assert sorted(lines[:2]) == [("*", "ann joined"), ("*", "bob joined")]
+    assert lines[2:-1] == program.SCRIPT
+    assert lines[-1] == ("*", "bob left")
+
+
+class Terminal:
+    """An example that runs at a terminal of its own."""
+
+    def __init__(self, path, *arguments):
+        self._descriptor, terminal = pty.openpty()
+        self.text = ""
+        self.process = subprocess.Popen(
+            [sys.executable, path, *arguments],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            start_new_session=True,
+            env=os.environ | {"TERM": "xterm"},
+        )
+        os.close(terminal)
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self):
+        while True:
+            try:
+                data = os.read(self._descriptor, 65536)
+            except OSError:  # the program has ended
+                return
+            self.text += data.decode()
+
+    def write(self, text):
+        os.write(self._descriptor, text.encode())
+
+    def await_text(self, text):
+        deadline_s = time.monotonic() + 60
+        while text not in COLOURS.sub("", self.text):
+            assert time.monotonic() < deadline_s, self.text
+            time.sleep(0.01)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self._thread.join()
+        os.close(self._descriptor)
+
+
+@pytest.mark.usefixtures("python_interrupts")
+def test_a_participant_at_a_terminal_talks_and_sees_others(example, tmp_path):
+    path = tmp_path / "chat.py"
+    path.write_text(with_own_addresses((EXAMPLES / "chat.py").read_text(encoding="utf-8")), encoding="utf-8")
+    shown = []
+    terminal = Terminal(path, "ann")
+    try:
+        with example("chat.py").Chat(
+            "bob", "127.0.0.1", lambda name, text: shown.append((name, text))
+        ) as bob:
+            terminal.await_text("bob joined")
+            terminal.write("half a")
+            terminal.await_text("half a")
+            bob.say("hello ann")
+            # What was typed so far is shown again below the message.
+            terminal.await_text("     bob  hello ann\r\n> half a")
+            terminal.write(" line\n")
+            terminal.await_text("     ann  half a line")
+            terminal.write("/names\n")
+            terminal.await_text("here are ann, bob")
+            assert ("ann", "half a line") in shown
+            terminal.process.send_signal(signal.SIGINT)
+            assert terminal.process.wait(60) == 0
+            while ("", "ann left") not in shown:
+                time.sleep(0.01)
+    finally:
+        terminal.close()
+    assert "Traceback" not in terminal.text
