@@ -1,10 +1,14 @@
-"""The programs in examples/, with addresses that no other process uses."""
+"""The programs in examples/, imported into this process with addresses that no other process uses."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -18,3 +22,13 @@ def with_own_addresses(source: str) -> str:
     """Replace addresses; the interface of multicast stays, because no other address belongs to it."""
     kept = re.sub(r'(interface(=|", default="))127\.0\.0\.1', r"\1LOOPBACK", source)
     return kept.replace("224.0.1.77", GROUP).replace("127.0.0.1", HOST).replace("LOOPBACK", "127.0.0.1")
+
+
+def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import an example by its path in examples/."""
+    path = EXAMPLES / name
+    module = ModuleType(f"example_{path.stem}")
+    module.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(compile(with_own_addresses(path.read_text(encoding="utf-8")), path, "exec"), module.__dict__)
+    return module
