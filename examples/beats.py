@@ -39,8 +39,7 @@ EVENTS = 2000
 def run_shop(host: str, port: int) -> float:
     """Log the orders of a shop; return the seconds until all events are acknowledged."""
     # By default the handler makes a connection for every 50 events.
-    constants.QUEUED_EVENTS_BATCH_SIZE = EVENTS
-    constants.QUEUED_EVENTS_BEATS_BATCH_SIZE = 250
+    vars(constants).update(QUEUED_EVENTS_BATCH_SIZE=EVENTS, QUEUED_EVENTS_BEATS_BATCH_SIZE=250)
     handler = AsynchronousLogstashHandler(
         host, port, database_path=None, transport="logstash_async.transport.BeatsTransport"
     )

@@ -12,7 +12,7 @@ import argparse
 import asyncio
 import json
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -41,7 +41,7 @@ class Broadcast:
         self.is_over = False
         self._queues: set[asyncio.Queue[str]] = set()
 
-    async def texts(self) -> AsyncGenerator[str, None]:
+    async def texts(self) -> AsyncGenerator[str]:
         """Yield the texts for one browser until the server stops."""
         queue = asyncio.Queue[str](QUEUE_LENGTH)
         self._queues.add(queue)
@@ -83,7 +83,7 @@ async def receive(subscription: aeron_core.Subscription) -> None:
 
 
 @asynccontextmanager
-async def lifespan(app: Starlette) -> AsyncIterator[None]:
+async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Run the driver, the market and the receiver while the server runs."""
     with aeron_core.MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
         subscription = await aio.add_subscription(aeron, CHANNEL, STREAM_ID)
