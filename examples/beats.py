@@ -1,4 +1,4 @@
-"""Events of Beats in a recording: what a writer was told is stored, is on disk.
+"""Events of Beats in a recording: an acknowledged event is on disk.
 
     python examples/beats.py                                             # a program that logs
     python examples/beats.py --listen 0.0.0.0:5044 --to /var/lib/events  # for Filebeat, until Ctrl-C

@@ -84,9 +84,9 @@ class Chat:
         """The names of the participants that are here."""
         return sorted(self._names.values())
 
-    def say(self, text: str) -> None:
+    def publish(self, text: str) -> None:
         """Publish a message to all participants, this one included."""
-        self._send("said", text)
+        self._send("message", text)
 
     def _send(self, event: str, text: str = "") -> None:
         self._publication.send(self._encoded(event, text), timeout=5)
@@ -99,7 +99,7 @@ class Chat:
         assembler = aeron_core.FragmentAssembler(self._on_message)
         greeted = 0
         while not self._is_over.is_set():
-            # Names are in messages only: ask whenever there is a stream whose earlier messages may have been missed.
+            # Names are in messages only: ask for them when there is a new stream: its earlier messages may be missed.
             count = self._subscription.image_count
             if count > greeted:
                 self._due.append("hello")
@@ -123,11 +123,11 @@ class Chat:
             self._show("", f"{name} joined")
         if event == "hello":
             self._due.append("here")
-        elif event == "said":
+        elif event == "message":
             self._show(name, text)
 
     def _remove(self, session_id: int) -> None:
-        """Remove a participant that has left, or whose image has ended because it was killed."""
+        """Remove a participant that has left, or that was killed: then its image has ended."""
         name = self._names.pop(session_id, None)
         if name is not None and not self._is_over.is_set():
             self._show("", f"{name} left")
@@ -165,7 +165,7 @@ def talk(chat: Chat) -> None:
             if line == "/names":
                 print(line_of("", f"here are {', '.join(chat.names)}"), flush=True)
             elif line:
-                chat.say(line)
+                chat.publish(line)
 
 
 def demonstrate(interface: str) -> None:
@@ -175,7 +175,7 @@ def demonstrate(interface: str) -> None:
             while ann.names != ["ann", "bob"] or bob.names != ["ann", "bob"]:
                 time.sleep(0.01)
             for name, text in SCRIPT:
-                (ann if name == "ann" else bob).say(text)
+                (ann if name == "ann" else bob).publish(text)
                 time.sleep(PAUSE_S)
         while ann.names != ["ann"]:
             time.sleep(0.01)

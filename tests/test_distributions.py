@@ -99,7 +99,7 @@ def test_the_wheel_has_every_source_that_third_parties_import_or_cimport(checkou
         names = {PurePosixPath(name) for name in archive.namelist()}
 
     assert packaged() - names == set()
-    assert not any(name.parts[0] in {"tests", "benchmarks", "docs", "tools"} for name in names)
+    assert not any(name.parts[0] in {"tests", "benchmarks", "docs", "examples", "tools"} for name in names)
 
 
 @pytest.fixture(scope="module")

@@ -348,7 +348,9 @@ def anchors(path):
 
 def repository_paths(text):
     """Yield the paths of this repository that a page names."""
-    for path in re.findall(r"`((?:aeron_core|plugins|tests|docs|benchmarks|tools)/[\w./*-]*)`", text):
+    for path in re.findall(
+        r"`((?:aeron_core|plugins|tests|docs|benchmarks|examples|tools)/[\w./*-]*)`", text
+    ):
         yield path
     for path in re.findall(r"^\S+/bin/python -m pytest (?:-\S+ (?:\"[^\"]*\" )?)*(tests/\S+)", text, re.M):
         yield path

@@ -14,7 +14,7 @@ SAMPLE = ROOT / "tools" / "prose-sample"
 LIMIT = 1.07
 
 
-@pytest.mark.parametrize("folder", ["aeron_core", "plugins", "docs", "benchmarks", "tests"])
+@pytest.mark.parametrize("folder", ["aeron_core", "plugins", "docs", "benchmarks", "examples", "tests"])
 def test_prose_uses_standard_terms(folder, monkeypatch):
     monkeypatch.chdir(ROOT)
 
@@ -60,7 +60,9 @@ def test_the_terms_that_are_counted_in_names(source, found):
     assert [term for _, name in TOOL["defined_names"](source) for term in TOOL["banned"](name)] == found
 
 
-@pytest.mark.parametrize("folder", ["aeron_core", "plugins", "docs", "benchmarks", "tests", "tools"])
+@pytest.mark.parametrize(
+    "folder", ["aeron_core", "plugins", "docs", "benchmarks", "examples", "tests", "tools"]
+)
 def test_no_name_hides_a_standard_term(folder):
     sources = [
         path

@@ -85,7 +85,7 @@ def test_a_participant_at_a_terminal_talks_and_sees_others(example, tmp_path):
             terminal.await_text("bob joined")
             terminal.write("half a")
             terminal.await_text("half a")
-            bob.say("hello ann")
+            bob.publish("hello ann")
             # What was typed so far is shown again below the message.
             terminal.await_text("     bob  hello ann\r\n> half a")
             terminal.write(" line\n")

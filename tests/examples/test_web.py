@@ -71,7 +71,7 @@ def test_a_page_and_both_streams_show_the_prices_of_the_subscription(address):
             event["symbol"] for event in events
         }
         browser.send("TEAK")
-        # Prices of other symbols may be under way.
+        # Prices of other symbols may still be in queues.
         symbols = [json.loads(browser.recv(60))["symbol"] for _ in range(200)]
         assert set(symbols[-20:]) == {"TEAK"}
 
