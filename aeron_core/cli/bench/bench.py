@@ -68,9 +68,9 @@ def bench(
     """
     positive("--seconds", seconds)
     if plot is not None:
-        from aeron_core.cli.bench.plot import check_plot  # noqa: PLC0415 - imports matplotlib
+        from aeron_core.cli.plots.figure import check_plot  # noqa: PLC0415 - lazy: only --plot needs it
 
-        check_plot(plot)
+        check_plot("--plot", plot)
     if answers is not None and endpoint is None:
         raise ConfigurationError(f"--answers={answers}: must be given with --endpoint, or not at all")
     with _closed_by_signals(), ExitStack() as stack:

@@ -7,25 +7,11 @@ from typing import Any, Final
 
 from aeron_core.cli.bench.results import Result, RoundTrips, Throughput
 from aeron_core.cli.messages.latency import PERCENTILES
-from aeron_core.errors import ConfigurationError
 
-_SUFFIXES: Final = (".png", ".svg")
 _COLOUR: Final = "tab:blue"
 _LIMIT_COLOUR: Final = "lightgrey"
 #: Of each percentile.
 _MARKERS: Final = ("o", "s", "^", "d", "x")
-
-
-def check_plot(target: Path) -> None:
-    """Raise ConfigurationError for a file of another type, or if matplotlib is not installed."""
-    if target.suffix.lower() not in _SUFFIXES:
-        raise ConfigurationError(f"--plot={target}: must end with {' or '.join(_SUFFIXES)}")
-    try:
-        import matplotlib  # noqa: F401, PLC0415 - optional
-    except ImportError:
-        raise ConfigurationError(
-            "--plot needs matplotlib, which is not installed: pip install 'aeron-core[plots]'"
-        ) from None
 
 
 def draw(results: list[Result], target: Path) -> None:
