@@ -95,6 +95,33 @@ def test_what_cannot_be_drawn_is_reported_in_one_line(aeron, history, options, c
     assert text in outcome.err
 
 
+@pytest.mark.parametrize("options", [[], ["--counter", "."]])
+def test_a_history_without_a_snapshot_is_reported_as_such(aeron, tmp_path, options):
+    with CounterHistoryWriter(tmp_path / "history.arrows") as writer:
+        pass
+
+    outcome = aeron("plot", writer.path, *options)
+
+    assert (outcome.code, outcome.err) == (
+        1,
+        f"aeron-core: error: {writer.path}: has no snapshot: wait until its recorder has written one, or record the "
+        "counters anew\n",
+    )
+    assert not writer.path.with_suffix(".png").exists()
+
+
+def test_a_history_without_streams_is_reported_with_what_can_be_drawn(aeron, tmp_path):
+    with CounterHistoryWriter(tmp_path / "history.arrows") as writer:
+        writer.write(replace(at(1), counters=[]))
+
+    outcome = aeron("plot", writer.path)
+
+    assert (outcome.code, outcome.err) == (
+        2,
+        f"aeron-core: error: {writer.path}: none of its 1 snapshots has a stream: draw --counter REGEX\n",
+    )
+
+
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PAR1", b"\xff\xff\xff\xff\x10\0\0\0" * 9])
 def test_a_garbled_history_is_reported_in_one_line(aeron, tmp_path, content):
     path = tmp_path / "history.arrows"

@@ -13,7 +13,7 @@ from aeron_core.cli.plots.history_plot import HistoryPlot
 from aeron_core.cli.tools.counter_selection import Types, compiled, names_of_type
 from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.observation.history import CounterHistory
 
 
@@ -54,11 +54,17 @@ def plot(  # noqa: PLR0913 - the options of the command
     history = CounterHistory(file)
     for snapshot in history.snapshots():
         figure.add(snapshot)
-    if figure.is_empty:
-        raise ConfigurationError(
-            f"{file}: none of its {figure.snapshots} snapshots has what was selected: choose another --counter, "
-            "--type, --session or --stream"
+    if not figure.snapshots:
+        raise ProtocolError(
+            f"{file}: has no snapshot: wait until its recorder has written one, or record the counters anew"
         )
+    if figure.is_empty:
+        is_chosen = has_selection or session is not None or stream is not None
+        what = "what was selected" if is_chosen else "a stream"
+        remedy = (
+            "choose another --counter, --type, --session or --stream" if is_chosen else "draw --counter REGEX"
+        )
+        raise ConfigurationError(f"{file}: none of its {figure.snapshots} snapshots has {what}: {remedy}")
     if history.is_cut:
         print_stderr(f"warning: {file} ends within a snapshot: its recorder still runs or was killed")
     figure.draw(target)
