@@ -1,10 +1,11 @@
-"""Summaries of a transfer, and the rate of `pub`."""
+"""Summaries of a transfer, the rate of `pub`, and the bar of `ping`."""
 
 import itertools
 
 import pytest
 
-from aeron_core.cli.messages import pub
+from aeron_core.cli.messages import ping, pub
+from aeron_core.cli.messages.ping import PingBar
 from aeron_core.cli.messages.pub import paced
 from aeron_core.cli.rate import RateDisplay, counted
 
@@ -99,3 +100,24 @@ def test_the_lowest_rate_is_a_pause_that_the_system_can_sleep(clock):
     list(paced([b"a", b"b"], 5e-324))
 
     assert clock.now_s == pytest.approx(1e9 + 100)
+
+
+@pytest.mark.parametrize(("is_terminal", "drawn"), [(True, [20, 22]), (False, [])])
+def test_ping_draws_a_bar_on_a_terminal_after_two_seconds_and_then_every_tenth(
+    clock, monkeypatch, is_terminal, drawn
+):
+    monkeypatch.setattr(ping, "time", clock)
+    monkeypatch.setattr(ping, "is_terminal", lambda: is_terminal)
+
+    shown = []
+    with PingBar(100) as bar:
+        for count in range(1, 44):
+            # Each of the first twenty takes 0.1 s, the others 0.05 s.
+            clock.now_s += 0.1001 if count <= 20 else 0.0501
+            bar.advance()
+            if bar._progress is not None:
+                (task,) = bar._progress.tasks
+                assert task.total == 100
+                shown.append(task.completed)
+
+    assert sorted(set(shown))[:2] == drawn

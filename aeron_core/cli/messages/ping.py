@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
@@ -22,7 +23,7 @@ from aeron_core.cli.messages.ping_pong import (
     PongChannel,
     PongStream,
 )
-from aeron_core.cli.options import AeronDir, Json, positive, print_json
+from aeron_core.cli.options import AeronDir, Json, is_terminal, positive, print_json
 from aeron_core.cli.quantities import size_in_bytes, wait_s
 from aeron_core.cli.text_table import counted, print_table
 from aeron_core.client.publications.offerer import Offerer
@@ -30,7 +31,13 @@ from aeron_core.client.subscriptions.header import Header
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 _TIMESTAMP_LENGTH = 8
+# Invented: a bar that appears and disappears at once is of no use.
+_BAR_DELAY_S = 2.0
+_BAR_INTERVAL_S = 0.1
 
 Timeout = Annotated[
     float | None,
@@ -88,6 +95,45 @@ class _Pinger:
         return disconnected(self._offerer.messages, "run ping again")
 
 
+class PingBar:
+    """Bar on stderr, if it is a terminal, for a measurement that takes longer than two seconds.
+
+    `advance` draws it, between two round trips: a thread that draws would delay them.
+    """
+
+    def __init__(self, total: int) -> None:
+        """Draw nothing yet; `total` counts round trips."""
+        self._total = total
+        self._count = 0
+        self._next_s = time.monotonic() + _BAR_DELAY_S if is_terminal() else math.inf
+        self._progress: Progress | None = None
+
+    def advance(self) -> None:
+        """Count a round trip; draw at most every 0.1 s."""
+        self._count += 1
+        if time.monotonic() >= self._next_s:
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._progress is None:
+            from rich.console import Console  # noqa: PLC0415 - lazy: only on a terminal
+            from rich.progress import Progress  # noqa: PLC0415 - lazy: only on a terminal
+
+            console = Console(stderr=True)
+            self._progress = Progress(console=console, transient=True, auto_refresh=False)
+            self._task = self._progress.add_task("measured", total=self._total)
+            self._progress.start()
+        self._progress.update(self._task, completed=self._count, refresh=True)
+        self._next_s = time.monotonic() + _BAR_INTERVAL_S
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
 PlotFile = Annotated[
     Path | None,
     typer.Option(
@@ -141,10 +187,13 @@ def ping(  # noqa: PLR0913 - the options of the command
         await_other_side(publication, timeout)
         await_other_side(subscription, timeout)
         pinger = _Pinger(Offerer(publication, timeout), subscription, size, timeout)
+        bar = stack.enter_context(PingBar(warm_up + messages))
         for _ in range(warm_up):
             pinger.round_trip_ns()
+            bar.advance()
         for _ in range(messages):
             latencies.add(pinger.round_trip_ns())
+            bar.advance()
     _show(latencies, size, plot, json=json)
 
 
