@@ -387,7 +387,7 @@ def test_a_history_that_is_cut_is_shown_up_to_there(history):
         await loaded(app)
         await pilot.pause()
         assert "/99" in lines(app)[0]
-        assert "recorder still runs" in lines(app)[0]
+        assert "not followed: its recorder still runs or was killed" in lines(app)[0]
 
     driven(Playback(history, 1.0), steps)
 

@@ -33,7 +33,7 @@ GOAL_ALLOWED: Final = (
 
 
 class Playback:
-    """A history with the place that is shown.
+    """A history with the place that is shown; what a recorder appends after `load` is not shown.
 
     `load` may run on a thread of its own; the other methods are for one thread at a time.
     """
@@ -79,7 +79,7 @@ class Playback:
         except (ProtocolError, OSError) as error:
             self.problem = str(error)
         if self._history.is_cut:
-            self.problem = "the file ends within a snapshot: its recorder still runs or was killed"
+            self.problem = "not followed: its recorder still runs or was killed"
         # In one step: another thread may show a moment meanwhile.
         self._snapshots = kept or self._snapshots
         self.is_loaded = True

@@ -29,7 +29,7 @@ def top(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Show what `aeron-core stat --history` has recorded into this file. Needs the extra arrow.",
+            help="Show what `aeron-core stat --history` has recorded into this file so far. Needs the extra arrow.",
         ),
     ] = None,
     interval: Interval = 1.0,
