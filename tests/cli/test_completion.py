@@ -66,6 +66,10 @@ def _output(complete, capfd):
         (["stat", "--type", ""], []),
         (["streams", "--stream", ""], []),
         (["sub", "aeron:ipc", ""], []),
+        (["pipeline", ""], ["check", "demo", "plot", "run"]),
+        (["pipeline", "run", "numbers.toml", "--m"], ["--master", "--metrics"]),
+        (["pipeline", "plot", "progress.log", "--"], ["--help", "--to"]),
+        (["pipeline", "demo", "--min"], ["--min-lines"]),
     ],
 )
 def test_values_are_completed_without_a_driver(complete, words, expected):

@@ -84,6 +84,21 @@ def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
     assert closing == "1 entries read"
 
 
+def test_the_losses_are_shown_as_json(aeron, dead_directory):
+    (entry,) = json.loads(aeron("loss", "--json", "-d", dead_directory).out)
+
+    first, last = entry.pop("first_observation_ms"), entry.pop("last_observation_ms")
+    assert entry == {
+        "observation_count": 1,
+        "total_bytes_lost": 64,
+        "session_id": 7,
+        "stream_id": 1001,
+        "channel": "aeron:udp",
+        "source": "1.2.3.4:5",
+    }
+    assert 0 < first <= last
+
+
 @pytest.mark.parametrize("count", [0, 2, 1001])
 def test_losses_and_errors_are_counted_as_by_the_tools_of_the_reference(aeron, tmp_path, count):
     settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
