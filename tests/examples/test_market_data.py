@@ -37,6 +37,7 @@ def test_a_slow_consumer_limits_the_publisher_with_min_and_loses_quotes_with_max
     assert {row[4] for row in minimum} == {0}
     assert published(maximum, 2, 3) > published(minimum, 2, 3) * 2
     assert maximum[-1][4] > 1000
+    assert "nothing; the slow desk has lost the stream" in [row[5] for row in maximum]
     assert not any(row[5].startswith("slow desk, ") for row in maximum)
     assert f"drawn to {tmp_path / 'rates.png'}" in output
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
