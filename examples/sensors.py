@@ -35,6 +35,12 @@ STREAM_ID = 1
 INTERVAL_S = 0.005
 #: Mean, amplitude and period (in seconds) of the temperature of each sensor.
 SENSORS = {"boiler": (71.0, 4.0, 8.0), "pump": (38.5, 1.5, 4.0), "roof": (12.0, 0.5, 15.0)}
+# Java's options are those of a program that ends after seconds: omit them for a query that runs for days.
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.log.level": "ERROR",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -143,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=5, help="how long to watch the table (default: 5)")
     seconds: float = parser.parse_args(arguments).seconds
 
-    spark = session(settings={"spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"})
+    spark = session(settings=SETTINGS)
     try:
         run(spark, seconds)
     finally:
