@@ -84,6 +84,8 @@ def print_events(archive: Archive) -> None:
     print(
         f"recorded from {len(recordings):,} connection(s): {len(events):,} event(s), {length:,} bytes, verified\n"
     )
+    if not events:
+        return
     levels = Counter(map(level_of, events))
     for level, count in levels.most_common():
         print(f"{level:<8}{count:>7,} {'█' * -(-50 * count // len(events))}")
@@ -100,7 +102,7 @@ def receive(endpoint: str, folder: Path, *, forever: bool) -> None:
         sections={"recording": {"streams": streams, "to": str(folder)}}
     ):
         if forever:
-            print(f"listening on {endpoint}; Ctrl-C prints what was recorded in {folder}", flush=True)
+            print(f"listening on {endpoint}; Ctrl-C prints what was recorded", flush=True)
             with suppress(KeyboardInterrupt):
                 signal.pause()
         else:
@@ -119,7 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.to or Path(temporary) / "recordings"
-        receive(chosen.listen or ENDPOINT, folder, forever=chosen.listen is not None)
+        try:
+            receive(chosen.listen or ENDPOINT, folder, forever=chosen.listen is not None)
+        except aeron_core.AeronError as error:
+            raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -64,7 +64,10 @@ class Chat:
     def __enter__(self) -> Self:
         # A stream is received from the position at which its image joins: without its own image, this participant
         # would not see its first lines.
+        deadline_s = time.monotonic() + 10
         while self._subscription.image_by_session_id(self._publication.session_id) is None:
+            if time.monotonic() > deadline_s:
+                raise SystemExit(f"no multicast at {self._subscription.channel}: choose another --interface")
             time.sleep(0.01)
         self._thread.start()
         return self
@@ -141,7 +144,13 @@ def styled(text: str, code: int) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if sys.stdout.isatty() else text
 
 
+def printable(text: str) -> str:
+    """Return a text of another participant without characters that would control the terminal."""
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
 def line_of(name: str, text: str) -> str:
+    name, text = printable(name), printable(text)
     author = styled(f"{name or '*':>8}", COLOURS[sum(name.encode()) % len(COLOURS)] if name else DIM)
     time_of_day = styled(datetime.now().strftime("%H:%M:%S"), DIM)
     return f"{time_of_day} {author}  {text if name else styled(text, DIM)}"
@@ -188,11 +197,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--demo", action="store_true", help="show a conversation of two participants")
     chosen = parser.parse_args(arguments)
 
-    if chosen.demo:
-        demonstrate(chosen.interface)
-        return
-    with Chat(chosen.name, chosen.interface, show) as chat:
-        talk(chat)
+    try:
+        if chosen.demo:
+            demonstrate(chosen.interface)
+        else:
+            with Chat(chosen.name, chosen.interface, show) as chat:
+                talk(chat)
+    except aeron_core.RegistrationError as error:
+        raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -64,3 +64,10 @@ def test_an_interrupt_ends_the_recording_of_beats_with_a_summary(tmp_path):
     assert (process.returncode, errors) == (0, "")
     assert "recorded from 1 connection(s): 1 event(s), " in output
     assert "2026-01-02T03:04:05.678 error              disk full" in output
+
+
+def test_an_address_of_another_machine_is_reported_without_a_traceback(example, tmp_path):
+    program = example("beats.py")
+
+    with pytest.raises(SystemExit, match="must be an address of this machine"):
+        program.main(["--listen", "192.0.2.77:20139", "--to", str(tmp_path / "recordings")])

@@ -85,9 +85,9 @@ def test_a_participant_at_a_terminal_talks_and_sees_others(example, tmp_path):
             terminal.await_text("bob joined")
             terminal.write("half a")
             terminal.await_text("half a")
-            bob.publish("hello ann")
-            # What was typed so far is shown again below the message.
-            terminal.await_text("     bob  hello ann\r\n> half a")
+            bob.publish("hello \x1b[2Jann")
+            # What was typed so far is shown again below the message, which cannot clear the terminal.
+            terminal.await_text("     bob  hello ?[2Jann\r\n> half a")
             terminal.write(" line\n")
             terminal.await_text("     ann  half a line")
             terminal.write("/names\n")
@@ -100,3 +100,8 @@ def test_a_participant_at_a_terminal_talks_and_sees_others(example, tmp_path):
     finally:
         terminal.close()
     assert "Traceback" not in terminal.text
+
+
+def test_an_interface_that_does_not_exist_is_reported_without_a_traceback(example):
+    with pytest.raises(SystemExit, match="could not find matching interface='10.98.7.0/24'"):
+        example("chat.py").main(["ann", "--interface", "10.98.7.0/24"])
