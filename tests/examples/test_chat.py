@@ -103,5 +103,5 @@ def test_a_participant_at_a_terminal_talks_and_sees_others(example, tmp_path):
 
 
 def test_an_interface_that_does_not_exist_is_reported_without_a_traceback(example):
-    with pytest.raises(SystemExit, match="could not find matching interface='10.98.7.0/24'"):
+    with pytest.raises(SystemExit, match=r"could not find matching interface='10\.98\.7\.0/24'"):
         example("chat.py").main(["ann", "--interface", "10.98.7.0/24"])
