@@ -47,6 +47,10 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
     "top": IndexEntry(
         "Watch drivers and streams: positions, rates, and what holds each stream back.", "top.top:top"
     ),
+    "dashboard": IndexEntry(
+        "Show drivers and streams in a browser: plots, what holds each stream back, errors.",
+        "dashboard.dashboard:dashboard",
+    ),
     "streams": IndexEntry(
         "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
     ),

@@ -1,0 +1,1 @@
+"""`aeron-core dashboard`: drivers and streams in a browser, updated while they run."""

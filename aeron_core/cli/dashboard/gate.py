@@ -1,0 +1,156 @@
+"""Gate in front of the page: decides which requests reach NiceGUI, and adds headers to each answer.
+
+    host        on loopback, the header Host must be the address that is listened on: a page elsewhere whose name was
+                rebound to 127.0.0.1 sends its own name
+    origin      a WebSocket, or a POST, must come from a page of this server
+    path        the page, its assets, its connection, and what this module answers itself; nothing else
+    token       with a token, `Authorization: Bearer`, or the cookie that a log-in has set
+    sessions    at most `MAX_SESSIONS` pages, and as many connections of pages
+
+Not here: connections and their limits (`server`), and reading the token (`access`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final
+
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aeron_core.cli.dashboard.tokens import TokenCheck, header
+from aeron_core.frozen import frozen
+
+#: Invented.
+MAX_SESSIONS: Final = 16
+_PAGE: Final = "/"
+_SOCKET: Final = "/_nicegui_ws/"
+_ASSETS: Final = "/_nicegui/"
+_ICON: Final = "/favicon.ico"
+#: Headers that would change how NiceGUI answers.
+_DROPPED: Final = frozenset(
+    {b"forwarded", b"purpose", b"sec-purpose", b"x-nicegui-client-id", b"x-forwarded-prefix"}
+)
+#: NiceGUI needs inline scripts, and compiles templates in the browser.
+_HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+        b"img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+@frozen()
+class GateRules:
+    """What the gate requires; `hosts`: names of this server in the header Host without their port, any if empty."""
+
+    hosts: frozenset[str] = frozenset()
+    token: str = ""
+    is_tls: bool = False
+    port: int = 0
+
+    def with_port(self, port: int) -> GateRules:
+        """Return the same rules for the port that the server listens on."""
+        return replace(self, port=port)
+
+
+class Gate:
+    """An ASGI application around that of the page; `pages` returns how many pages are open."""
+
+    def __init__(self, app: ASGIApp, rules: GateRules, pages: Callable[[], int]) -> None:
+        self._app = app
+        self._rules = rules
+        self._pages = pages
+        self._sockets = 0
+        self._tokens = TokenCheck(rules.token, rules.port, is_tls=rules.is_tls) if rules.token else None
+        self._hosts = frozenset(
+            name for host in rules.hosts for name in ((host,) if rules.port in (80, 443) else ())
+        ) | frozenset(f"{host}:{rules.port}" for host in rules.hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer or pass on a request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
+        else:
+            await self._answer(scope, receive, _with_headers(send))
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_refused = (
+            not scope["path"].startswith(_SOCKET)
+            or not self._is_of_host(scope)
+            or not self._is_of_origin(scope)
+            or (self._tokens is not None and not self._tokens.is_known(scope))
+            or self._sockets >= MAX_SESSIONS
+        )
+        if is_refused:
+            # Before the connection is accepted, uvicorn answers with 403.
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        self._sockets += 1
+        try:
+            await self._app(_cleaned(scope), receive, send)
+        finally:
+            self._sockets -= 1
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif self._tokens is not None and not self._tokens.is_known(scope):
+            response = await self._tokens.answer(scope, receive, is_page=scope["path"] == _PAGE)
+            await response(scope, receive, send)
+        else:
+            await self._app(_cleaned(scope), receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        path, method = scope["path"], scope["method"]
+        if not self._is_of_host(scope):
+            return _plain(HTTPStatus.MISDIRECTED_REQUEST, f"use one of {', '.join(sorted(self._hosts))}")
+        is_login = self._tokens is not None and (method, path) == ("POST", TokenCheck.PATH)
+        if is_login:
+            return None if self._is_of_origin(scope) else _plain(HTTPStatus.FORBIDDEN, "log in on this page")
+        if method not in ("GET", "HEAD"):
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
+        if path not in (_PAGE, _ICON) and not path.startswith(_ASSETS):
+            return _plain(HTTPStatus.NOT_FOUND)
+        if path == _PAGE and self._pages() >= MAX_SESSIONS:
+            text = f"{MAX_SESSIONS} pages are open, which is the limit: close one, and wait some seconds"
+            return _plain(HTTPStatus.SERVICE_UNAVAILABLE, text)
+        return None
+
+    def _is_of_host(self, scope: Scope) -> bool:
+        return not self._hosts or header(scope, b"host").lower() in self._hosts
+
+    def _is_of_origin(self, scope: Scope) -> bool:
+        """Return whether a request comes from a page of this server, or from a program that is no browser."""
+        origin = header(scope, b"origin")
+        scheme = "https" if self._rules.is_tls else "http"
+        return not origin or origin.lower() == f"{scheme}://{header(scope, b'host').lower()}"
+
+
+def _cleaned(scope: Scope) -> Scope:
+    headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
+    return {**scope, "headers": [each for each in headers if each[0] not in _DROPPED]}
+
+
+def _plain(status: HTTPStatus, text: str = "") -> Response:
+    return PlainTextResponse(f"{text or status.phrase}\n", status)
+
+
+def _with_headers(send: Send) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+        await send(message)
+
+    return wrapped

@@ -1,0 +1,188 @@
+"""Server of the page: NiceGUI on uvicorn, behind the gate, on a thread of its own.
+
+Not here: which requests are answered (`gate`).
+Invariant: at most `MAX_CONNECTIONS` connections are open; one that has not sent a request within `REQUEST_LIMIT_S` is
+closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+import uvicorn
+from fastapi import FastAPI
+from nicegui import app as nicegui_app
+from nicegui import ui
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from aeron_core.cli.dashboard.feed import LiveFeed
+from aeron_core.cli.dashboard.gate import Gate, GateRules
+from aeron_core.cli.dashboard.page import FEED_KEY, TITLE, session_count
+from aeron_core.errors import StorageError
+from aeron_core.uri.addresses import HostPort
+
+# All are invented.
+MAX_CONNECTIONS: Final = 64
+#: Seconds until a new connection has sent its first request.
+REQUEST_LIMIT_S: Final = 10.0
+_BACKLOG: Final = 16
+_MAX_REQUEST_LENGTH: Final = 16 * 1024
+#: Longest message of a browser, in bytes: the selection of a driver by its path.
+_MAX_MESSAGE_LENGTH: Final = 32 * 1024
+#: Seconds for which the data of a closed tab is kept.
+_TAB_AGE_S: Final = 60.0
+
+
+class LimitedProtocol(H11Protocol):
+    """A connection that is refused if too many are open, and closed if it sends no request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept or refuse a new connection."""
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+            return
+        self.loop.call_later(REQUEST_LIMIT_S, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        # `scope` is set by the first request.
+        if self.scope is None and not self.transport.is_closing():
+            self.transport.abort()
+
+
+class DashboardServer:
+    """Serves the page on its own thread, from its creation until `close` or the end of the `with` block.
+
+    One at a time in a process: NiceGUI is a singleton.
+    """
+
+    def __init__(
+        self, address: HostPort, feed: LiveFeed, rules: GateRules, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Listen, and start the thread; raise StorageError if the address cannot be resolved or bound."""
+        try:
+            self._socket = _listening_socket(address)
+        except OSError as error:
+            raise StorageError(
+                error.errno or errno.EADDRNOTAVAIL,
+                f"cannot listen on {address}: {error.strerror}; choose another address with --listen",
+            ) from error
+        self._feed = feed
+        self._scheme = "http" if tls is None else "https"
+        self._host = address.host
+        rules = rules.with_port(self.port)
+        self._server = uvicorn.Server(_config(Gate(self._serve_page, rules, session_count), tls))
+        self._app = _application()
+        self._thread = threading.Thread(target=self._run, name="aeron-dashboard", daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port, also the one that was chosen for port 0."""
+        return int(self._socket.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """URL of the page."""
+        return f"{self._scheme}://{HostPort(self._host, self.port)}/"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread runs; False after a fault of it."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """Close all connections, and wait for the thread; call once."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # The methods below run on the thread of the server.
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        reading = asyncio.create_task(self._feed.run())
+        try:
+            await self._server.serve([self._socket])
+        finally:
+            reading.cancel()
+            with suppress(asyncio.CancelledError):
+                await reading
+
+    async def _serve_page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[FEED_KEY] = self._feed
+        await self._app(scope, receive, send)
+
+
+def _application() -> FastAPI:
+    """Return the application with the page, without the pages of FastAPI that document it."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    nicegui_app.config.socket_io_js_transports = ["websocket"]
+    nicegui_app.storage.max_tab_storage_age = _TAB_AGE_S
+    # No history of messages: a page that has lost its connection is loaded again.
+    ui.run_with(
+        app,
+        title=TITLE,
+        tailwind=False,
+        gzip_middleware_factory=None,
+        message_history_length=0,
+        binding_refresh_interval=None,
+        show_welcome_message=False,
+    )
+    return app
+
+
+def _config(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        ws="websockets-sansio",
+        ws_max_size=_MAX_MESSAGE_LENGTH,
+        ws_per_message_deflate=False,
+        h11_max_incomplete_event_size=_MAX_REQUEST_LENGTH,
+        loop="asyncio",
+        # Texts of peers would otherwise reach the log.
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        ssl_context_factory=None if tls is None else lambda _config, _default: tls,
+    )
+
+
+def _listening_socket(address: HostPort) -> socket.socket:
+    family, kind, protocol, _, name = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(name)
+        sock.listen(_BACKLOG)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
