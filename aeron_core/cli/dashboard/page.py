@@ -41,9 +41,19 @@ class TableElement(Element, component="components/aeron_table.js"):
     """A table that can be sorted and filtered."""
 
 
+class PlotsElement(Element, component="components/aeron_plots.js"):
+    """Plots over time, of the selected streams."""
+
+
+class MapElement(Element, component="components/aeron_map.js"):
+    """Map of streams between publishers, drivers and subscribers."""
+
+
 #: Elements of the page in their order: the name of each in a document, and its class.
 _ELEMENTS: Final[Mapping[str, type[Element]]] = {
     "bar": BarElement,
+    "plots": PlotsElement,
+    "map": MapElement,
     "streams": TableElement,
     "drivers": TableElement,
     "errors": TableElement,

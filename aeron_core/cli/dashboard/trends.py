@@ -174,7 +174,8 @@ def _add_counters(driver: ObservedDriver, found: dict[StreamKey, Sample]) -> Non
     for record in driver.snapshot.counters:
         name = _RATES.get(record.type_id)
         is_rtt = record.type_id == types.PER_IMAGE and record.label.startswith(_RTT_NAME)
-        value = float(record.value) if is_rtt else rates.get(record.id)
+        # 0 until the first measurement.
+        value = (float(record.value) or None) if is_rtt else rates.get(record.id)
         owner = owner_of(record) if (name is not None or is_rtt) and value is not None else None
         if owner is None or value is None:
             continue

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from aeron_core.cli.dashboard import plots
 from aeron_core.cli.dashboard.documents import Cell, Column, Json, Row, cell_of, clipped, table, text_cell
+from aeron_core.cli.dashboard.stream_map import map_of
 from aeron_core.cli.dashboard.trends import Trends, scope_of_driver, scope_of_stream
 from aeron_core.cli.text_table import counted
 from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
@@ -67,7 +69,12 @@ def document_of(reading: Reading, trends: Trends, scope: str) -> dict[str, Json]
         )
         for kind in TABLES
     }
-    return {"bar": _bar(reading), **tables}
+    return {
+        "bar": _bar(reading),
+        "plots": plots.document(trends, scope),
+        "map": map_of(reading.moment, names),
+        **tables,
+    }
 
 
 def names_of(drivers: Iterable[ObservedDriver]) -> dict[Path, str]:

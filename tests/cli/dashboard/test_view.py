@@ -1,5 +1,6 @@
 """Content of the dashboard's page, without a browser."""
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_positions_on_the_page_are_those_of_the_counters():
 def test_a_row_has_the_last_rates_of_its_stream():
     trends = Trends(10)
     moments = [snapshot(*records_of(pub_pos=1000 * n, pub_lmt=9_000), at_s=n) for n in range(4)]
-    for before, now in zip(moments, moments[1:], strict=False):
+    for before, now in itertools.pairwise(moments):
         document = shown(observed(now, before), trends=trends)
 
     assert document["streams"]["rows"][0]["line"] == [1000, 1000, 1000]
