@@ -65,7 +65,7 @@ def _system_metric(name: str, label: str) -> Metric:
 
 
 #: Metrics of the system counters by counter id.
-_SYSTEM: Final = tuple(_system_metric(name, label) for name, label in labelled(SystemCounterLabels()))
+SYSTEM_METRICS: Final = tuple(_system_metric(name, label) for name, label in labelled(SystemCounterLabels()))
 _STREAM_LABELS: Final = ("stream_id", "session_id", "registration_id", "channel")
 
 
@@ -74,7 +74,7 @@ def _stream_metric(name: str, text: str, *, grows: bool, unit: str = "By") -> Me
 
 
 #: Metrics of the counters of streams by counter type.
-_STREAM: Final = {
+STREAM_METRICS: Final = {
     types.PUBLISHER_LIMIT: _stream_metric(
         "publisher_limit_bytes", "Position up to which publishers may offer.", grows=False
     ),
@@ -109,7 +109,7 @@ _STREAM: Final = {
 _COUNTER: Final = Metric(
     "counter", "Any other counter, by id.", grows=False, labels=("id", "type_id", "label")
 )
-_HEARTBEAT_AGE: Final = Metric(
+HEARTBEAT_AGE: Final = Metric(
     "driver_heartbeat_age_seconds", "Time since the last heartbeat of the driver.", grows=False, unit="s"
 )
 _FREE: Final = Metric(
@@ -119,18 +119,18 @@ _SIZE: Final = Metric(
     "directory_size_bytes", "Size of the file system of the driver's directory.", grows=False, unit="By"
 )
 #: All metrics. Those of the driver itself first.
-METRICS: Final = (_HEARTBEAT_AGE, _FREE, _SIZE, *_SYSTEM, *_STREAM.values(), _COUNTER)
+METRICS: Final = (HEARTBEAT_AGE, _FREE, _SIZE, *SYSTEM_METRICS, *STREAM_METRICS.values(), _COUNTER)
 
 
 def counter_samples(records: Iterable[CounterRecord]) -> Iterator[Sample]:
     """Yield one sample for each counter."""
     for record in records:
-        owner = owner_of(record) if record.type_id in _STREAM else None
-        if record.type_id == types.SYSTEM and record.id < len(_SYSTEM):
-            yield Sample(_SYSTEM[record.id], (), record.value)
+        owner = owner_of(record) if record.type_id in STREAM_METRICS else None
+        if record.type_id == types.SYSTEM and record.id < len(SYSTEM_METRICS):
+            yield Sample(SYSTEM_METRICS[record.id], (), record.value)
         elif owner is not None:
             labels = (owner.stream_id, owner.session_id, owner.registration_id)
-            yield Sample(_STREAM[record.type_id], (*map(str, labels), owner.channel), record.value)
+            yield Sample(STREAM_METRICS[record.type_id], (*map(str, labels), owner.channel), record.value)
         else:
             yield Sample(_COUNTER, (str(record.id), str(record.type_id), record.label), record.value)
 
@@ -142,7 +142,7 @@ def driver_samples(files: DriverFiles, records: Iterable[CounterRecord] | None =
     """
     age_ms = files.heartbeat_age_ms
     if age_ms is not None:
-        yield Sample(_HEARTBEAT_AGE, (), age_ms / 1000)
+        yield Sample(HEARTBEAT_AGE, (), age_ms / 1000)
     try:
         space = os.statvfs(files.cnc.path.parent)
     except OSError:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import AeronError, ConfigurationError, StorageError
+from aeron_core.frozen import frozen
 from aeron_core.uri.addresses import ADDRESS_ALLOWED, HostPort, parse_address
 
 #: Characters of a token. Invented: 16 random letters and digits have 95 bits.
@@ -23,13 +24,40 @@ LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _OF_OTHERS: Final = 0o077
 
 
-def listen_address(text: str) -> HostPort:
-    """Parse the value of --listen, HOST:PORT; raise ConfigurationError if it is malformed."""
+@frozen()
+class Access:
+    """Where the page is served, and what it requires; `hosts`: names in the header Host, without port, any if empty."""
+
+    address: HostPort
+    hosts: frozenset[str] = frozenset()
+    token: str = ""
+    tls: ssl.SSLContext | None = None
+
+
+def access_of(listen: str, token_file: Path | None, cert: Path | None, key: Path | None) -> Access:
+    """Return the access that the options of the command describe.
+
+    Raises ConfigurationError if an option is wrong, or if the address is not loopback and there is no token;
+    StorageError if the token cannot be read.
+    """
     try:
-        return parse_address(text)
+        address = parse_address(listen)
     except AeronError:
         # Not the text of this error, which has the address again.
-        raise ConfigurationError(f"--listen={text}: {ADDRESS_ALLOWED}") from None
+        raise ConfigurationError(f"--listen={listen}: {ADDRESS_ALLOWED}") from None
+    is_local = is_loopback(address)
+    if token_file is None and not is_local:
+        raise ConfigurationError(
+            f"--listen={address}: other hosts reach this address, so --token-file must name a file with a token; "
+            "or listen on 127.0.0.1"
+        )
+    literal = f"[{address.host}]" if address.is_ipv6 else address.host
+    return Access(
+        address,
+        LOOPBACK_NAMES | {literal.lower()} if is_local else frozenset(),
+        "" if token_file is None else read_token(token_file),
+        tls_context(cert, key),
+    )
 
 
 def is_loopback(address: HostPort) -> bool:
@@ -40,18 +68,6 @@ def is_loopback(address: HostPort) -> bool:
         return ipaddress.ip_address(address.host.partition("%")[0]).is_loopback
     except ValueError:
         return False
-
-
-def check_access(address: HostPort, token_file: Path | None) -> str:
-    """Return the token, empty if none is needed; raise ConfigurationError if one is needed and there is none."""
-    if token_file is not None:
-        return read_token(token_file)
-    if not is_loopback(address):
-        raise ConfigurationError(
-            f"--listen={address}: other hosts reach this address, so --token-file must name a file with a token; "
-            "or listen on 127.0.0.1"
-        )
-    return ""
 
 
 def read_token(path: Path, option: str = "--token-file") -> str:
@@ -107,6 +123,15 @@ def tls_context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
             f"{names}: {reason}; must be PEM files with a certificate and its key, which has no passphrase"
         ) from None
     return context
+
+
+def client_context(ca: Path | None) -> ssl.SSLContext:
+    """Return a context that verifies servers; raise ConfigurationError if the file with authorities cannot be used."""
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigurationError(f"--from-ca={ca}: {reason}; must be a PEM file with certificates") from None
 
 
 def _no_passphrase() -> str:

@@ -1,6 +1,6 @@
-"""Feed of the page: reads drivers regularly on a thread, and returns the content of the page to each session.
+"""Feeds of the page: read drivers regularly on a thread, and return the content of the page to each session.
 
-Not here: the content itself (`view`).
+Not here: the content itself (`view`), and recorded drivers (`history_feed`).
 Invariant: only `LiveFeed.run` reads; sessions share what it has read, however many there are.
 """
 
@@ -8,61 +8,137 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from aeron_core.cli.dashboard.documents import Json
+from aeron_core.cli.dashboard.driver_settings import SettingsReader
+from aeron_core.cli.dashboard.exchange import document_of_snapshots
+from aeron_core.cli.dashboard.recordings import ArchiveReader
+from aeron_core.cli.dashboard.remote import RemoteSource, query_table
 from aeron_core.cli.dashboard.trends import ALL, Trends
 from aeron_core.cli.dashboard.view import Reading, document_of
-from aeron_core.cli.top.sources import MomentSource
+from aeron_core.cli.top.playback import Playback
+from aeron_core.cli.top.sources import DriverStatus, Moment, MomentSource
 
 #: Samples of a plot. Invented: five minutes at the default interval.
 SAMPLES: Final = 300
 
 
-class LiveFeed:
-    """Drivers that run; `subscribed` sessions are woken by each reading, and get its content with `document`."""
+class Subscribers:
+    """Sessions that wait for something new, by their events; used by the event loop only."""
 
-    def __init__(self, source: MomentSource, interval_s: float) -> None:
+    def __init__(self) -> None:
+        self._events: set[asyncio.Event] = set()
+
+    def wake(self) -> None:
+        """Set all events."""
+        for event in self._events:
+            event.set()
+
+    @contextmanager
+    def including(self, event: asyncio.Event) -> Iterator[None]:
+        """Set this event too, until the end of the block."""
+        self._events.add(event)
+        try:
+            yield
+        finally:
+            self._events.discard(event)
+
+
+class Feed(Protocol):
+    """Gives the sessions of a server their content; `document` and `export` run on any thread."""
+
+    subscribers: Subscribers
+
+    async def run(self) -> None:
+        """Read, and wake the subscribers after each reading, until this task is cancelled."""
+
+    def player(self) -> Playback | None:
+        """Return the controls of a new session, None for drivers that run."""
+
+    def document(self, scope: str, player: Playback | None) -> dict[str, Json]:
+        """Return the content of the page, empty before the first reading; an unknown `scope` is that of all streams."""
+
+    def export(self) -> bytes:
+        """Return the snapshots of the drivers of this machine for other dashboards."""
+
+
+class LiveFeed:
+    """Drivers that run, on this machine and elsewhere."""
+
+    def __init__(
+        self,
+        source: MomentSource,
+        interval_s: float,
+        *,
+        remotes: Sequence[RemoteSource] = (),
+        archives: Sequence[str] = (),
+    ) -> None:
         """Read nothing yet."""
-        self.interval_s: Final = interval_s
+        self.subscribers = Subscribers()
+        self._interval_s: Final = interval_s
         self._source = source
+        self._remotes = remotes
+        self._archives = ArchiveReader(archives)
+        self._settings = SettingsReader()
         self._trends = Trends(SAMPLES)
+        self._local = Moment(0)
         self._reading: Reading | None = None
         self._document: dict[str, Json] = {}
-        self._subscribers: set[asyncio.Event] = set()
         # `read` and `document` run on different threads of a pool.
         self._lock = threading.Lock()
 
     async def run(self) -> None:
-        """Read again and again, until this task is cancelled."""
+        """Read again and again, each remote source on its own, until this task is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for remote in self._remotes:
+                tasks.create_task(self._read_remote(remote))
+            while True:
+                await asyncio.to_thread(self.read)
+                self.subscribers.wake()
+                await asyncio.sleep(self._interval_s)
+
+    async def _read_remote(self, remote: RemoteSource) -> None:
         while True:
-            await asyncio.to_thread(self.read)
-            for changed in self._subscribers:
-                changed.set()
-            await asyncio.sleep(self.interval_s)
+            await asyncio.to_thread(remote.read)
+            await asyncio.sleep(self._interval_s)
 
     def read(self) -> None:
-        """Read once; takes the time of the files of all drivers."""
-        moment = self._source.read()
+        """Read the drivers of this machine, and add what was read last of others."""
+        local = self._source.read()
+        drivers = [*local.drivers, *(driver for remote in self._remotes for driver in remote.drivers)]
+        moment = Moment(local.time_ns, tuple(drivers), local.events)
+        # Computed here, outside of the lock.
+        _ = moment.limitations
+        recordings = self._archives.read()
+        reading = Reading(
+            moment,
+            recordings,
+            self._settings.read(local),
+            query_table(self._remotes),
+            (*filter(None, (each.problem for each in self._remotes)), *self._archives.problems),
+        )
         with self._lock:
             self._trends.add(moment)
-            self._reading = Reading(moment)
-            self._document = document_of(self._reading, self._trends, ALL)
+            self._local, self._reading = local, reading
+            self._document = document_of(reading, self._trends, ALL)
 
-    @contextmanager
-    def subscribed(self, changed: asyncio.Event) -> Iterator[None]:
-        """Set an event after each reading, until the end of the block."""
-        self._subscribers.add(changed)
-        try:
-            yield
-        finally:
-            self._subscribers.discard(changed)
+    def player(self) -> None:
+        """Return None: drivers that run cannot be paused."""
 
-    def document(self, scope: str) -> dict[str, Json]:
+    def document(self, scope: str, _player: Playback | None = None) -> dict[str, Json]:
         """Return the content of the page, empty before the first reading; an unknown `scope` is that of all streams."""
         with self._lock:
             if self._reading is None or scope == ALL or not self._trends.has(scope):
                 return self._document
             return document_of(self._reading, self._trends, scope)
+
+    def export(self) -> bytes:
+        """Return the snapshots of the drivers of this machine that are alive."""
+        return document_of_snapshots(
+            driver.snapshot
+            for driver in self._local.drivers
+            if driver.snapshot is not None and driver.status is DriverStatus.ALIVE
+        )

@@ -13,15 +13,15 @@ Not here: connections and their limits (`server`), and reading the token (`acces
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from aeron_core.cli.dashboard.access import Access
+from aeron_core.cli.dashboard.exchange import SNAPSHOTS_PATH
 from aeron_core.cli.dashboard.tokens import TokenCheck, header
-from aeron_core.frozen import frozen
 
 #: Invented.
 MAX_SESSIONS: Final = 16
@@ -29,6 +29,7 @@ _PAGE: Final = "/"
 _SOCKET: Final = "/_nicegui_ws/"
 _ASSETS: Final = "/_nicegui/"
 _ICON: Final = "/favicon.ico"
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 #: Headers that would change how NiceGUI answers.
 _DROPPED: Final = frozenset(
     {b"forwarded", b"purpose", b"sec-purpose", b"x-nicegui-client-id", b"x-forwarded-prefix"}
@@ -47,32 +48,19 @@ _HEADERS: Final = (
 )
 
 
-@frozen()
-class GateRules:
-    """What the gate requires; `hosts`: names of this server in the header Host without their port, any if empty."""
-
-    hosts: frozenset[str] = frozenset()
-    token: str = ""
-    is_tls: bool = False
-    port: int = 0
-
-    def with_port(self, port: int) -> GateRules:
-        """Return the same rules for the port that the server listens on."""
-        return replace(self, port=port)
-
-
 class Gate:
     """An ASGI application around that of the page; `pages` returns how many pages are open."""
 
-    def __init__(self, app: ASGIApp, rules: GateRules, pages: Callable[[], int]) -> None:
+    def __init__(self, app: ASGIApp, access: Access, port: int, pages: Callable[[], int]) -> None:
         self._app = app
-        self._rules = rules
         self._pages = pages
         self._sockets = 0
-        self._tokens = TokenCheck(rules.token, rules.port, is_tls=rules.is_tls) if rules.token else None
-        self._hosts = frozenset(
-            name for host in rules.hosts for name in ((host,) if rules.port in (80, 443) else ())
-        ) | frozenset(f"{host}:{rules.port}" for host in rules.hosts)
+        self._scheme = "http" if access.tls is None else "https"
+        self._tokens = TokenCheck(access.token, port, is_tls=access.tls is not None) if access.token else None
+        self._hosts = frozenset(f"{host}:{port}" for host in access.hosts)
+        if port == _DEFAULT_PORTS[self._scheme]:
+            # Browsers leave it out.
+            self._hosts |= access.hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or pass on a request."""
@@ -121,7 +109,7 @@ class Gate:
             return None if self._is_of_origin(scope) else _plain(HTTPStatus.FORBIDDEN, "log in on this page")
         if method not in ("GET", "HEAD"):
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
-        if path not in (_PAGE, _ICON) and not path.startswith(_ASSETS):
+        if path not in (_PAGE, _ICON, SNAPSHOTS_PATH) and not path.startswith(_ASSETS):
             return _plain(HTTPStatus.NOT_FOUND)
         if path == _PAGE and self._pages() >= MAX_SESSIONS:
             text = f"{MAX_SESSIONS} pages are open, which is the limit: close one, and wait some seconds"
@@ -134,8 +122,7 @@ class Gate:
     def _is_of_origin(self, scope: Scope) -> bool:
         """Return whether a request comes from a page of this server, or from a program that is no browser."""
         origin = header(scope, b"origin")
-        scheme = "https" if self._rules.is_tls else "http"
-        return not origin or origin.lower() == f"{scheme}://{header(scope, b'host').lower()}"
+        return not origin or origin.lower() == f"{self._scheme}://{header(scope, b'host').lower()}"
 
 
 def _cleaned(scope: Scope) -> Scope:

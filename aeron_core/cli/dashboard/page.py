@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,7 @@ from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
 from aeron_core.cli.dashboard.documents import Json
-from aeron_core.cli.dashboard.feed import LiveFeed
+from aeron_core.cli.dashboard.feed import Feed
 from aeron_core.cli.dashboard.trends import ALL
 
 #: Name of the feed in the scope of a request.
@@ -57,28 +58,34 @@ _ELEMENTS: Final[Mapping[str, type[Element]]] = {
     "streams": TableElement,
     "drivers": TableElement,
     "errors": TableElement,
+    "recordings": TableElement,
+    "queries": TableElement,
+    "settings": TableElement,
 }
 
 
 class DashboardSession:
     """One page in one browser."""
 
-    def __init__(self, client: Client, feed: LiveFeed) -> None:
+    def __init__(self, client: Client, feed: Feed) -> None:
         """Create the elements, without values."""
         self._client = client
         self._feed = feed
         self._scope = ALL
         self._is_paused = False
+        self._player = feed.player()
+        self._played_s = time.monotonic()
         self._shown: dict[str, Json] = {}
         self._changed = asyncio.Event()
         self._elements = {name: kind().props(f"name={name}") for name, kind in _ELEMENTS.items()}
         for element in self._elements.values():
             element.on("scope", self._on_scope)
             element.on("pause", self._on_pause)
+            element.on("seek", self._on_seek)
 
     async def run(self) -> None:
         """Send updates until the browser has closed the page."""
-        with self._feed.subscribed(self._changed):
+        with self._feed.subscribers.including(self._changed):
             while not self._client.is_deleted:
                 self._changed.clear()
                 update = "" if self._is_paused else await self._update()
@@ -89,7 +96,11 @@ class DashboardSession:
 
     async def _update(self) -> str:
         """Return the JavaScript that shows what has changed since the last update."""
-        document = await asyncio.to_thread(self._feed.document, self._scope)
+        now_s = time.monotonic()
+        if self._player is not None:
+            self._player.advance(now_s - self._played_s)
+        self._played_s = now_s
+        document = await asyncio.to_thread(self._feed.document, self._scope, self._player)
         calls = []
         for name, content in document.items():
             if self._shown.get(name) != content:
@@ -112,8 +123,17 @@ class DashboardSession:
             self._changed.set()
 
     def _on_pause(self, event: GenericEventArguments) -> None:
-        self._is_paused = event.args is True
+        if self._player is None:
+            self._is_paused = event.args is True
+        else:
+            self._player.toggle()
         self._changed.set()
+
+    def _on_seek(self, event: GenericEventArguments) -> None:
+        if self._player is not None and isinstance(event.args, int):
+            self._player.is_playing = False
+            self._player.seek(event.args)
+            self._changed.set()
 
 
 @ui.page("/", title=TITLE, language="en-US")

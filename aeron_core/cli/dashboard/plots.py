@@ -47,7 +47,7 @@ def document(trends: Trends, scope: str, *, at_ns: int | None = None) -> Json:
     """Return the panels of a scope; `at_ns`: time of the moment that the page shows of a recorded history."""
     times_ns = trends.times_ns
     last_ns = times_ns[-1] if times_ns else 0
-    panels = []
+    panels: list[Json] = []
     for panel in _PANELS:
         values = {shown: _values(trends, scope, name) for name, shown in panel.series}
         if panel.is_optional and all(each is None for line in values.values() for each in line):

@@ -20,13 +20,16 @@ import uvicorn
 from fastapi import FastAPI
 from nicegui import app as nicegui_app
 from nicegui import ui
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from aeron_core.cli.dashboard.feed import LiveFeed
-from aeron_core.cli.dashboard.gate import Gate, GateRules
+from aeron_core.cli.dashboard.access import Access
+from aeron_core.cli.dashboard.exchange import SNAPSHOTS_PATH
+from aeron_core.cli.dashboard.feed import Feed
+from aeron_core.cli.dashboard.gate import Gate
 from aeron_core.cli.dashboard.page import FEED_KEY, TITLE, session_count
-from aeron_core.errors import StorageError
+from aeron_core.errors import ConfigurationError, StorageError
 from aeron_core.uri.addresses import HostPort
 
 # All are invented.
@@ -64,10 +67,9 @@ class DashboardServer:
     One at a time in a process: NiceGUI is a singleton.
     """
 
-    def __init__(
-        self, address: HostPort, feed: LiveFeed, rules: GateRules, tls: ssl.SSLContext | None = None
-    ) -> None:
+    def __init__(self, access: Access, feed: Feed) -> None:
         """Listen, and start the thread; raise StorageError if the address cannot be resolved or bound."""
+        address = access.address
         try:
             self._socket = _listening_socket(address)
         except OSError as error:
@@ -75,11 +77,15 @@ class DashboardServer:
                 error.errno or errno.EADDRNOTAVAIL,
                 f"cannot listen on {address}: {error.strerror}; choose another address with --listen",
             ) from error
+        except UnicodeError:
+            raise ConfigurationError(
+                f"--listen={address}: must be an address or a host name, with labels from 1 to 63 characters between "
+                "its dots"
+            ) from None
+        self._access = access
         self._feed = feed
-        self._scheme = "http" if tls is None else "https"
-        self._host = address.host
-        rules = rules.with_port(self.port)
-        self._server = uvicorn.Server(_config(Gate(self._serve_page, rules, session_count), tls))
+        gate = Gate(self._serve_page, access, self.port, session_count)
+        self._server = uvicorn.Server(_config(gate, access.tls))
         self._app = _application()
         self._thread = threading.Thread(target=self._run, name="aeron-dashboard", daemon=True)
         self._thread.start()
@@ -92,7 +98,8 @@ class DashboardServer:
     @property
     def url(self) -> str:
         """URL of the page."""
-        return f"{self._scheme}://{HostPort(self._host, self.port)}/"
+        scheme = "http" if self._access.tls is None else "https"
+        return f"{scheme}://{HostPort(self._access.address.host, self.port)}/"
 
     @property
     def is_running(self) -> bool:
@@ -131,8 +138,13 @@ class DashboardServer:
                 await reading
 
     async def _serve_page(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[FEED_KEY] = self._feed
-        await self._app(scope, receive, send)
+        if scope["type"] == "http" and scope["path"] == SNAPSHOTS_PATH:
+            data = await asyncio.to_thread(self._feed.export)
+            answer = Response(data, media_type="application/json", headers={"Cache-Control": "no-store"})
+            await answer(scope, receive, send)
+        else:
+            scope[FEED_KEY] = self._feed
+            await self._app(scope, receive, send)
 
 
 def _application() -> FastAPI:
@@ -162,6 +174,8 @@ def _config(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:
         ws_per_message_deflate=False,
         h11_max_incomplete_event_size=_MAX_REQUEST_LENGTH,
         loop="asyncio",
+        # A start of NiceGUI that fails must not go unnoticed.
+        lifespan="on",
         # Texts of peers would otherwise reach the log.
         log_config=None,
         log_level="critical",

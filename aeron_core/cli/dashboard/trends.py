@@ -128,8 +128,8 @@ class Trends:
     ) -> None:
         assert driver.snapshot is not None
         for entry in driver.snapshot.losses:
-            key = (scope_of_driver(driver), (entry.stream_id, entry.session_id))
-            lost[key] = lost.get(key, 0) + entry.total_bytes_lost
+            place = (scope_of_driver(driver), (entry.stream_id, entry.session_id))
+            lost[place] = lost.get(place, 0) + entry.total_bytes_lost
         if driver.rates is None:
             return
         for key, sample in found.items():

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.dashboard import plots
 from aeron_core.cli.dashboard.documents import Cell, Column, Json, Row, cell_of, clipped, table, text_cell
+from aeron_core.cli.dashboard.driver_settings import ShownSetting, setting_table
+from aeron_core.cli.dashboard.recordings import ArchivedRecording, recording_table
 from aeron_core.cli.dashboard.stream_map import map_of
 from aeron_core.cli.dashboard.trends import Trends, scope_of_driver, scope_of_stream
 from aeron_core.cli.text_table import counted
@@ -52,9 +55,14 @@ _EMPTY: Final[Mapping[str, str]] = {
 
 @frozen()
 class Reading:
-    """What was read at one time."""
+    """What was read at one time: of drivers, and of what belongs to no driver."""
 
     moment: Moment
+    recordings: tuple[ArchivedRecording, ...] = ()
+    settings: tuple[ShownSetting, ...] = ()
+    queries: Json = field(default_factory=dict)  # table of the lags of Spark queries
+    problems: tuple[str, ...] = ()  # sources that could not be read
+    player: Json | None = None  # controls of a recorded history; None for drivers that run
 
 
 def document_of(reading: Reading, trends: Trends, scope: str) -> dict[str, Json]:
@@ -71,9 +79,14 @@ def document_of(reading: Reading, trends: Trends, scope: str) -> dict[str, Json]
     }
     return {
         "bar": _bar(reading),
-        "plots": plots.document(trends, scope),
+        "plots": plots.document(
+            trends, scope, at_ns=None if reading.player is None else reading.moment.time_ns
+        ),
         "map": map_of(reading.moment, names),
         **tables,
+        "recordings": recording_table(reading.moment, names, reading.recordings),
+        **({"queries": reading.queries} if reading.queries else {}),
+        "settings": setting_table(reading.settings, names),
     }
 
 
@@ -99,7 +112,9 @@ def _bar(reading: Reading) -> Json:
         ],
         "limits": [clipped(each) for each in sentences[:MAX_SENTENCES]],
         "more": max(len(sentences) - MAX_SENTENCES, 0),
+        "problems": [clipped(each) for each in reading.problems[:MAX_SENTENCES]],
         "events": [clipped(each) for each in moment.events[:MAX_SENTENCES]],
+        "player": reading.player,
     }
 
 

@@ -11,9 +11,18 @@ export default {
         <time>{{ content.time }}</time>
       </p>
       <div class="ac-controls">
-        <button type="button" @click="togglePause" :aria-pressed="String(paused)">{{ paused ? "Continue" : "Pause" }}</button>
+        <button v-if="content.player" type="button" @click="$emit('pause')">{{ content.player.playing ? "Pause" : "Play" }}</button>
+        <button v-else type="button" @click="togglePause" :aria-pressed="String(paused)">{{ paused ? "Continue" : "Pause" }}</button>
         <button type="button" @click="nextTheme" title="colours of the page">Theme: {{ theme }}</button>
       </div>
+      <p v-if="content.player" class="ac-player" data-test="player">
+        <label for="ac-seek">{{ content.player.file }}, snapshot {{ content.player.index + 1 }} of {{ content.player.count }},
+          {{ content.player.elapsed }} of {{ content.player.duration }} s</label>
+        <input id="ac-seek" type="range" min="0" :max="content.player.count - 1" :value="content.player.index"
+               @input="$emit('seek', Number($event.target.value))" />
+        <span v-if="content.player.problem" class="ac-alert">{{ content.player.problem }}</span>
+        <span v-if="content.player.stride > 1" class="ac-muted">1 of {{ content.player.stride }} snapshots</span>
+      </p>
       <ul class="ac-limits" role="status" data-test="limits">
         <li v-for="text in content.limits" class="ac-alert">{{ text }}</li>
         <li v-if="content.more" class="ac-alert">and {{ content.more }} more</li>
@@ -24,7 +33,7 @@ export default {
     </header>`,
   data() {
     return {
-      content: { facts: [], limits: [], problems: [], more: 0, time: "", events: [] },
+      content: { facts: [], limits: [], problems: [], more: 0, time: "", events: [], player: null },
       events: [],
       paused: false,
       theme: localStorage.getItem("aeron-theme") || "auto",

@@ -43,7 +43,7 @@ export default {
       id: "ac" + Math.random().toString(36).slice(2),
       content: { title: "", columns: [], rows: [], total: 0, empty: "" },
       terms: "",
-      by: 0,
+      by: -1,
       down: false,
       scope: "",
     };
@@ -55,6 +55,8 @@ export default {
         const text = (row.cells.map((cell) => cell[0]).join(" ") + " " + row.text).toLowerCase();
         return terms.every((term) => text.includes(term));
       });
+      // As they come, until a column is chosen.
+      if (this.by < 0) return found;
       const sign = this.down ? -1 : 1;
       return found.sort((a, b) => {
         const [x, y] = [a.cells[this.by][1], b.cells[this.by][1]];

@@ -1,0 +1,101 @@
+"""Snapshots as JSON, which a dashboard serves at `/snapshots` and another one reads.
+
+    {"version": 1, "drivers": [{"time_ns", "monotonic_ns", "driver", "details", "counters"}]}
+
+`driver` and `details` are the documents of a history of counters; each counter is an array with the fields of
+`_COUNTER`, its key in base64 without the zeros at its end.
+Invariant: whatever a document contains, `snapshots_of` returns sound snapshots or raises ProtocolError.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from aeron_core._native import wire
+from aeron_core.concurrent.counters import NOT_FREE_TO_REUSE, CounterRecord
+from aeron_core.errors import ProtocolError
+from aeron_core.observation.history_format import details_of, details_text, driver_of, driver_text
+from aeron_core.observation.snapshots import DriverSnapshot
+
+VERSION: Final = 1
+#: Path of the document on a server.
+SNAPSHOTS_PATH: Final = "/snapshots"
+#: Drivers of a document, and counters of a driver. Invented.
+_MAX_DRIVERS: Final = 64
+_MAX_COUNTERS: Final = 100_000
+_INT64: Final = range(-(1 << 63), 1 << 63)
+#: Numbers of a counter, in this order; its label and its key follow.
+_COUNTER: Final = ("id", "type_id", "value", "registration_id", "owner_id", "reference_id")
+
+
+def document_of_snapshots(snapshots: Iterable[DriverSnapshot]) -> bytes:
+    """Return a document with these snapshots."""
+    drivers = [
+        {
+            "time_ns": each.time_ns,
+            "monotonic_ns": each.monotonic_ns,
+            "driver": driver_text(each.driver),
+            "details": details_text(each),
+            "counters": [
+                [
+                    *(getattr(record, name) for name in _COUNTER),
+                    record.label,
+                    base64.b64encode(record.key.rstrip(b"\0")).decode(),
+                ]
+                for record in each.counters
+            ],
+        }
+        for each in snapshots
+    ]
+    return json.dumps({"version": VERSION, "drivers": drivers}, separators=(",", ":")).encode()
+
+
+def snapshots_of(data: bytes) -> list[DriverSnapshot]:
+    """Return the snapshots of a document; raise ProtocolError unless it is one."""
+    try:
+        found = json.loads(data)
+        if not isinstance(found, dict) or found.get("version") != VERSION:
+            raise ValueError(f"must be an object with version {VERSION}")
+        return [_snapshot_of(each) for each in found["drivers"][:_MAX_DRIVERS]]
+    # Any of these may follow from another structure.
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error) as error:
+        raise ProtocolError(f"no snapshots of a dashboard: {str(error)[:200]}") from error
+
+
+def _snapshot_of(found: Any) -> DriverSnapshot:
+    return DriverSnapshot(
+        _checked(found["time_ns"]),
+        _checked(found["monotonic_ns"]),
+        driver_of(found["driver"]),
+        tuple(map(_record_of, found["counters"][:_MAX_COUNTERS])),
+        **details_of(found["details"]),
+    )
+
+
+def _record_of(found: Any) -> CounterRecord:
+    *numbers, label, key = found
+    counter_id, type_id, value, registration_id, owner_id, reference_id = map(_checked, numbers)
+    return CounterRecord(
+        counter_id,
+        wire.COUNTER_STATE_ALLOCATED,
+        type_id,
+        NOT_FREE_TO_REUSE,
+        base64.b64decode(key, validate=True)[: wire.COUNTER_KEY_MAX_LENGTH].ljust(
+            wire.COUNTER_KEY_MAX_LENGTH, b"\0"
+        ),
+        str(label),
+        value,
+        registration_id,
+        owner_id,
+        reference_id,
+    )
+
+
+def _checked(number: object) -> int:
+    if type(number) is not int or number not in _INT64:
+        raise ValueError(f"{str(number)[:40]}: must be a number of at most 64 bits")
+    return number

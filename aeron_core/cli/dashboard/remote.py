@@ -1,0 +1,173 @@
+"""Drivers of other hosts: read from their dashboards, or from their metrics for Prometheus.
+
+Not here: the formats (`exchange`, `aeron_core.metrics.scrape`).
+Invariant: at most `MAX_LENGTH` bytes of an answer are read; redirections are not followed, so that a token only
+reaches the host that the user has named.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from aeron_core.cli.dashboard.documents import Column, Json, Row, number_cell, table, text_cell
+from aeron_core.cli.dashboard.exchange import SNAPSHOTS_PATH, snapshots_of
+from aeron_core.cli.top.sources import DriverStatus, ObservedDriver, status_of
+from aeron_core.cli.top.tables import UNKNOWN
+from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
+from aeron_core.metrics.scrape import ScrapedLag, scraped
+from aeron_core.observation.limits import size_text
+from aeron_core.observation.snapshots import DriverSnapshot
+
+# All are invented.
+MAX_LENGTH: Final = 32 * 1024 * 1024
+_TIMEOUT_S: Final = 3.0
+_QUERY_COLUMNS: Final = (
+    Column("query"),
+    Column("unread", is_number=True, help="recorded bytes that the query has not read"),
+    Column("age", is_number=True, help="age of the oldest message that the query has not read"),
+    Column("stream", is_number=True),
+    Column("session", is_number=True),
+    Column("recording", is_number=True),
+    Column("channel"),
+    Column("from"),
+)
+
+
+class RemoteSource:
+    """Drivers and queries of one URL. One thread at a time reads; the results may be used by others."""
+
+    def __init__(self, url: str, token: str = "", tls: ssl.SSLContext | None = None) -> None:
+        """Connect to nothing; raise ConfigurationError if the URL is not one of http or https."""
+        self.url: Final = url
+        self._parts: Final = _checked(url)
+        self._token: Final = token
+        self._tls: Final = tls
+        #: Results of the last reading.
+        self.drivers: tuple[ObservedDriver, ...] = ()
+        self.queries: tuple[ScrapedLag, ...] = ()
+        self.problem = ""
+
+    def read(self) -> None:
+        """Read once; a host that does not answer is a problem, and its drivers are shown as not readable."""
+        try:
+            snapshots, queries = self._answer()
+        except (AeronError, OSError, http.client.HTTPException, UnicodeDecodeError) as error:
+            self.problem = f"{self.url}: {error or type(error).__name__}"
+            self.drivers = tuple(
+                ObservedDriver(replace(each.state, problem=self.problem), DriverStatus.UNREADABLE)
+                for each in self.drivers
+            )
+            return
+        before = {each.state.aeron_dir: each for each in self.drivers}
+        self.drivers = tuple(_observed(each, before.get(each.driver.aeron_dir)) for each in snapshots)
+        self.queries = queries
+        self.problem = ""
+
+    def _answer(self) -> tuple[list[DriverSnapshot], tuple[ScrapedLag, ...]]:
+        time_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
+        kind, data = self._fetch()
+        host = self._parts.netloc.rpartition("@")[2]
+        if kind == "application/json":
+            found = snapshots_of(data)
+            return [
+                replace(each, driver=replace(each.driver, aeron_dir=Path(f"{host}:{each.driver.aeron_dir}")))
+                for each in found
+            ], ()
+        if kind != "text/plain":
+            raise ProtocolError(
+                f"answers with {kind[:80]!r}: must be a dashboard, or metrics in the text format of Prometheus"
+            )
+        metrics = scraped(data.decode(), host)
+        # A host with queries alone has no driver.
+        has_driver = metrics.state.heartbeat_age_ms is not None or metrics.counters
+        snapshots = (
+            [DriverSnapshot(time_ns, monotonic_ns, metrics.state, metrics.counters)] if has_driver else []
+        )
+        return snapshots, metrics.queries
+
+    def _fetch(self) -> tuple[str, bytes]:
+        parts = self._parts
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            connection = http.client.HTTPSConnection(
+                parts.hostname or "", parts.port, timeout=_TIMEOUT_S, context=self._tls
+            )
+        else:
+            connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
+        headers = {"Accept": "application/json, text/plain"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            path = SNAPSHOTS_PATH if parts.path in ("", "/") else parts.path
+            connection.request("GET", f"{path}?{parts.query}" if parts.query else path, headers=headers)
+            response = connection.getresponse()
+            if response.status != http.HTTPStatus.OK:
+                hint = (
+                    "; give its token with --from-token-file"
+                    if response.status == http.HTTPStatus.UNAUTHORIZED
+                    else ""
+                )
+                raise ProtocolError(f"answers with status {response.status}{hint}")
+            data = response.read(MAX_LENGTH + 1)
+            if len(data) > MAX_LENGTH:
+                raise ProtocolError(f"answers with more than {MAX_LENGTH} bytes, which is the limit")
+            return response.headers.get_content_type(), data
+        finally:
+            connection.close()
+
+
+def query_table(sources: Iterable[RemoteSource]) -> Json:
+    """Return the table of the lags of Spark queries."""
+    rows = [_query_row(source, lag) for source in sources for lag in source.queries]
+    return table(
+        "Spark queries", _QUERY_COLUMNS, rows, "no query; --from with the metrics of a pipeline shows its lag"
+    )
+
+
+def _query_row(source: RemoteSource, lag: ScrapedLag) -> Row:
+    cells = (
+        text_cell(lag.query),
+        number_cell(size_text(lag.bytes), lag.bytes),
+        number_cell(UNKNOWN if lag.seconds is None else f"{lag.seconds:.1f} s", lag.seconds),
+        *(_number_cell(each) for each in (lag.stream_id, lag.session_id, lag.recording_id)),
+        text_cell(lag.channel),
+        text_cell(source.url),
+    )
+    return Row(f"{source.url} {lag.query} {lag.channel} {lag.stream_id} {lag.session_id}", cells)
+
+
+def _number_cell(text: str) -> tuple[str, float | str | None, bool]:
+    is_number = text.removeprefix("-").isdecimal() and len(text) <= len(str(-(1 << 63)))
+    return number_cell(text, float(text) if is_number else None)
+
+
+def _observed(snapshot: DriverSnapshot, before: ObservedDriver | None) -> ObservedDriver:
+    snapshot_before = None if before is None else before.snapshot
+    if before is not None and snapshot_before is not None and snapshot_before.is_same_driver(snapshot):
+        if snapshot.monotonic_ns <= snapshot_before.monotonic_ns:
+            # The other dashboard has not read its drivers since.
+            return before
+        return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot, snapshot_before)
+    return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot)
+
+
+def _checked(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        # Parsed at its first use.
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or not url.isprintable():
+        raise ConfigurationError(
+            f"--from={url[:200]}: must be the URL of a dashboard or of metrics, such as http://host:8900/ or "
+            "http://host:9464/metrics, without user and password"
+        )
+    return parts

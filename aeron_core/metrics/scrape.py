@@ -1,0 +1,168 @@
+"""Counters of a driver from its metrics in Prometheus's text format: the inverse of `samples`.
+
+Metrics have neither ids of counters nor references between them: ids are derived from the labels, and a subscriber
+refers to the image of its session, or to its publication. Metrics have no errors and losses of the driver.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from aeron_core._native import wire
+from aeron_core.concurrent.counter_types import (
+    PUBLISHER_LIMIT,
+    RECEIVER_POSITION,
+    SUBSCRIBER_POSITION,
+    SYSTEM,
+    CounterOwner,
+)
+from aeron_core.concurrent.counters import NOT_FREE_TO_REUSE, CounterRecord
+from aeron_core.errors import ProtocolError
+from aeron_core.frozen import frozen
+from aeron_core.metrics.samples import HEARTBEAT_AGE, STREAM_METRICS, SYSTEM_METRICS
+from aeron_core.observation.driver_files import DRIVER_TIMEOUT_MS
+from aeron_core.observation.drivers import DriverState
+
+_PREFIX: Final = "aeron_"
+#: Samples of a text that are read. Invented.
+MAX_SAMPLES: Final = 100_000
+_INT64: Final = 1 << 63
+_TYPES: Final = {f"{_PREFIX}{metric.name}": type_id for type_id, metric in STREAM_METRICS.items()}
+_SYSTEM_IDS: Final = {f"{_PREFIX}{metric.name}": number for number, metric in enumerate(SYSTEM_METRICS)}
+_HEARTBEAT: Final = f"{_PREFIX}{HEARTBEAT_AGE.name}"
+_LAG: Final = f"{_PREFIX}query_lag_bytes"
+_AGE: Final = f"{_PREFIX}query_lag_seconds"
+
+
+@frozen()
+class ScrapedLag:
+    """What a Spark query has not read of one stream; `seconds`: age of the oldest message, None if unknown."""
+
+    query: str
+    channel: str
+    stream_id: str
+    session_id: str
+    recording_id: str
+    bytes: int
+    seconds: float | None = None
+
+
+@frozen()
+class ScrapedMetrics:
+    """A text of metrics: the state and the counters of a driver, none if it has no driver, and lags of queries."""
+
+    state: DriverState
+    counters: tuple[CounterRecord, ...]
+    queries: tuple[ScrapedLag, ...]
+
+
+def scraped(text: str, name: str) -> ScrapedMetrics:
+    """Return what a text of metrics contains; `name` stands for the directory of the driver.
+
+    Raises ProtocolError if it is not in the text format.
+    """
+    try:
+        found = list(islice(_samples(text), MAX_SAMPLES))
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise ProtocolError(f"no metrics in Prometheus's text format: {str(error)[:200]}") from error
+    heartbeat_s = next((value for metric, _, value in found if metric == _HEARTBEAT), None)
+    age_ms = None if heartbeat_s is None else int(heartbeat_s * 1000)
+    state = DriverState(
+        Path(name), is_alive=age_ms is not None and age_ms <= DRIVER_TIMEOUT_MS, heartbeat_age_ms=age_ms
+    )
+    records = [_record_of(metric, labels, int(value)) for metric, labels, value in found]
+    return ScrapedMetrics(state, tuple(_referring([each for each in records if each])), tuple(_lags(found)))
+
+
+def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name.startswith(_PREFIX) and math.isfinite(sample.value) and abs(sample.value) < _INT64:
+                yield sample.name.removesuffix("_total"), sample.labels, sample.value
+
+
+def _record_of(metric: str, labels: Mapping[str, str], value: int) -> CounterRecord | None:
+    """Return the counter of a sample, None if the sample is not a counter, or its labels are not those of one."""
+    if metric in _SYSTEM_IDS:
+        number = _SYSTEM_IDS[metric]
+        return _record(number, SYSTEM, b"", metric, value)
+    try:
+        if metric in _TYPES:
+            registration_id, session_id, stream_id = (
+                int(labels[name]) for name in ("registration_id", "session_id", "stream_id")
+            )
+            owner = CounterOwner(registration_id, session_id, stream_id, labels["channel"])
+            key = owner.key()
+            return _record(
+                _id_of(metric, key), _TYPES[metric], key, owner.label(metric), value, registration_id
+            )
+        if metric == f"{_PREFIX}counter":
+            return _record(int(labels["id"]), int(labels["type_id"]), b"", labels["label"], value)
+    except (KeyError, ValueError, OverflowError):
+        pass
+    return None
+
+
+def _id_of(metric: str, key: bytes) -> int:
+    # Above all ids of counters that a driver allocates.
+    return (1 << 30) + (zlib.crc32(metric.encode() + key) & 0x3FFFFFFF)
+
+
+def _record(  # noqa: PLR0913 - fields of a counter
+    counter_id: int, type_id: int, key: bytes, label: str, value: int, registration_id: int = 0
+) -> CounterRecord:
+    return CounterRecord(
+        counter_id,
+        wire.COUNTER_STATE_ALLOCATED,
+        type_id,
+        NOT_FREE_TO_REUSE,
+        key.ljust(wire.COUNTER_KEY_MAX_LENGTH, b"\0"),
+        label,
+        value,
+        registration_id,
+        -1,
+        0,
+    )
+
+
+def _referring(records: list[CounterRecord]) -> Iterator[CounterRecord]:
+    """Yield the counters, those of subscribers with a reference to the image of their session, else its publication."""
+    logs: dict[bytes, int] = {}
+    for type_id in (PUBLISHER_LIMIT, RECEIVER_POSITION):
+        logs |= {_session_of(each): each.registration_id for each in records if each.type_id == type_id}
+    for each in records:
+        is_reader = each.type_id == SUBSCRIBER_POSITION
+        yield replace(each, reference_id=logs.get(_session_of(each), 0)) if is_reader else each
+
+
+def _session_of(record: CounterRecord) -> bytes:
+    """Return session id and stream id, as the key has them."""
+    return record.key[8:16]
+
+
+def _lags(found: list[tuple[str, Mapping[str, str], float]]) -> Iterator[ScrapedLag]:
+    ages = {tuple(labels.items()): value for metric, labels, value in found if metric == _AGE}
+    for metric, labels, value in found:
+        if metric == _LAG:
+            texts = (
+                labels.get(name, "")
+                for name in ("query", "channel", "stream_id", "session_id", "recording_id")
+            )
+            query, channel, stream_id, session_id, recording_id = texts
+            yield ScrapedLag(
+                query,
+                channel,
+                stream_id,
+                session_id,
+                recording_id,
+                int(value),
+                ages.get(tuple(labels.items())),
+            )
