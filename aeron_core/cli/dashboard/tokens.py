@@ -139,4 +139,4 @@ async def _token_of(receive: Receive) -> str:
         if len(body) > _MAX_FORM_LENGTH:
             return ""
         is_complete = not message.get("more_body", False)
-    return parse_qs(body.decode("latin-1"), max_num_fields=8).get("token", [""])[0]
+    return parse_qs(body.decode("latin-1")).get("token", [""])[0]
