@@ -76,8 +76,11 @@ def text_cell(text: object, *, is_alert: bool = False) -> Cell:
     return shown, shown, is_alert
 
 
-def table(title: str, columns: Sequence[Column], rows: Iterable[Row], empty: str) -> Json:
-    """Return a table with at most `MAX_ROWS` rows; `total` is the number of rows that there are."""
+def table(title: str, columns: Sequence[Column], rows: Iterable[Row], empty: str, selected: str = "") -> Json:
+    """Return a table with at most `MAX_ROWS` rows; `total` is the number of rows that there are.
+
+    `empty`: text if there are none; `selected`: scope of the rows that are marked.
+    """
     found = list(rows)
     # Rows with an alert first, in the same order otherwise.
     shown = found if len(found) <= MAX_ROWS else sorted(found, key=_is_calm)[:MAX_ROWS]
@@ -98,6 +101,7 @@ def table(title: str, columns: Sequence[Column], rows: Iterable[Row], empty: str
         ],
         "total": len(found),
         "empty": empty,
+        "selected": selected,
     }
 
 

@@ -140,7 +140,7 @@ class _StreamMap:
         return self._node((column, path), column, self._names[path], detail=detail, is_alert=not is_alive)
 
     def _channel(self, channel: str) -> NodeKey:
-        return self._node((CHANNELS, channel), CHANNELS, channel.removeprefix("aeron:") or "unknown channel")
+        return self._node((CHANNELS, channel), CHANNELS, channel or "unknown channel")
 
     def _client(self, column: int, driver: ObservedDriver, client_id: int) -> NodeKey:
         client = None if driver.snapshot is None else driver.snapshot.clients.get(client_id)
@@ -198,11 +198,19 @@ class _StreamMap:
 
 def _node_document(node: _Node) -> Json:
     return {
-        "label": clipped(node.label, _MAX_LABEL),
+        "label": clipped(_short(node.label) if node.column == CHANNELS else node.label, _MAX_LABEL),
         "full": clipped(node.label),
         "detail": clipped(node.detail or _streams_text(node.streams), _MAX_LABEL),
         "alert": node.is_alert,
     }
+
+
+def _short(channel: str) -> str:
+    """Return the medium and the address of a channel; all of it if it has no address."""
+    medium, _, parameters = channel.removeprefix("aeron:").partition("?")
+    named = dict(each.split("=", 1) for each in parameters.split("|") if "=" in each)
+    address = named.get("endpoint") or named.get("control")
+    return f"{medium} {address}" if address else channel
 
 
 def _streams_text(rates: Mapping[StreamKey, float]) -> str:

@@ -74,6 +74,7 @@ def document_of(reading: Reading, trends: Trends, scope: str) -> dict[str, Json]
             [Column(name, name in _NUMBERS, _HELP.get(name, "")) for name in kind.columns],
             (_row(row, kind.columns, names, trends) for row in kind.rows(reading.moment)),
             _EMPTY[kind.name],
+            scope,
         )
         for kind in TABLES
     }

@@ -1,6 +1,6 @@
 // Map of streams: five columns of nodes, with lines between them, red where a party holds a stream back.
 // All texts are inserted by {{ }} and bound attributes, which escape them.
-const [ROW, HEAD, NODE, GAP] = [44, 24, 36, 0.4];
+const [ROW, HEAD, NODE, GAP, LANE] = [44, 24, 36, 0.4, 8];
 
 export default {
   template: `
@@ -29,21 +29,28 @@ export default {
     return { content: { columns: [], edges: [], hidden: 0 }, gap: GAP };
   },
   computed: {
+    // Below the nodes of the columns that some lines skip; each of these lines has a lane of its own there.
+    floor() {
+      return HEAD + ROW * Math.max(0, ...this.content.columns.slice(2, 4).map((column) => column.nodes.length));
+    },
+    skips() {
+      return this.content.edges.filter((edge) => edge.to[0] - edge.from[0] > 1);
+    },
     height() {
-      return HEAD + ROW * Math.max(1, ...this.content.columns.map((column) => column.nodes.length));
+      const nodes = HEAD + ROW * Math.max(1, ...this.content.columns.map((column) => column.nodes.length));
+      return Math.max(nodes, this.floor + LANE * (this.skips.length + 1));
     },
     lines() {
       const most = Math.max(...this.content.edges.map((edge) => edge.rate), 1);
       return this.content.edges.map((edge) => {
         const [x1, x2] = [20 * edge.from[0] + 16 + GAP, 20 * edge.to[0] + GAP];
         const [y1, y2] = [edge.from, edge.to].map(([, row]) => HEAD + ROW * row + NODE / 2);
-        // A line that skips columns passes below their nodes.
-        const skips = edge.to[0] - edge.from[0] > 1;
-        const bend = Math.min((x2 - x1) / 2, 8);
-        const path = skips
-          ? `M${x1} ${y1}C${x1 + 3} ${y1} ${x1 + 2} ${y1 + ROW / 2} ${x1 + 5} ${y1 + ROW / 2}` +
-            `L${x2 - 5} ${y2 + ROW / 2}C${x2 - 2} ${y2 + ROW / 2} ${x2 - 3} ${y2} ${x2} ${y2}`
-          : `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+        const lane = this.floor + LANE * (this.skips.indexOf(edge) + 1) - LANE / 2;
+        const path =
+          edge.to[0] - edge.from[0] > 1
+            ? `M${x1} ${y1}C${x1 + 2} ${y1} ${x1 + 2} ${lane} ${x1 + 4} ${lane}` +
+              `L${x2 - 4} ${lane}C${x2 - 2} ${lane} ${x2 - 2} ${y2} ${x2} ${y2}`
+            : `M${x1} ${y1}C${x1 + 2} ${y1} ${x2 - 2} ${y2} ${x2} ${y2}`;
         return { ...edge, path, width: 1 + (3 * Math.log1p(edge.rate)) / Math.log1p(most) };
       });
     },

@@ -17,12 +17,13 @@ function formatted(value, unit) {
   if (value === null || value === undefined) return "-";
   if (unit.startsWith("bytes")) return prefixed(value, unit.slice(5), ["B", "kB", "MB", "GB", "TB"], 1000);
   if (unit === "s") {
+    if (!value) return "0 s";
     const names = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]];
     const [name, size] = names.filter(([, each]) => value >= each).pop() || names[0];
     const shown = value / size;
     return `${shown.toFixed(shown < 10 ? 1 : 0)} ${name}`;
   }
-  return `${value.toFixed(value && value < 10 ? 1 : 0)}${unit}`;
+  return `${value.toFixed(value % 1 && value < 10 ? 1 : 0)}${unit}`;
 }
 
 function ago(seconds) {
@@ -184,7 +185,7 @@ export default {
       <p class="ac-about"><span>Plots of <b data-test="about">{{ content.about }}</b></span>
         <button v-if="content.scope" type="button" class="ac-link" @click="$emit('scope', '')">show all streams</button>
       </p>
-      <div><panel v-for="each in content.panels" :key="each.title" :panel="each" :times="content.times" :at="content.at" /></div>
+      <div :style="{ '--columns': content.panels.length > 4 ? 3 : 4 }"><panel v-for="each in content.panels" :key="each.title" :panel="each" :times="content.times" :at="content.at" /></div>
     </section>`,
   props: { name: String },
   data() {

@@ -24,10 +24,10 @@ export default {
             </tr>
           </thead>
           <tbody>
-            <tr v-for="row in rows" :key="row.key" :class="{ 'ac-selected': row.scope && row.scope === scope }">
+            <tr v-for="row in rows" :key="row.key" :class="{ 'ac-selected': row.scope && row.scope === content.selected }">
               <td v-for="(cell, index) in row.cells" :class="{ 'ac-number': content.columns[index].number, 'ac-alert': cell[2] }">
                 <button v-if="index === 0 && row.scope" type="button" class="ac-link" @click="select(row.scope)"
-                        :aria-pressed="String(row.scope === scope)" title="plot this">{{ cell[0] }}</button>
+                        :aria-pressed="String(row.scope === content.selected)" title="plot this">{{ cell[0] }}</button>
                 <template v-else-if="index === 2 && row.line.length"><svg class="ac-line" aria-hidden="true"
                   viewBox="0 0 60 16"><path :d="path(row.line)" /></svg>{{ cell[0] }}</template>
                 <template v-else>{{ cell[0] }}</template>
@@ -41,11 +41,10 @@ export default {
   data() {
     return {
       id: "ac" + Math.random().toString(36).slice(2),
-      content: { title: "", columns: [], rows: [], total: 0, empty: "" },
+      content: { title: "", columns: [], rows: [], total: 0, empty: "", selected: "" },
       terms: "",
       by: -1,
       down: false,
-      scope: "",
     };
   },
   computed: {
@@ -80,8 +79,7 @@ export default {
       this.by = index;
     },
     select(scope) {
-      this.scope = scope === this.scope ? "" : scope;
-      this.$emit("scope", this.scope);
+      this.$emit("scope", scope === this.content.selected ? "" : scope);
     },
     path(values) {
       const most = Math.max(...values, 1e-9);

@@ -1,0 +1,376 @@
+"""The dashboard in Chromium, with real streams behind it.
+
+AERON_CORE_SCREENSHOTS=docs/images writes the pictures of the documentation.
+"""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+import trustme
+from observed import records_of, snapshot
+
+pytest.importorskip("playwright")
+pytest.importorskip("nicegui")
+
+from nicegui import Client
+from playwright.sync_api import expect
+
+from aeron_core.observation import CounterHistoryWriter
+
+pytestmark = pytest.mark.system
+# Milliseconds, far above the slowest update on a loaded machine.
+expect.set_options(timeout=60_000)
+
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+#: Rows of the streams of `served`.
+ROWS = 7
+THEMES = ["light", "dark"]
+#: Everything that a key can be meant for.
+CONTROLS = "button, input, a[href], [tabindex='0']"
+CONTRASTS = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].map((each) => each / 255);
+  };
+  const luminance = (color) => {
+    const [r, g, b] = color.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const background = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const color = rgba(getComputedStyle(each).backgroundColor);
+      if (color[3] === 1) return color;
+    }
+    return [1, 1, 1, 1];
+  };
+  const ratio = (front, back) => {
+    const [high, low] = [luminance(front), luminance(back)].sort((a, b) => b - a);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.querySelector(".nicegui-content"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const color = element.closest("svg") ? style.fill : style.color;
+    found.push(["text", walker.currentNode.data.trim().slice(0, 40), ratio(rgba(color), background(element))]);
+  }
+  for (const element of document.querySelectorAll(".ac-series, .ac-flow, .ac-line path"))
+    found.push(["line", element.className.baseVal, ratio(rgba(getComputedStyle(element).stroke), background(element))]);
+  for (const element of document.querySelectorAll("input")) {
+    const style = getComputedStyle(element);
+    found.push(["line", "border of an input", ratio(rgba(style.borderColor), background(element.parentElement))]);
+    const { color } = getComputedStyle(element, "::placeholder");
+    found.push(["text", "placeholder", ratio(rgba(color), background(element))]);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def visited():
+    """URLs that the browser has asked for."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(browser, served, visited):
+    """The page, once it shows streams; errors of its scripts fail the test."""
+    shown = browser.new_page(viewport=WIDE)
+    errors = []
+    shown.on("request", lambda request: visited.append(request.url))
+    shown.on("websocket", lambda socket: visited.append(socket.url))
+    shown.on("pageerror", lambda error: errors.append(str(error)))
+    shown.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    shown.goto(served.url)
+    expect(part(shown, "streams").locator("tbody tr")).to_have_count(ROWS)
+    yield shown
+    assert errors == []
+    shown.close()
+
+
+@pytest.fixture(autouse=True)
+def as_at_first(page):
+    """Restore what a test may have changed."""
+    yield
+    page.set_viewport_size(WIDE)
+    page.emulate_media(color_scheme="light")
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    path = tmp_path / "server.pem"
+    trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
+    return path
+
+
+def part(page, name):
+    """Return a part of the page."""
+    return page.locator(f'[data-test="{name}"]')
+
+
+def rows(page, name):
+    """Return the rows of a table, as texts by column."""
+    return page.evaluate(
+        """(name) => {
+          const table = document.querySelector(`[data-test="${name}"] table`);
+          const names = [...table.querySelectorAll("th button")].map((each) => each.firstChild.data);
+          return [...table.querySelectorAll("tbody tr")].map((row) =>
+            Object.fromEntries([...row.cells].map((cell, index) => [names[index], cell.innerText.trim()])));
+        }""",
+        name,
+    )
+
+
+def row_of(page, stream_id, kind):
+    (found,) = [
+        row for row in rows(page, "streams") if (row["stream"], row["kind"]) == (str(stream_id), kind)
+    ]
+    return found
+
+
+def test_what_is_on_the_page_equals_the_counters(page, served):
+    (stream,) = [each for each in served.snapshot.streams if each.stream_id == 1001]
+    (sent,), (image,) = stream.publications.values(), stream.images.values()
+
+    network, received = row_of(page, 1001, "network"), row_of(page, 1001, "image")
+
+    assert sent.position > 0
+    assert network["publisher"] == f"{sent.position:,}"
+    assert network["sender"] == f"{sent.sender_position:,}"
+    assert received["receiver"] == f"{image.position:,}"
+    assert received["subscriber"] == f"{image.slowest.position:,}" == "0"
+    assert network["session"] == str(stream.session_id)
+    assert network["channel"] == sent.channel
+    driver, _ = rows(page, "drivers")
+    assert (driver["directory"], driver["process"]) == (str(served.aeron_dir), str(os.getpid()))
+
+
+def test_the_page_follows_the_counters(page, served):
+    before = row_of(page, 13, "ipc")["publisher"]
+
+    position = served.publications[13].offer(bytes(2000))
+
+    cell = part(page, "streams").get_by_text(f"{position:,}", exact=True)
+    expect(cell).to_be_visible()
+    assert before != f"{position:,}"
+
+
+def test_the_culprit_of_a_slow_subscriber_is_named(page):
+    culprit = f"process {os.getpid()} (report)"
+
+    expect(part(page, "limits").locator(".ac-alert").first).to_contain_text(culprit)
+    expect(part(page, "limits").locator(".ac-alert").first).to_contain_text("holds stream 12 back")
+    assert culprit in row_of(page, 12, "ipc")["limited by"]
+    assert part(page, "map").locator("ul").nth(4).locator(".ac-stopped").count() == 1
+    assert part(page, "map").locator(".ac-flow.ac-stopped").count() >= 1
+
+
+def test_texts_of_peers_do_not_become_html(page, served):
+    assert row_of(page, 13, "ipc")["channel"] == served.channel
+    assert served.error in rows(page, "errors")[0]["error"]
+    assert served.client_name in part(page, "map").inner_text()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator(".nicegui-content").locator("img, script, td b, li > b > *").count() == 0
+
+
+def test_nothing_comes_from_elsewhere(page, served, visited):
+    origin = served.url.removeprefix("http")
+
+    assert len(visited) > 5
+    assert [url for url in visited if re.sub("^(http|ws)", "", url).startswith(origin) is False] == []
+
+
+def test_a_table_is_sorted_and_filtered_by_keys(page):
+    streams = part(page, "streams")
+    header = streams.get_by_role("button", name="publisher")
+
+    header.focus()
+    page.keyboard.press("Enter")
+    positions = [row["publisher"] for row in rows(page, "streams") if row["publisher"] != "-"]
+    assert positions == sorted(positions, key=lambda text: -int(text.replace(",", "")))
+    assert streams.locator("th[aria-sort=descending]").inner_text().startswith("publisher")
+    page.keyboard.press("Enter")
+    assert streams.locator("th[aria-sort=ascending]").count() == 1
+
+    streams.get_by_role("searchbox").focus()
+    page.keyboard.type("24787 network")
+    assert [row["stream"] for row in rows(page, "streams")] == ["1001"]
+    page.keyboard.press("Escape")
+    expect(streams.locator("tbody tr")).to_have_count(ROWS)
+
+
+def test_a_stream_is_plotted_alone_when_it_is_chosen(page):
+    chosen = part(page, "streams").locator("button[aria-pressed=true]")
+    page.get_by_role("button", name="12", exact=True).press("Enter")
+
+    expect(part(page, "about")).to_contain_text("stream 12, session")
+    expect(chosen).to_have_text("12")
+    page.get_by_role("button", name="show all streams").press("Enter")
+    expect(part(page, "about")).to_have_text("all streams")
+    expect(chosen).to_have_count(0)
+
+
+def test_arrow_keys_show_the_values_of_a_plot_at_a_time(page):
+    plot = part(page, "plot Lag")
+    plot.locator("svg").first.focus()
+
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+
+    expect(plot.locator("figcaption span")).to_have_text(re.compile("-1 s|now"))
+    assert plot.locator(".ac-cursor").count() == 1
+    expect(plot.locator(".ac-legend")).to_contain_text("not read 3")
+
+
+def test_every_control_is_reached_by_tab_and_shows_that_it_has_the_focus(page):
+    # Appears once there are enough measurements.
+    expect(part(page, "plot Round trips, distribution")).to_be_visible()
+    controls = page.locator(CONTROLS)
+    controls.evaluate_all("found => found.forEach((each, number) => (each.dataset.number = number))")
+    page.evaluate("document.activeElement.blur(); document.body.tabIndex = -1; document.body.focus()")
+    reached = set()
+    for _ in range(controls.count()):
+        page.keyboard.press("Tab")
+        number, is_visible = page.evaluate(
+            """() => {
+              const style = getComputedStyle(document.activeElement);
+              const box = document.activeElement.getBoundingClientRect();
+              return [document.activeElement.dataset.number,
+                style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 && box.left >= 0];
+            }"""
+        )
+        assert is_visible, number
+        reached.add(number)
+
+    assert len(reached) == controls.count() > 20
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_and_lines_have_enough_contrast(page, theme):
+    page.emulate_media(color_scheme=theme)
+
+    found = page.evaluate(CONTRASTS)
+
+    assert len([kind for kind, *_ in found if kind == "text"]) > 100
+    assert [each for each in found if each[2] < (4.5 if each[0] == "text" else 3)] == []
+
+
+def test_the_map_leads_from_a_driver_to_another_one(page):
+    columns = [each.locator("b").all_inner_texts() for each in part(page, "map").locator("ul").all()]
+
+    assert columns[1] == ["aeron-prices"]
+    assert sorted(columns[2]) == ["udp 127.0.0.1:24787", "udp 127.0.0.1:24788"]
+    assert sorted(columns[3]) == ["aeron-orders", "aeron-prices"]
+    assert f"process {os.getpid()} (orders)" in columns[4]
+
+
+def test_round_trips_are_plotted_where_they_are_measured(page):
+    expect(part(page, "plot Round trip").locator(".ac-legend")).to_contain_text(re.compile("[nµm]?s"))
+    expect(part(page, "plot Round trips, distribution").locator("rect")).to_have_count(16)
+
+
+def test_the_theme_can_be_chosen(page):
+    button = page.get_by_role("button", name="Theme:")
+    colours = []
+    for expected in ("light", "dark", "auto"):
+        button.click()
+        expect(button).to_have_text(f"Theme: {expected}")
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    assert colours[0] == colours[2] != colours[1]
+
+
+def test_a_paused_page_stands_still(page, served):
+    page.get_by_role("button", name="Pause").click()
+    clock = page.locator("time")
+    shown = clock.inner_text()
+    page.wait_for_timeout(1200)
+
+    assert clock.inner_text() == shown
+    page.get_by_role("button", name="Continue").click()
+    expect(clock).not_to_have_text(shown)
+
+
+def test_a_browser_that_does_not_confirm_gets_no_more_updates(page):
+    (client,) = [each for each in Client.instances.values() if each.has_socket_connection]
+    # The page runs this loop, and no update, for two intervals.
+    page.evaluate("() => { setTimeout(() => { const t = Date.now(); while (Date.now() - t < 1000); }, 0) }")
+    time.sleep(0.2)
+    first = client.outbox.next_message_id
+    time.sleep(0.6)
+    second = client.outbox.next_message_id
+
+    assert second - first <= 1
+    assert len(client.outbox.messages) <= 1
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("width", "size"), [("wide", WIDE), ("narrow", NARROW)])
+def test_the_page_fits_its_window(page, theme, width, size, tmp_path):
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme=theme)
+    folder = Path(os.environ.get("AERON_CORE_SCREENSHOTS", tmp_path))
+    path = folder / f"dashboard-{width}-{theme}.png"
+
+    page.screenshot(path=path)
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert 10_000 < path.stat().st_size < 150_000
+
+
+def test_a_closed_page_ends_its_session(browser, page, served):
+    other = browser.new_page()
+    other.goto(served.url)
+    expect(part(other, "streams").locator("tbody tr")).to_have_count(ROWS)
+    assert len(Client.instances) == 2
+
+    other.close()
+
+    deadline_s = time.monotonic() + 30
+    while len(Client.instances) > 1:
+        assert time.monotonic() < deadline_s
+        page.wait_for_timeout(50)
+
+
+def test_a_history_is_played_behind_tls_and_a_token(browser, start, tmp_path, certificate):
+    pytest.importorskip("pyarrow")
+    path, token = tmp_path / "h.arrows", "a-token-of-this-test"
+    with CounterHistoryWriter(path) as writer:
+        for s in range(5):
+            writer.write(
+                snapshot(*records_of("aeron:ipc", pub_pos=1_000 * s, pub_lmt=9_000, ipc_sub=0), at_s=s)
+            )
+    (tmp_path / "token").write_text(token)
+    (tmp_path / "token").chmod(0o600)
+    options = ["--listen", "0.0.0.0:0", "--token-file", tmp_path / "token", "--tls-cert", certificate]
+    process = start("dashboard", path, *options)
+    url = process.popen.stderr.readline().removeprefix("aeron-core: dashboard at ").strip()
+    assert url.startswith("https://0.0.0.0:"), url
+    url = url.replace("0.0.0.0", "127.0.0.1")
+
+    with browser.new_context(ignore_https_errors=True) as context:
+        assert context.request.get(f"{url}snapshots").status == 401
+        shown = context.new_page()
+        shown.goto(url)
+        shown.get_by_label("Token").fill(token)
+        shown.keyboard.press("Enter")
+        expect(part(shown, "player")).to_contain_text("snapshot 1 of 5")
+        shown.get_by_role("slider").focus()
+        shown.keyboard.press("End")
+        expect(part(shown, "player")).to_contain_text("snapshot 5 of 5, 4 of 4 s")
+        assert row_of(shown, 1001, "ipc")["publisher"] == "4,000"
+        (cookie,) = context.cookies()
+        assert cookie["httpOnly"]
+        assert cookie["secure"]
+        assert cookie["sameSite"] == "Strict"
+
+    process.popen.terminate()
+    assert process.ended().code == 0
