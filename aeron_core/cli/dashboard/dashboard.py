@@ -15,7 +15,7 @@ from aeron_core.cli.tools.live import Interval
 from aeron_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from aeron_core.cli.dashboard.feed import Feed
+    from aeron_core.cli.dashboard.feed import PageFeed
     from aeron_core.cli.dashboard.remote import RemoteSource
 
 #: Seconds between two checks of the server's thread.
@@ -114,7 +114,7 @@ def dashboard(  # noqa: PLR0913 - the options of the command
     _check_nicegui()
     from aeron_core.cli.dashboard.server import DashboardServer  # noqa: PLC0415 - optional, slow to import
 
-    feed: Feed
+    feed: PageFeed
     if history is not None:
         from aeron_core.cli.dashboard.history_feed import HistoryFeed  # noqa: PLC0415 - lazy: only for a history
 

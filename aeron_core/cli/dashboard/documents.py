@@ -24,7 +24,7 @@ Cell = tuple[str, float | str | None, bool]
 
 
 @frozen()
-class Column:
+class TableColumn:
     """A column of a table; `help` explains it."""
 
     name: str
@@ -33,7 +33,7 @@ class Column:
 
 
 @frozen()
-class Row:
+class TableRow:
     """A row; `key` identifies it on the page, `scope` is what a selection of the row shows, empty for none."""
 
     key: str
@@ -76,7 +76,9 @@ def text_cell(text: object, *, is_alert: bool = False) -> Cell:
     return shown, shown, is_alert
 
 
-def table(title: str, columns: Sequence[Column], rows: Iterable[Row], empty: str, selected: str = "") -> Json:
+def table(
+    title: str, columns: Sequence[TableColumn], rows: Iterable[TableRow], empty: str, selected: str = ""
+) -> Json:
     """Return a table with at most `MAX_ROWS` rows; `total` is the number of rows that there are.
 
     `empty`: text if there are none; `selected`: scope of the rows that are marked.
@@ -110,5 +112,5 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-def _is_calm(row: Row) -> bool:
+def _is_calm(row: TableRow) -> bool:
     return not any(is_alert for _, _, is_alert in row.cells)

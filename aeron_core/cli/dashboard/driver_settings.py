@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from aeron_core.cli.dashboard.documents import Column, Json, Row, table, text_cell
+from aeron_core.cli.dashboard.documents import Json, TableColumn, TableRow, table, text_cell
 from aeron_core.cli.top.sources import Moment, ObservedDriver
 from aeron_core.errors import AeronError
 from aeron_core.frozen import frozen
@@ -22,7 +22,13 @@ from aeron_core.frozen import frozen
 #: Bytes of a command line or an environment that are read. Invented.
 _MAX_LENGTH: Final = 1024 * 1024
 _COLUMNS: Final = (
-    *(Column("setting"), Column("value"), Column("from"), Column("environment variable"), Column("driver")),
+    *(
+        TableColumn("setting"),
+        TableColumn("value"),
+        TableColumn("from"),
+        TableColumn("environment variable"),
+        TableColumn("driver"),
+    ),
 )
 #: Names of the program in a command line, the second one after `python -m`.
 _PROGRAMS: Final = ("aeron-core", "aeron_core")
@@ -47,7 +53,7 @@ class ShownSetting:
 
 
 @frozen()
-class DriverCommand:
+class DriverCommandLine:
     """What the command line of a driver says about its settings."""
 
     defines: Sequence[str] = ()
@@ -79,7 +85,7 @@ class SettingsReader:
 def setting_table(settings: Iterable[ShownSetting], names: Mapping[Path, str]) -> Json:
     """Return the table of settings."""
     rows = (
-        Row(
+        TableRow(
             f"{each.aeron_dir} {each.name}",
             (
                 text_cell(each.name),
@@ -94,7 +100,7 @@ def setting_table(settings: Iterable[ShownSetting], names: Mapping[Path, str]) -
     return table("Settings", _COLUMNS, rows, "known only of `aeron-core driver` processes of this user")
 
 
-def command_of(arguments: Sequence[str], folder: Path) -> DriverCommand | None:
+def command_of(arguments: Sequence[str], folder: Path) -> DriverCommandLine | None:
     """Return what a command line says about settings, None if it is not that of `aeron-core driver`.
 
     `folder`: the one that relative paths of files start from.
@@ -114,7 +120,7 @@ def command_of(arguments: Sequence[str], folder: Path) -> DriverCommand | None:
             aeron_dir = folder / value
         elif not argument.startswith("-"):
             files.append(folder / argument.removeprefix("file://"))
-    return DriverCommand(defines, files, aeron_dir)
+    return DriverCommandLine(defines, files, aeron_dir)
 
 
 def _settings_of(driver: ObservedDriver) -> tuple[ShownSetting, ...]:
@@ -133,7 +139,9 @@ def _settings_of(driver: ObservedDriver) -> tuple[ShownSetting, ...]:
         return ()
 
 
-def _loaded(aeron_dir: Path, command: DriverCommand, environ: Mapping[str, str]) -> Iterator[ShownSetting]:
+def _loaded(
+    aeron_dir: Path, command: DriverCommandLine, environ: Mapping[str, str]
+) -> Iterator[ShownSetting]:
     from aeron_core.registry import Registry  # noqa: PLC0415 - imports all plugins
     from aeron_core.settings import load_driver_settings, load_section  # noqa: PLC0415 - imports pydantic
 

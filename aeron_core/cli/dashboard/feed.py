@@ -47,7 +47,7 @@ class Subscribers:
             self._events.discard(event)
 
 
-class Feed(Protocol):
+class PageFeed(Protocol):
     """Gives the sessions of a server their content; `document` and `export` run on any thread."""
 
     subscribers: Subscribers

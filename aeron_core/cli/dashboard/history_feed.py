@@ -1,4 +1,4 @@
-"""Feed of a recorded history: each session plays it on its own; plots show all of it.
+"""PageFeed of a recorded history: each session plays it on its own; plots show all of it.
 
 Not here: reading the file (`aeron_core.observation.history`), and moving in it (`aeron_core.cli.top.playback`).
 """

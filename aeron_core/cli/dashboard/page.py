@@ -21,7 +21,7 @@ from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 
 from aeron_core.cli.dashboard.documents import Json
-from aeron_core.cli.dashboard.feed import Feed
+from aeron_core.cli.dashboard.feed import PageFeed
 from aeron_core.cli.dashboard.trends import ALL
 
 #: Name of the feed in the scope of a request.
@@ -67,7 +67,7 @@ _ELEMENTS: Final[Mapping[str, type[Element]]] = {
 class DashboardSession:
     """One page in one browser."""
 
-    def __init__(self, client: Client, feed: Feed) -> None:
+    def __init__(self, client: Client, feed: PageFeed) -> None:
         """Create the elements, without values."""
         self._client = client
         self._feed = feed

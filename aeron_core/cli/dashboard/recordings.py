@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.dashboard.documents import Column, Json, Row, number_cell, table, text_cell
+from aeron_core.cli.dashboard.documents import Json, TableColumn, TableRow, number_cell, table, text_cell
 from aeron_core.cli.top.sources import Moment
 from aeron_core.cli.top.tables import UNKNOWN, rate_text
 from aeron_core.errors import AeronError
@@ -24,15 +24,15 @@ ARCHIVE_INTERVAL_S: Final = 5.0
 _MAX_RECORDINGS: Final = 1000
 
 _COLUMNS: Final = (
-    Column("recording", is_number=True),
-    Column("state"),
-    Column("size", is_number=True, help="bytes from the first position to the last one"),
-    Column("growth", is_number=True, help="bytes per second"),
-    Column("position", is_number=True),
-    Column("stream", is_number=True),
-    Column("session", is_number=True),
-    Column("where", help="driver with the counter, or archive"),
-    Column("channel or source"),
+    TableColumn("recording", is_number=True),
+    TableColumn("state"),
+    TableColumn("size", is_number=True, help="bytes from the first position to the last one"),
+    TableColumn("growth", is_number=True, help="bytes per second"),
+    TableColumn("position", is_number=True),
+    TableColumn("stream", is_number=True),
+    TableColumn("session", is_number=True),
+    TableColumn("where", help="driver with the counter, or archive"),
+    TableColumn("channel or source"),
 )
 
 
@@ -117,7 +117,7 @@ def recording_table(
     return table("Recordings", _COLUMNS, rows, "no recording; --archive adds those of an archive")
 
 
-def _counter_rows(moment: Moment, names: Mapping[Path, str]) -> Iterator[Row]:
+def _counter_rows(moment: Moment, names: Mapping[Path, str]) -> Iterator[TableRow]:
     for driver in moment.drivers:
         for record in driver.snapshot.recordings if driver.snapshot else ():
             fields = fields_of(record)
@@ -134,10 +134,10 @@ def _counter_rows(moment: Moment, names: Mapping[Path, str]) -> Iterator[Row]:
                 text_cell(names[driver.state.aeron_dir]),
                 text_cell(fields.get("source", record.label)),
             )
-            yield Row(f"counter {driver.state.aeron_dir} {record.id}", cells)
+            yield TableRow(f"counter {driver.state.aeron_dir} {record.id}", cells)
 
 
-def _archive_row(recording: ArchivedRecording) -> Row:
+def _archive_row(recording: ArchivedRecording) -> TableRow:
     cells = (
         number_cell(str(recording.recording_id), recording.recording_id),
         text_cell(recording.state, is_alert=recording.state == "abandoned"),
@@ -149,7 +149,7 @@ def _archive_row(recording: ArchivedRecording) -> Row:
         text_cell(recording.archive),
         text_cell(recording.channel),
     )
-    return Row(f"archive {recording.archive} {recording.recording_id}", cells)
+    return TableRow(f"archive {recording.archive} {recording.recording_id}", cells)
 
 
 def _number(value: int | str | None) -> float | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from aeron_core.cli.dashboard.documents import Column, Json, Row, number_cell, table, text_cell
+from aeron_core.cli.dashboard.documents import Json, TableColumn, TableRow, number_cell, table, text_cell
 from aeron_core.cli.dashboard.exchange import SNAPSHOTS_PATH, snapshots_of
 from aeron_core.cli.top.sources import DriverStatus, ObservedDriver, status_of
 from aeron_core.cli.top.tables import UNKNOWN
@@ -29,14 +29,14 @@ from aeron_core.observation.snapshots import DriverSnapshot
 MAX_LENGTH: Final = 32 * 1024 * 1024
 _TIMEOUT_S: Final = 3.0
 _QUERY_COLUMNS: Final = (
-    Column("query"),
-    Column("unread", is_number=True, help="recorded bytes that the query has not read"),
-    Column("age", is_number=True, help="age of the oldest message that the query has not read"),
-    Column("stream", is_number=True),
-    Column("session", is_number=True),
-    Column("recording", is_number=True),
-    Column("channel"),
-    Column("from"),
+    TableColumn("query"),
+    TableColumn("unread", is_number=True, help="recorded bytes that the query has not read"),
+    TableColumn("age", is_number=True, help="age of the oldest message that the query has not read"),
+    TableColumn("stream", is_number=True),
+    TableColumn("session", is_number=True),
+    TableColumn("recording", is_number=True),
+    TableColumn("channel"),
+    TableColumn("from"),
 )
 
 
@@ -131,7 +131,7 @@ def query_table(sources: Iterable[RemoteSource]) -> Json:
     )
 
 
-def _query_row(source: RemoteSource, lag: ScrapedLag) -> Row:
+def _query_row(source: RemoteSource, lag: ScrapedLag) -> TableRow:
     cells = (
         text_cell(lag.query),
         number_cell(size_text(lag.bytes), lag.bytes),
@@ -140,7 +140,7 @@ def _query_row(source: RemoteSource, lag: ScrapedLag) -> Row:
         text_cell(lag.channel),
         text_cell(source.url),
     )
-    return Row(f"{source.url} {lag.query} {lag.channel} {lag.stream_id} {lag.session_id}", cells)
+    return TableRow(f"{source.url} {lag.query} {lag.channel} {lag.stream_id} {lag.session_id}", cells)
 
 
 def _number_cell(text: str) -> tuple[str, float | str | None, bool]:

@@ -1,8 +1,8 @@
 """Server of the page: NiceGUI on uvicorn, behind the gate, on a thread of its own.
 
 Not here: which requests are answered (`gate`).
-Invariant: at most `MAX_CONNECTIONS` connections are open; one that has not sent a request within `REQUEST_LIMIT_S` is
-closed.
+Invariant: at most `MAX_CONNECTIONS` connections are open; one without a request for `REQUEST_LIMIT_S` is closed, twice
+that time later at the latest.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from aeron_core.cli.dashboard.access import Access
 from aeron_core.cli.dashboard.exchange import SNAPSHOTS_PATH
-from aeron_core.cli.dashboard.feed import Feed
+from aeron_core.cli.dashboard.feed import PageFeed
 from aeron_core.cli.dashboard.gate import Gate
 from aeron_core.cli.dashboard.page import FEED_KEY, TITLE, session_count
 from aeron_core.errors import ConfigurationError, StorageError
@@ -34,7 +34,7 @@ from aeron_core.uri.addresses import HostPort
 
 # All are invented.
 MAX_CONNECTIONS: Final = 64
-#: Seconds until a new connection has sent its first request.
+#: Seconds in which a connection must send its first request, and be done with each.
 REQUEST_LIMIT_S: Final = 10.0
 _BACKLOG: Final = 16
 _MAX_REQUEST_LENGTH: Final = 16 * 1024
@@ -45,7 +45,11 @@ _TAB_AGE_S: Final = 60.0
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection that is refused if too many are open, and closed if it sends no request."""
+    """A connection that is refused if too many are open, and closed if no request begins within `REQUEST_LIMIT_S`.
+
+    That holds for the first request, and again from each request to the next one. The connection of a page has another
+    protocol.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept or refuse a new connection."""
@@ -53,12 +57,16 @@ class LimitedProtocol(H11Protocol):
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
             return
-        self.loop.call_later(REQUEST_LIMIT_S, self._close_if_silent)
+        self.loop.call_later(REQUEST_LIMIT_S, self._close_if_silent, None)
 
-    def _close_if_silent(self) -> None:
-        # `scope` is set by the first request.
-        if self.scope is None and not self.transport.is_closing():
+    def _close_if_silent(self, before: RequestResponseCycle | None) -> None:
+        """Close the connection if its last request is still the one `before`."""
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return
+        if self.cycle is before:
             self.transport.abort()
+        else:
+            self.loop.call_later(REQUEST_LIMIT_S, self._close_if_silent, self.cycle)
 
 
 class DashboardServer:
@@ -67,7 +75,7 @@ class DashboardServer:
     One at a time in a process: NiceGUI is a singleton.
     """
 
-    def __init__(self, access: Access, feed: Feed) -> None:
+    def __init__(self, access: Access, feed: PageFeed) -> None:
         """Listen, and start the thread; raise StorageError if the address cannot be resolved or bound."""
         address = access.address
         try:

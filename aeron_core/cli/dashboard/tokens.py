@@ -27,6 +27,8 @@ VALID_S: Final = 12 * 3600
 PENALTY_S: Final = 1.0
 _MAX_WAITING: Final = 8
 _MAX_FORM_LENGTH: Final = 8192
+#: Seconds in which a form must arrive.
+_FORM_S: Final = 5.0
 
 _FORM: Final = """\
 <!doctype html>
@@ -91,11 +93,14 @@ class TokenCheck:
         )
 
     async def _log_in(self, scope: Scope, receive: Receive) -> Response:
+        try:
+            token = await asyncio.wait_for(_token_of(receive), _FORM_S)
+        except TimeoutError:
+            return PlainTextResponse("the form is incomplete\n", HTTPStatus.REQUEST_TIMEOUT)
         if self._waiting >= _MAX_WAITING:
             return PlainTextResponse("too many attempts\n", HTTPStatus.TOO_MANY_REQUESTS)
         self._waiting += 1
         try:
-            token = await _token_of(receive)
             async with self._attempts:
                 if not self._is_token(token):
                     await asyncio.sleep(PENALTY_S)

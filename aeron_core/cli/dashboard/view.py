@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.dashboard import plots
-from aeron_core.cli.dashboard.documents import Cell, Column, Json, Row, cell_of, clipped, table, text_cell
+from aeron_core.cli.dashboard.documents import (
+    Cell,
+    Json,
+    TableColumn,
+    TableRow,
+    cell_of,
+    clipped,
+    table,
+    text_cell,
+)
 from aeron_core.cli.dashboard.driver_settings import ShownSetting, setting_table
 from aeron_core.cli.dashboard.recordings import ArchivedRecording, recording_table
 from aeron_core.cli.dashboard.stream_map import map_of
@@ -71,7 +80,7 @@ def document_of(reading: Reading, trends: Trends, scope: str) -> dict[str, Json]
     tables = {
         kind.name: table(
             kind.name.capitalize(),
-            [Column(name, name in _NUMBERS, _HELP.get(name, "")) for name in kind.columns],
+            [TableColumn(name, name in _NUMBERS, _HELP.get(name, "")) for name in kind.columns],
             (_row(row, kind.columns, names, trends) for row in kind.rows(reading.moment)),
             _EMPTY[kind.name],
             scope,
@@ -119,7 +128,7 @@ def _bar(reading: Reading) -> Json:
     }
 
 
-def _row(row: ViewRow, columns: tuple[str, ...], names: Mapping[Path, str], trends: Trends) -> Row:
+def _row(row: ViewRow, columns: tuple[str, ...], names: Mapping[Path, str], trends: Trends) -> TableRow:
     cells = [cell_of(cell) for cell in row.cells]
     if "driver" in columns:
         cells[columns.index("driver")] = _driver_cell(row.driver, names)
@@ -132,7 +141,7 @@ def _row(row: ViewRow, columns: tuple[str, ...], names: Mapping[Path, str], tren
         line = trends.values(scope, "received" if is_image else "published", _LINE_SAMPLES)
     elif columns[0] == "directory":
         scope = scope_of_driver(row.driver)
-    return Row(repr(row.key), tuple(cells), scope, line, row.text)
+    return TableRow(repr(row.key), tuple(cells), scope, line, row.text)
 
 
 def _driver_cell(driver: ObservedDriver, names: Mapping[Path, str]) -> Cell:

@@ -5,7 +5,9 @@ AERON_CORE_SCREENSHOTS=docs/images writes the pictures of the documentation.
 
 import os
 import re
+import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ pytest.importorskip("nicegui")
 from nicegui import Client
 from playwright.sync_api import expect
 
+from aeron_core.cli.dashboard import server as dashboard_server
+from aeron_core.cli.dashboard.server import MAX_CONNECTIONS
 from aeron_core.observation import CounterHistoryWriter
 
 pytestmark = pytest.mark.system
@@ -324,6 +328,47 @@ def test_the_page_fits_its_window(page, theme, width, size, tmp_path):
 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert 10_000 < path.stat().st_size < 150_000
+
+
+def refused(address, count):
+    """Open connections without a request; return how many of them the server closes at once."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_connection(address, timeout=30)) for _ in range(count)]
+        # The last one is accepted after the others.
+        sockets[-1].recv(1)
+        closed = 0
+        for each in sockets:
+            each.setblocking(False)
+            try:
+                closed += not each.recv(1)
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                closed += 1
+        return closed
+
+
+def test_the_number_of_connections_is_bounded(page, served):
+    address = ("127.0.0.1", int(served.url.rpartition(":")[2].strip("/")))
+
+    assert refused(address, MAX_CONNECTIONS + 5) >= 5
+    # That of the page is still open.
+    shown = page.locator("time").inner_text()
+    expect(page.locator("time")).not_to_have_text(shown)
+
+
+@pytest.mark.parametrize("request_", [b"", b"GET / HTT", b"GET /favicon.ico HTTP/1.1\r\nHost: x\r\n\r\nGET"])
+def test_a_connection_that_sends_no_request_is_closed(page, served, monkeypatch, request_):
+    monkeypatch.setattr(dashboard_server, "REQUEST_LIMIT_S", 0.2)
+    address = ("127.0.0.1", int(served.url.rpartition(":")[2].strip("/")))
+
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(request_)
+        try:
+            while connection.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
 
 
 def test_a_closed_page_ends_its_session(browser, page, served):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from observed import records_of, snapshot
 
-from aeron_core.cli.dashboard.driver_settings import DriverCommand, SettingsReader, command_of
+from aeron_core.cli.dashboard.driver_settings import DriverCommandLine, SettingsReader, command_of
 from aeron_core.cli.dashboard.feed import LiveFeed
 from aeron_core.cli.dashboard.history_feed import HistoryFeed
 from aeron_core.cli.dashboard.recordings import ArchivedRecording, ArchiveReader, recording_table
@@ -80,10 +80,10 @@ def test_a_process_that_is_no_driver_of_the_directory_shows_no_settings():
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
-        (["python", "-m", "aeron_core", "driver", "-Da=b", "-D", "c=d"], DriverCommand(["a=b", "c=d"])),
-        (["/bin/python", "/bin/aeron-core", "driver", "x.toml"], DriverCommand([], [Path("/f/x.toml")])),
-        (["aeron-core", "driver", "-d", "here", "--metrics", "h:1"], DriverCommand([], [], Path("/f/here"))),
-        (["aeron-core", "driver", "--aeron-dir=/there", "--otlp=u"], DriverCommand([], [], Path("/there"))),
+        (["python", "-m", "aeron_core", "driver", "-Da=b", "-D", "c=d"], DriverCommandLine(["a=b", "c=d"])),
+        (["/bin/python", "/bin/aeron-core", "driver", "x.toml"], DriverCommandLine([], [Path("/f/x.toml")])),
+        (["aeron-core", "driver", "-d", "here", "--metrics", "h:1"], DriverCommandLine([], [], Path("/f/here"))),
+        (["aeron-core", "driver", "--aeron-dir=/there", "--otlp=u"], DriverCommandLine([], [], Path("/there"))),
         (["aeron-core", "sub", "driver"], None),
         (["python", "driver"], None),
         ([], None),
