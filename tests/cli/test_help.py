@@ -117,6 +117,7 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
 
 #: Commands that print no table and no result, and why they have no --json.
 WITHOUT_JSON = {
+    ("dashboard",): "serves a page",
     ("driver",): "prints what aeronmd prints",
     ("plot",): "writes a file",
     ("plugins", "new"): "writes files",

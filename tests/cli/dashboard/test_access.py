@@ -3,6 +3,7 @@
 import os
 import socket
 import ssl
+import sys
 
 import pytest
 import trustme
@@ -131,6 +132,15 @@ def test_wrong_options_are_usage_errors(aeron, arguments, reason):
 
     assert outcome.code == 2
     assert reason in outcome.err
+
+
+def test_without_nicegui_the_extra_is_named(aeron, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+
+    outcome = aeron("dashboard")
+
+    assert outcome.code == 2
+    assert "pip install 'aeron-core[dashboard]'" in outcome.err
 
 
 def test_an_address_in_use_is_refused(aeron):
