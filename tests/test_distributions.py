@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.system, pytest.mark.skipif(shutil.which("git") is None
 
 ROOT = Path(__file__).parents[1]
 BUILD = "import sys; from setuptools import build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
-SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".h", ".typed"}
+SOURCES = {".css", ".h", ".js", ".pxd", ".py", ".pyi", ".pyx", ".typed"}
 
 
 def tracked() -> list[PurePosixPath]:

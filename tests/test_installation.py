@@ -150,7 +150,9 @@ def test_the_wheel_contains_declarations_and_an_extension_of_each_module_but_no_
     packages = [name for name in names if not name.parts[0].endswith((".dist-info", ".libs"))]
 
     assert {name.suffix for name in packages} == {
+        ".css",
         ".h",
+        ".js",
         ".log",
         ".pxd",
         ".py",
