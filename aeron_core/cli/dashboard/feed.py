@@ -86,24 +86,32 @@ class LiveFeed:
         self._trends = Trends(SAMPLES)
         self._local = Moment(0)
         self._reading: Reading | None = None
-        self._document: dict[str, Json] = {}
+        #: Content for all streams, once a session has asked for it.
+        self._document: dict[str, Json] | None = None
         # `read` and `document` run on different threads of a pool.
         self._lock = threading.Lock()
 
     async def run(self) -> None:
         """Read again and again, each remote source on its own, until this task is cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for remote in self._remotes:
-                tasks.create_task(self._read_remote(remote))
+        is_over = threading.Event()
+        for remote in self._remotes:
+            # Not of a pool: a host that does not answer must delay neither others nor the end of the process.
+            arguments = (remote, is_over)
+            threading.Thread(
+                target=self._read_remote, args=arguments, name="aeron-remote", daemon=True
+            ).start()
+        try:
             while True:
                 await asyncio.to_thread(self.read)
                 self.subscribers.wake()
                 await asyncio.sleep(self._interval_s)
+        finally:
+            is_over.set()
 
-    async def _read_remote(self, remote: RemoteSource) -> None:
-        while True:
-            await asyncio.to_thread(remote.read)
-            await asyncio.sleep(self._interval_s)
+    def _read_remote(self, remote: RemoteSource, is_over: threading.Event) -> None:
+        while not is_over.is_set():
+            remote.read()
+            is_over.wait(self._interval_s)
 
     def read(self) -> None:
         """Read the drivers of this machine, and add what was read last of others."""
@@ -123,7 +131,7 @@ class LiveFeed:
         with self._lock:
             self._trends.add(moment)
             self._local, self._reading = local, reading
-            self._document = document_of(reading, self._trends, ALL)
+            self._document = None
 
     def player(self) -> None:
         """Return None: drivers that run cannot be paused."""
@@ -131,9 +139,13 @@ class LiveFeed:
     def document(self, scope: str, _player: Playback | None = None) -> dict[str, Json]:
         """Return the content of the page, empty before the first reading; an unknown `scope` is that of all streams."""
         with self._lock:
-            if self._reading is None or scope == ALL or not self._trends.has(scope):
-                return self._document
-            return document_of(self._reading, self._trends, scope)
+            if self._reading is None:
+                return {}
+            if scope != ALL and self._trends.has(scope):
+                return document_of(self._reading, self._trends, scope)
+            if self._document is None:
+                self._document = document_of(self._reading, self._trends, ALL)
+            return self._document
 
     def export(self) -> bytes:
         """Return the snapshots of the drivers of this machine that are alive."""

@@ -3,6 +3,7 @@
     host        on loopback, the header Host must be the address that is listened on: a page elsewhere whose name was
                 rebound to 127.0.0.1 sends its own name
     origin      a WebSocket, or a POST, must come from a page of this server
+    site        what a page of another site may cause a browser to request is a visit of the page, nothing else
     path        the page, its assets, its connection, and what this module answers itself; nothing else
     token       with a token, `Authorization: Bearer`, or the cookie that a log-in has set
     sessions    at most `MAX_SESSIONS` pages, and as many connections of pages
@@ -101,14 +102,18 @@ class Gate:
             await self._app(_cleaned(scope), receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        path, method = scope["path"], scope["method"]
         if not self._is_of_host(scope):
             return _plain(HTTPStatus.MISDIRECTED_REQUEST, f"use one of {', '.join(sorted(self._hosts))}")
-        is_login = self._tokens is not None and (method, path) == ("POST", TokenCheck.PATH)
-        if is_login:
+        path, method = scope["path"], scope["method"]
+        if self._tokens is not None and (method, path) == ("POST", TokenCheck.PATH):
             return None if self._is_of_origin(scope) else _plain(HTTPStatus.FORBIDDEN, "log in on this page")
+        if header(scope, b"sec-fetch-site") in ("cross-site", "same-site") and not _is_visit(scope):
+            return _plain(HTTPStatus.FORBIDDEN, "not from another site")
         if method not in ("GET", "HEAD"):
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
+        return self._refusal_of(path)
+
+    def _refusal_of(self, path: str) -> Response | None:
         if path not in (_PAGE, _ICON, SNAPSHOTS_PATH) and not path.startswith(_ASSETS):
             return _plain(HTTPStatus.NOT_FOUND)
         if path == _PAGE and self._pages() >= MAX_SESSIONS:
@@ -123,6 +128,11 @@ class Gate:
         """Return whether a request comes from a page of this server, or from a program that is no browser."""
         origin = header(scope, b"origin")
         return not origin or origin.lower() == f"{self._scheme}://{header(scope, b'host').lower()}"
+
+
+def _is_visit(scope: Scope) -> bool:
+    """Return whether a browser requests the page to show it in a tab, not in a frame of another page."""
+    return (header(scope, b"sec-fetch-mode"), header(scope, b"sec-fetch-dest")) == ("navigate", "document")
 
 
 def _cleaned(scope: Scope) -> Scope:

@@ -27,7 +27,9 @@ from aeron_core.observation.snapshots import DriverSnapshot
 
 # All are invented.
 MAX_LENGTH: Final = 32 * 1024 * 1024
+#: Seconds until a connection, and the next bytes; until the whole answer.
 _TIMEOUT_S: Final = 3.0
+_ANSWER_S: Final = 10.0
 _QUERY_COLUMNS: Final = (
     TableColumn("query"),
     TableColumn("unread", is_number=True, help="recorded bytes that the query has not read"),
@@ -115,12 +117,22 @@ class RemoteSource:
                     else ""
                 )
                 raise ProtocolError(f"answers with status {response.status}{hint}")
-            data = response.read(MAX_LENGTH + 1)
-            if len(data) > MAX_LENGTH:
-                raise ProtocolError(f"answers with more than {MAX_LENGTH} bytes, which is the limit")
-            return response.headers.get_content_type(), data
+            return response.headers.get_content_type(), _body_of(response)
         finally:
             connection.close()
+
+
+def _body_of(response: http.client.HTTPResponse) -> bytes:
+    """Return the body of an answer; raise ProtocolError if it is too long, or takes too long."""
+    deadline_s = time.monotonic() + _ANSWER_S
+    data = bytearray()
+    while chunk := response.read1():
+        data += chunk
+        if len(data) > MAX_LENGTH:
+            raise ProtocolError(f"answers with more than {MAX_LENGTH} bytes, which is the limit")
+        if time.monotonic() > deadline_s:
+            raise ProtocolError(f"the answer takes longer than {_ANSWER_S:g} s")
+    return bytes(data)
 
 
 def query_table(sources: Iterable[RemoteSource]) -> Json:

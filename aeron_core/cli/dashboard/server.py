@@ -19,8 +19,9 @@ from typing import Any, Final, Self
 import uvicorn
 from fastapi import FastAPI
 from nicegui import app as nicegui_app
-from nicegui import ui
-from starlette.responses import Response
+from nicegui import core, ui
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
@@ -138,6 +139,8 @@ class DashboardServer:
 
     async def _serve(self) -> None:
         reading = asyncio.create_task(self._feed.run())
+        # A page that stands still without a reason would be worse than none.
+        reading.add_done_callback(lambda _: setattr(self._server, "should_exit", True))
         try:
             await self._server.serve([self._socket])
         finally:
@@ -160,6 +163,11 @@ def _application() -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     nicegui_app.config.socket_io_js_transports = ["websocket"]
     nicegui_app.storage.max_tab_storage_age = _TAB_AGE_S
+    # Those of NiceGUI create a page, and a session, for each request that fails.
+    nicegui_app.add_exception_handler(404, _not_found)
+    nicegui_app.add_exception_handler(Exception, _failed)
+    # A browser could otherwise write to the log.
+    core.sio.on("log", _ignore)
     # No history of messages: a page that has lost its connection is loaded again.
     ui.run_with(
         app,
@@ -171,6 +179,18 @@ def _application() -> FastAPI:
         show_welcome_message=False,
     )
     return app
+
+
+async def _not_found(_request: Request, _error: Exception) -> Response:
+    return PlainTextResponse("not found\n", 404)
+
+
+async def _failed(_request: Request, _error: Exception) -> Response:
+    return PlainTextResponse("the page has failed\n", 500)
+
+
+async def _ignore(_session: str, _message: object) -> None:
+    pass
 
 
 def _config(app: Any, tls: ssl.SSLContext | None) -> uvicorn.Config:

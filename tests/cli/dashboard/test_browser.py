@@ -371,6 +371,15 @@ def test_a_connection_that_sends_no_request_is_closed(page, served, monkeypatch,
             pass
 
 
+@pytest.mark.parametrize("path", ["_nicegui/x", "_nicegui/3/static/x.js", "_nicegui/3/esm/x", "x"])
+def test_a_path_that_does_not_exist_creates_no_session(page, served, path):
+    before = len(Client.instances)
+
+    assert page.context.request.get(f"{served.url}{path}").status == 404
+
+    assert len(Client.instances) == before
+
+
 def test_a_closed_page_ends_its_session(browser, page, served):
     other = browser.new_page()
     other.goto(served.url)

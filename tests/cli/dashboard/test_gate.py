@@ -125,6 +125,23 @@ def test_other_methods_are_refused(method):
     assert ask(gate(), method=method).status == HTTPStatus.METHOD_NOT_ALLOWED
 
 
+@pytest.mark.parametrize(
+    ("site", "mode", "dest", "is_accepted"),
+    [
+        ("none", "navigate", "document", True),
+        ("same-origin", "no-cors", "script", True),
+        ("cross-site", "navigate", "document", True),
+        ("cross-site", "navigate", "iframe", False),
+        ("cross-site", "no-cors", "image", False),
+        ("same-site", "cors", "empty", False),
+    ],
+)
+def test_a_page_of_another_site_may_only_lead_to_this_one(site, mode, dest, is_accepted):
+    answer = ask(gate(), sec_fetch_site=site, sec_fetch_mode=mode, sec_fetch_dest=dest)
+
+    assert answer.status == (HTTPStatus.OK if is_accepted else HTTPStatus.FORBIDDEN)
+
+
 def test_headers_that_change_answers_do_not_reach_nicegui():
     ask(gate(), x_forwarded_prefix="/<script>", sec_purpose="prefetch", accept="text/html")
 

@@ -80,14 +80,14 @@ def test_the_round_trip_is_shown_once_it_was_measured():
     owner = CounterOwner(IMAGE, SESSION_ID, STREAM_ID, "c", -1)
     moments = [
         [at(s, record(types.PER_IMAGE, "rcv-cc-cubic-rtt", value, owner))]
-        for s, value in enumerate((0, 5_000))
+        for s, value in enumerate((0, -7, 5_000))
     ]
 
     trends = trends_of(*moments)
 
-    assert trends.values(ALL, "rtt") == [None, 5_000]
+    assert trends.values(ALL, "rtt") == [None, None, 5_000]
     (panel,) = [each for each in plots.document(trends, ALL)["panels"] if each["title"] == "Round trip"]
-    assert panel["series"] == [{"name": "round trip", "values": [None, 5e-6]}]
+    assert panel["series"] == [{"name": "round trip", "values": [None, None, 5e-6]}]
 
 
 def test_without_measurements_there_is_no_plot_of_round_trips():

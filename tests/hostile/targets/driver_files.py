@@ -17,11 +17,15 @@ from pathlib import Path
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
+from aeron_core.cli.dashboard.documents import MAX_LENGTH
+from aeron_core.cli.dashboard.trends import ALL, Trends
+from aeron_core.cli.dashboard.view import Reading, document_of
 from aeron_core.cli.tools.backlog import backlog
 from aeron_core.cli.tools.error_log import errors
 from aeron_core.cli.tools.loss import loss
 from aeron_core.cli.tools.stat import CounterFormat, stat
 from aeron_core.cli.tools.streams import streams
+from aeron_core.cli.top.sources import DriverStatus, Moment, ObservedDriver
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import ClientHandlers
@@ -33,7 +37,14 @@ from aeron_core.concurrent.loss_report import LOSS_REPORT_FILE, read_loss_report
 from aeron_core.concurrent.loss_writer import LossReport
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import AeronError
-from aeron_core.observation import DriverObserver, fields_of, find_drivers, limitations, rates_between
+from aeron_core.observation import (
+    DriverObserver,
+    DriverSnapshot,
+    fields_of,
+    find_drivers,
+    limitations,
+    rates_between,
+)
 from aeron_core.observation.driver_files import DriverFiles, open_loss_report
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings.models import ClientSettings
@@ -225,6 +236,18 @@ def check_observation(folder: Path) -> None:
         assert client.pid is None or client.pid < 10**10
     for record in second.counters:
         fields_of(record)
+    check_dashboard(first, second)
+
+
+def check_dashboard(first: DriverSnapshot, second: DriverSnapshot) -> None:
+    """Show two snapshots on the page of the dashboard: its content is JSON of bounded size."""
+    trends = Trends(2)
+    for before, now in ((None, first), (first, second)):
+        moment = Moment(now.time_ns, (ObservedDriver(now.driver, DriverStatus.ALIVE, now, before),))
+        trends.add(moment)
+        text = json.dumps(document_of(Reading(moment), trends, ALL), allow_nan=False)
+        # A few texts of each counter, which has a row, two nodes of the map and an error at most.
+        assert len(text) <= 20_000 + (len(now.counters) + len(now.errors)) * 20 * 6 * MAX_LENGTH
 
 
 def check_client(folder: Path) -> None:

@@ -23,7 +23,7 @@ export default {
         <span v-if="content.player.problem" class="ac-alert">{{ content.player.problem }}</span>
         <span v-if="content.player.stride > 1" class="ac-muted">1 of {{ content.player.stride }} snapshots</span>
       </p>
-      <ul class="ac-limits" role="status" data-test="limits">
+      <ul class="ac-limits" aria-label="what holds streams back" data-test="limits">
         <li v-for="text in content.limits" class="ac-alert">{{ text }}</li>
         <li v-if="content.more" class="ac-alert">and {{ content.more }} more</li>
         <li v-for="text in content.problems" class="ac-alert">{{ text }}</li>

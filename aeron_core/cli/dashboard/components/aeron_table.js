@@ -6,7 +6,7 @@ const LINE_HEIGHT = 16;
 export default {
   template: `
     <section class="ac-panel" :aria-labelledby="id + '-title'" :data-test="name">
-      <div class="ac-head">
+      <div class="ac-head" :id="name">
         <h2 :id="id + '-title'">{{ content.title }} <small>{{ count }}</small></h2>
         <input v-if="content.total > 1" type="search" v-model="terms" placeholder="Filter"
                :aria-label="'filter ' + content.title" />
