@@ -178,11 +178,33 @@ def test_the_culprit_of_a_slow_subscriber_is_named(page):
 
 
 def test_texts_of_peers_do_not_become_html(page, served):
+    while served.publications[13].offer(bytes(1000)) > 0:
+        pass
+
+    expect(part(page, "limits")).to_contain_text(f"({served.client_name}) holds stream 13 back")
     assert row_of(page, 13, "ipc")["channel"] == served.channel
+    assert served.client_name in row_of(page, 13, "ipc")["limited by"]
     assert served.error in rows(page, "errors")[0]["error"]
     assert served.client_name in part(page, "map").inner_text()
     assert page.evaluate("window.hacked") is None
     assert page.locator(".nicegui-content").locator("img, script, td b, li > b > *").count() == 0
+
+    while served.subscriptions[13].poll(lambda *_: None, 100):
+        pass
+    expect(part(page, "limits")).not_to_contain_text("stream 13")
+
+
+def test_components_insert_texts_only():
+    sources = {
+        path.name: path.read_text()
+        for path in (Path(dashboard_server.__file__).parent / "components").glob("*.js")
+    }
+
+    assert len(sources) == 4
+    for source in sources.values():
+        assert not re.search(
+            r"v-html|innerHTML|outerHTML|insertAdjacentHTML|setHTML|\beval\b|Function\(|\.write\(", source
+        )
 
 
 def test_nothing_comes_from_elsewhere(page, served, visited):
