@@ -116,7 +116,7 @@ def tls_context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(cert, key, password=_no_passphrase)
     except (OSError, ValueError) as error:
-        # An SSLError is an OSError whose text names no file.
+        # An SSLError is an OSError, and its text names no file.
         reason = getattr(error, "strerror", None) or str(error)
         names = f"--tls-cert={cert}" + ("" if key is None else f", --tls-key={key}")
         raise ConfigurationError(

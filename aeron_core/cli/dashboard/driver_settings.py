@@ -3,7 +3,7 @@
 A driver does not publish its settings. Those of `aeron-core driver` follow from its command line, its environment and
 the files that it names, which this user can read in /proc if the process is one of theirs. They are loaded again, with
 the loader of the driver.
-Not here: drivers of other programs, whose settings may be set in their code.
+Not here: drivers of other programs, which may set their settings in code.
 Invariant: a process that `cnc.dat` names counts only if it is a driver with this directory.
 """
 
@@ -54,7 +54,7 @@ class ShownSetting:
 
 @frozen()
 class DriverCommandLine:
-    """What the command line of a driver says about its settings."""
+    """Sources of settings in the command line of a driver."""
 
     defines: Sequence[str] = ()
     files: Sequence[Path] = ()
@@ -101,7 +101,7 @@ def setting_table(settings: Iterable[ShownSetting], names: Mapping[Path, str]) -
 
 
 def command_of(arguments: Sequence[str], folder: Path) -> DriverCommandLine | None:
-    """Return what a command line says about settings, None if it is not that of `aeron-core driver`.
+    """Return the sources of settings in a command line, None if it is not that of `aeron-core driver`.
 
     `folder`: the one that relative paths of files start from.
     """

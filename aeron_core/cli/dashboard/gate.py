@@ -1,7 +1,7 @@
 """Gate in front of the page: decides which requests reach NiceGUI, and adds headers to each answer.
 
-    host        on loopback, the header Host must be the address that is listened on: a page elsewhere whose name was
-                rebound to 127.0.0.1 sends its own name
+    host        on loopback, the header Host must be a name of this machine: a page elsewhere that rebinds its name to
+                127.0.0.1 sends its own name
     origin      a WebSocket, or a POST, must come from a page of this server
     site        what a page of another site may cause a browser to request is a visit of the page, nothing else
     path        the page, its assets, its connection, and what this module answers itself; nothing else

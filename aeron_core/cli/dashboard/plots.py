@@ -1,7 +1,7 @@
 """Plots of the page: panels of series over time, and the distribution of round trips.
 
-A panel is about all streams, one driver or one stream. Values are in bytes, bytes per second, events per second, or
-seconds, as its unit says.
+A panel is about all streams, one driver or one stream. Values are in the unit of their panel: bytes, bytes per second,
+events per second, or seconds.
 """
 
 from __future__ import annotations

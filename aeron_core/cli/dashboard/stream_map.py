@@ -175,7 +175,7 @@ class _StreamMap:
         for column in columns:
             column.sort(key=lambda key: not self._nodes[key].is_alert)
         kept = [column[:MAX_NODES] for column in columns]
-        place = {key: (number, row) for number, column in enumerate(kept) for row, key in enumerate(column)}
+        grid = {key: (number, row) for number, column in enumerate(kept) for row, key in enumerate(column)}
         return {
             "columns": [
                 {"title": title, "nodes": [_node_document(self._nodes[key]) for key in column]}
@@ -183,16 +183,16 @@ class _StreamMap:
             ],
             "edges": [
                 {
-                    "from": place[source],
-                    "to": place[target],
+                    "from": grid[source],
+                    "to": grid[target],
                     "rate": rounded(sum(edge.rates.values())),
                     "alert": edge.is_alert,
                     "text": clipped(_streams_text(edge.rates)),
                 }
                 for (source, target), edge in self._edges.items()
-                if source in place and target in place
+                if source in grid and target in grid
             ],
-            "hidden": sum(map(len, columns)) - len(place),
+            "hidden": sum(map(len, columns)) - len(grid),
         }
 
 

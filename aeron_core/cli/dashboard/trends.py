@@ -33,7 +33,7 @@ NAMES: Final = (
 )
 #: Scope of all streams.
 ALL: Final = ""
-#: Scopes whose samples are kept. Invented: with 300 samples each, about 30 MB.
+#: Most scopes with samples. Invented: with 300 samples each, about 30 MB.
 MAX_SCOPES: Final = 512
 
 _WORST: Final = frozenset({"unsent", "in_flight", "unread", "rtt"})
@@ -133,8 +133,8 @@ class Trends:
     ) -> None:
         assert driver.snapshot is not None
         for entry in driver.snapshot.losses:
-            place = (scope_of_driver(driver), (entry.stream_id, entry.session_id))
-            lost[place] = lost.get(place, 0) + entry.total_bytes_lost
+            identity = (scope_of_driver(driver), (entry.stream_id, entry.session_id))
+            lost[identity] = lost.get(identity, 0) + entry.total_bytes_lost
         if driver.rates is None:
             return
         for key, sample in found.items():

@@ -21,6 +21,7 @@ from nicegui import Client
 from playwright.sync_api import expect
 
 from aeron_core.cli.dashboard import server as dashboard_server
+from aeron_core.cli.dashboard.remote import RemoteSource
 from aeron_core.cli.dashboard.server import MAX_CONNECTIONS
 from aeron_core.observation import CounterHistoryWriter
 
@@ -155,6 +156,18 @@ def test_what_is_on_the_page_equals_the_counters(page, served):
     assert network["channel"] == sent.channel
     driver, _ = rows(page, "drivers")
     assert (driver["directory"], driver["process"]) == (str(served.aeron_dir), str(os.getpid()))
+
+
+def test_another_dashboard_gets_the_same_drivers(page, served):
+    source = RemoteSource(served.url)
+
+    source.read()
+
+    assert source.problem == ""
+    assert [driver.state.aeron_dir.name for driver in source.drivers] == ["aeron-prices", "aeron-orders"]
+    first = source.drivers[0].snapshot
+    assert [each.stream_id for each in first.streams] == [12, 13, 20, 21, 1001]
+    assert served.error in next(error.text for error in first.errors)
 
 
 def test_the_page_follows_the_counters(page, served):
