@@ -1,6 +1,6 @@
 // Plots over time and a distribution, drawn as SVG; a cursor, by mouse or arrow keys, shows the values at a time.
 // All texts are inserted by {{ }}, which escapes them.
-const HEIGHT = 128;
+const HEIGHT = 100;
 const [LEFT, RIGHT, TOP, BOTTOM] = [60, 8, 8, 20];
 
 function prefixed(value, unit, names, step) {
