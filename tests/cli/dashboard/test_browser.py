@@ -6,6 +6,8 @@ AERON_CORE_SCREENSHOTS=docs/images writes the pictures of the documentation.
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +23,7 @@ from nicegui import Client
 from playwright.sync_api import expect
 
 from aeron_core.cli.dashboard import server as dashboard_server
+from aeron_core.cli.dashboard.access import client_context
 from aeron_core.cli.dashboard.remote import RemoteSource
 from aeron_core.cli.dashboard.server import MAX_CONNECTIONS
 from aeron_core.observation import CounterHistoryWriter
@@ -111,8 +114,10 @@ def as_at_first(page):
 
 @pytest.fixture
 def certificate(tmp_path):
-    path = tmp_path / "server.pem"
-    trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
+    """The file of a certificate with its key; that of its authority is beside it."""
+    path, authority = tmp_path / "server.pem", trustme.CA()
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
+    authority.cert_pem.write_to_path(path.with_name("ca.pem"))
     return path
 
 
@@ -477,5 +482,31 @@ def test_a_history_is_played_behind_tls_and_a_token(browser, start, tmp_path, ce
         assert cookie["secure"]
         assert cookie["sameSite"] == "Strict"
 
+    source = RemoteSource(url, token, client_context(certificate.with_name("ca.pem")))
+    source.read()
+    # A history has no driver of this machine.
+    assert (source.problem, source.drivers) == ("", ())
+    stranger = RemoteSource(url, token, client_context(None))
+    stranger.read()
+    assert "certificate verify failed" in stranger.problem
+
     process.popen.terminate()
     assert process.ended().code == 0
+
+
+def test_a_fault_of_the_feed_ends_the_command():
+    """A page that stands still without a reason would be worse than none."""
+    program = """if True:
+        from aeron_core.cli.dashboard import feed
+        from aeron_core.cli.main import run
+        feed.LiveFeed.read = lambda _: 1 / 0
+        raise SystemExit(run(["dashboard", "--listen", "127.0.0.1:0"]))
+    """
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert ended.returncode == 1
+    assert "ZeroDivisionError" in ended.stderr
+    assert "the server of the page has stopped" in ended.stderr
