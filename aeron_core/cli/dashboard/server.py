@@ -45,6 +45,19 @@ _MAX_MESSAGE_LENGTH: Final = 32 * 1024
 _TAB_AGE_S: Final = 60.0
 
 
+class LimitedLoop(asyncio.SelectorEventLoop):
+    """An event loop with servers that end TLS handshakes if they take longer than `REQUEST_LIMIT_S`.
+
+    uvicorn does not pass this limit on; asyncio's own is a minute.
+    """
+
+    async def create_server(self, *arguments: Any, **options: Any) -> asyncio.Server:
+        """Create a server as the base class does."""
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = REQUEST_LIMIT_S
+        return await super().create_server(*arguments, **options)
+
+
 class LimitedProtocol(H11Protocol):
     """A connection that is refused if too many are open, and closed if no request begins within `REQUEST_LIMIT_S`.
 
@@ -135,7 +148,8 @@ class DashboardServer:
     # The methods below run on the thread of the server.
 
     def _run(self) -> None:
-        asyncio.run(self._serve())
+        with asyncio.Runner(loop_factory=LimitedLoop) as runner:
+            runner.run(self._serve())
 
     async def _serve(self) -> None:
         reading = asyncio.create_task(self._feed.run())

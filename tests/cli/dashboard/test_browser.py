@@ -3,12 +3,14 @@
 AERON_CORE_SCREENSHOTS=docs/images writes the pictures of the documentation.
 """
 
+import asyncio
 import os
 import re
 import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from nicegui import Client
 from playwright.sync_api import expect
 
 from aeron_core.cli.dashboard import server as dashboard_server
-from aeron_core.cli.dashboard.access import client_context
+from aeron_core.cli.dashboard.access import access_of, client_context
 from aeron_core.cli.dashboard.remote import RemoteSource
 from aeron_core.cli.dashboard.server import MAX_CONNECTIONS
 from aeron_core.observation import CounterHistoryWriter
@@ -492,6 +494,27 @@ def test_a_history_is_played_behind_tls_and_a_token(browser, start, tmp_path, ce
 
     process.popen.terminate()
     assert process.ended().code == 0
+
+
+def test_a_tls_handshake_that_does_not_begin_is_ended(certificate, monkeypatch):
+    monkeypatch.setattr(dashboard_server, "REQUEST_LIMIT_S", 0.1)
+
+    async def serve():
+        loop, tls = asyncio.get_running_loop(), access_of("127.0.0.1:0", None, certificate, None).tls
+        server = await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=tls)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        async with asyncio.timeout(30):
+            assert await reader.read() == b""
+        writer.close()
+        server.close()
+
+    def run():
+        with asyncio.Runner(loop_factory=dashboard_server.LimitedLoop) as runner:
+            runner.run(serve())
+
+    # In a thread of its own: that of the test has the loop of Playwright.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(run).result()
 
 
 def test_a_fault_of_the_feed_ends_the_command():
