@@ -26,11 +26,11 @@ _OF_OTHERS: Final = 0o077
 
 @frozen()
 class Access:
-    """Where the page is served, and what it requires; `hosts`: names in the header Host, without port, any if empty."""
+    """Where the page is served, and what it requires."""
 
     address: HostPort
-    hosts: frozenset[str] = frozenset()
-    token: str = ""
+    hosts: frozenset[str] = frozenset()  # names in the header Host, without port; empty beyond loopback: any
+    token: str = ""  # empty: none is required
     tls: ssl.SSLContext | None = None
 
 

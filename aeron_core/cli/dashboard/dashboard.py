@@ -125,6 +125,8 @@ def dashboard(  # noqa: PLR0913 - the options of the command
 
         remotes = _remotes(remote or (), from_token_file, from_ca)
         feed = LiveFeed(LiveSource(aeron_dir or ()), interval, remotes=remotes, archives=archive or ())
+    if not access.hosts and access.tls is None:
+        print_stderr("warning: without --tls-cert, the token and all values are readable on the network")
     with Interrupt() as interrupt, DashboardServer(access, feed) as server:
         print_stderr(f"dashboard at {server.url}")
         while not interrupt.wait(_CHECK_S):

@@ -143,6 +143,16 @@ def test_without_nicegui_the_extra_is_named(aeron, monkeypatch):
     assert "pip install 'aeron-core[dashboard]'" in outcome.err
 
 
+def test_a_token_without_tls_is_warned_of(aeron, token_file):
+    pytest.importorskip("nicegui")
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        address = f"0.0.0.0:{taken.getsockname()[1]}"
+
+        outcome = aeron("dashboard", "--listen", address, "--token-file", token_file)
+
+    assert "warning: without --tls-cert, the token and all values are readable on the network" in outcome.err
+
+
 def test_an_address_in_use_is_refused(aeron):
     pytest.importorskip("nicegui")
     with socket.create_server(("127.0.0.1", 0)) as taken:
