@@ -31,7 +31,7 @@ HOSTILE_NAME = "<img src=x onerror=hacked=1>"
 HOSTILE_CHANNEL = "aeron:ipc?alias=<b>bold</b><script>hacked=1</script>"
 HOSTILE_ERROR = "went {{ hacked = 1 }} wrong </script><script>hacked=1</script>"
 #: Channel from one driver to the other, with round trips that are measured.
-BETWEEN = "aeron:udp?endpoint=127.0.0.1:24788|cc=cubic"
+BETWEEN = "aeron:udp?endpoint=127.0.0.1:0|cc=cubic"
 #: Seconds between two readings: streams stand still in most tests.
 INTERVAL_S = 0.5
 
@@ -73,6 +73,7 @@ class Served:
     aeron_dir: Path
     publications: dict[int, aeron_core.Publication]
     subscriptions: dict[int, aeron_core.Subscription]
+    endpoints: list[str]  # of the streams 1001 and 20
     #: Hostile texts that the driver shows: name of the client, channel of stream 13, error.
     client_name: str = HOSTILE_NAME
     channel: str = HOSTILE_CHANNEL
@@ -109,6 +110,13 @@ class Traffic:
         self._thread.join()
 
 
+def bound(subscription: aeron_core.Subscription) -> str:
+    """Return the channel of a subscription, with the port that was chosen for port 0."""
+    while (channel := subscription.resolved_channel()) is None:
+        os.sched_yield()
+    return channel
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Two drivers of this process.
@@ -120,7 +128,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     from aeron_core.cli.dashboard.server import DashboardServer  # noqa: PLC0415 - optional
 
     directories = [tmp_path_factory.mktemp("drivers") / name for name in ("aeron-prices", "aeron-orders")]
-    channels = {1001: "aeron:udp?endpoint=127.0.0.1:24787", 12: "aeron:ipc", 13: HOSTILE_CHANNEL}
+    channels = {1001: "aeron:udp?endpoint=127.0.0.1:0", 12: "aeron:ipc", 13: HOSTILE_CHANNEL}
     with ExitStack() as stack:
         first, _ = [
             stack.enter_context(aeron_core.MediaDriver.launch({**SMALL, "aeron_dir": directory}))
@@ -141,10 +149,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             number: owners[number].add_subscription(channels[number], number) for number in channels
         }
         publications = {
-            number: client.add_publication(channel, number) for number, channel in channels.items()
+            number: client.add_publication(bound(subscription), number)
+            for number, subscription in subscriptions.items()
         }
         readers = [other.add_subscription(BETWEEN, 20), client.add_subscription("aeron:ipc", 21)]
-        writers = [client.add_publication(BETWEEN, 20), client.add_publication("aeron:ipc", 21)]
+        writers = [
+            client.add_publication(bound(reader), number)
+            for number, reader in zip((20, 21), readers, strict=True)
+        ]
         for publication in (*publications.values(), *writers):
             publication.await_connected(timeout=30)
         for number in (1001, 13):
@@ -159,4 +171,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         feed = LiveFeed(LiveSource(directories), INTERVAL_S)
         access = Access(HostPort("127.0.0.1", 0), LOOPBACK_NAMES)
         server = stack.enter_context(DashboardServer(access, feed))
-        yield Served(server.url, directories[0], publications, subscriptions)
+        endpoints = [
+            each.channel.partition("endpoint=")[2].partition("|")[0]
+            for each in (publications[1001], writers[0])
+        ]
+        yield Served(server.url, directories[0], publications, subscriptions, endpoints)

@@ -234,7 +234,7 @@ def test_nothing_comes_from_elsewhere(page, served, visited):
     assert [url for url in visited if re.sub("^(http|ws)", "", url).startswith(origin) is False] == []
 
 
-def test_a_table_is_sorted_and_filtered_by_keys(page):
+def test_a_table_is_sorted_and_filtered_by_keys(page, served):
     streams = part(page, "streams")
     header = streams.get_by_role("button", name="publisher")
 
@@ -247,7 +247,7 @@ def test_a_table_is_sorted_and_filtered_by_keys(page):
     assert streams.locator("th[aria-sort=ascending]").count() == 1
 
     streams.get_by_role("searchbox").focus()
-    page.keyboard.type("24787 network")
+    page.keyboard.type(f"{served.endpoints[0]} network")
     assert [row["stream"] for row in rows(page, "streams")] == ["1001"]
     page.keyboard.press("Escape")
     expect(streams.locator("tbody tr")).to_have_count(ROWS)
@@ -309,11 +309,11 @@ def test_text_and_lines_have_enough_contrast(page, theme):
     assert [each for each in found if each[2] < (4.5 if each[0] == "text" else 3)] == []
 
 
-def test_the_map_leads_from_a_driver_to_another_one(page):
+def test_the_map_leads_from_a_driver_to_another_one(page, served):
     columns = [each.locator("b").all_inner_texts() for each in part(page, "map").locator("ul").all()]
 
     assert columns[1] == ["aeron-prices"]
-    assert sorted(columns[2]) == ["udp 127.0.0.1:24787", "udp 127.0.0.1:24788"]
+    assert sorted(columns[2]) == sorted(f"udp {each}" for each in served.endpoints)
     assert sorted(columns[3]) == ["aeron-orders", "aeron-prices"]
     assert f"process {os.getpid()} (orders)" in columns[4]
 
