@@ -61,7 +61,7 @@ _FRAGMENT_LIMIT: Final = 64
 class Backoff:
     """Sleeps that grow while there is no work, so that other tasks of the loop run."""
 
-    max_sleep_s: float = _MAX_SLEEP_S
+    max_sleep_s: float = _MAX_SLEEP_S  # the longest sleep, in seconds
     _sleep_s: float = field(default=0.0, init=False)
 
     def reset(self) -> None:
@@ -78,11 +78,11 @@ class Backoff:
 class Message:
     """A whole message; `data` is a copy of its payload."""
 
-    data: bytes
+    data: bytes  # the payload
     position: int  # of the stream after the message, in bytes
-    session_id: int
-    stream_id: int
-    reserved_value: int
+    session_id: int  # of its publication
+    stream_id: int  # of its publication
+    reserved_value: int  # 64 bits of the header for use by the application
 
     def __bytes__(self) -> bytes:
         return self.data
@@ -95,14 +95,14 @@ class Message:
 class PeerAdded:
     """Event: a peer connected to a channel, or was already connected when `peer_events` began."""
 
-    peer: ChannelPeer
+    peer: ChannelPeer  # the peer that connected
 
 
 @dataclass(frozen=True, slots=True)
 class PeerRemoved:
     """Event: a peer disconnected."""
 
-    peer: ChannelPeer
+    peer: ChannelPeer  # the peer that disconnected
 
 
 async def messages(

@@ -30,15 +30,15 @@ class PublicationErrorFrame:
     """The publication's `original_registration_id`, the same for all publications that share the stream."""
     destination_registration_id: int
     """Registration id of the destination; -1 if there is none."""
-    session_id: int
-    stream_id: int
-    receiver_id: int
+    session_id: int  # of the publication
+    stream_id: int  # of the publication
+    receiver_id: int  # chosen by the receiver
     group_tag: int
     """-1 if the receiver has none."""
     source: tuple[str, int] | None
     """Host and port of the receiver, 127.0.0.1 and 0 for IPC; None if unknown."""
-    error_code: ErrorCode
-    error_message: str
+    error_code: ErrorCode  # reason of the receiver
+    error_message: str  # text of the receiver
 
     @classmethod
     def of(cls, response: OnPublicationError) -> PublicationErrorFrame:
@@ -80,9 +80,11 @@ class ClientHandlers:
     """Called with errors that no call can raise, for example if the driver died or a handler raised."""
     on_available_image: ImageHandler | None = None
     """Default of subscriptions that are added without this handler; `on_unavailable_image` likewise."""
-    on_unavailable_image: ImageHandler | None = None
+    on_unavailable_image: ImageHandler | None = None  # called with each image that became unavailable
     on_available_counter: CounterHandler | None = None
-    on_unavailable_counter: CounterHandler | None = None
+    """Called with the counters reader, registration id and counter id of each new counter."""
+    on_unavailable_counter: CounterHandler | None = None  # likewise, for each freed counter
     on_publication_error: PublicationErrorHandler | None = None
+    """Called with each rejection of a publication by a receiver."""
     on_close: CloseHandler | None = None
     """Called once, when the client closes for any reason."""

@@ -34,8 +34,8 @@ _UNREACHABLE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
 class Traffic:
     """Totals of one direction: messages forwarded, the bytes of their payloads, and messages not forwarded."""
 
-    messages: int = 0
-    bytes: int = 0
+    messages: int = 0  # messages forwarded
+    bytes: int = 0  # bytes of their payloads
     too_long: int = 0
     """Messages that were dropped because they exceed the other side's maximum message length (term-length=)."""
     left: int = 0

@@ -58,7 +58,7 @@ class ReconnectFailed:
 class Reconnected:
     """The client is connected to a driver again, and begins to re-add everything."""
 
-    previous_driver_identity: str
+    previous_driver_identity: str  # the driver that was lost
     driver_identity: str
     """Equal to the previous one if the same driver process runs on: then only the client was lost."""
     client_id: int
@@ -73,18 +73,18 @@ class Reconnected:
 class PublicationPosition:
     """State of a publication's stream; positions of two can be compared only if all other fields are equal."""
 
-    session_id: int
+    session_id: int  # of the publication
     position: int
     """Stream position in bytes, up to which the program has offered."""
-    initial_term_id: int
-    term_buffer_length: int
+    initial_term_id: int  # the term id at which the stream began
+    term_buffer_length: int  # length of a term in bytes
 
 
 @frozen(slots=True, kw_only=True)
 class PublicationRestored:
     """A publication is re-added; its stream is another one, which begins at `after`."""
 
-    publication: ResilientPublication | ResilientExclusivePublication
+    publication: ResilientPublication | ResilientExclusivePublication  # the publication, usable as before
     before: PublicationPosition
     """The lost stream, with the last position that was offered: messages up to it may not have been delivered."""
     after: PublicationPosition
@@ -97,7 +97,7 @@ class PublicationRestored:
 class SubscriptionRestored:
     """A subscription is re-added; `ImageRestored` follows for each of its images."""
 
-    subscription: ResilientSubscription
+    subscription: ResilientSubscription  # the subscription, usable as before
     before: tuple[ImagePosition, ...]
     """The images that were lost, with the last positions that were polled."""
     duration_s: float
@@ -108,7 +108,7 @@ class SubscriptionRestored:
 class ImageRestored:
     """A subscription that was lost has an image again; at most as many without `before` as images were lost."""
 
-    subscription: ResilientSubscription
+    subscription: ResilientSubscription  # the subscription of the image
     before: ImagePosition | None
     """The lost image of the same session, with the last position that was polled; None for another session."""
     after: ImagePosition
@@ -130,8 +130,8 @@ class ImageRestored:
 class CounterRestored:
     """A counter is re-added and continues with its value."""
 
-    counter: ResilientCounter
-    value: int
+    counter: ResilientCounter  # the counter, usable as before
+    value: int  # the value that it continues with
     previous_id: int
     """Its id in the lost driver."""
     counter_id: int
@@ -144,10 +144,10 @@ class CounterRestored:
 class RestoreFailed:
     """A resource, or one of its destinations, cannot be re-added yet; it is tried again."""
 
-    resource: Resource
+    resource: Resource  # what is missing in the driver
     destination: str | None
     """The channel of the destination; None if it is the resource."""
-    error: Exception
+    error: Exception  # of the last attempt
     attempt: int
     """Failed attempts since the last connection, this one included; those between two events are not reported."""
     retry_in_s: float
@@ -166,8 +166,8 @@ class Restored:
 class GaveUp:
     """The limit of the policy is reached; the client is closed, and its calls raise ClosedError from `error`."""
 
-    error: Exception
-    attempts: int
+    error: Exception  # of the last attempt
+    attempts: int  # failed attempts in a row
     elapsed_s: float
     """Seconds since the gap began."""
 

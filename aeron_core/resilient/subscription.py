@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 class ImagePosition:
     """How far one session of a stream was read."""
 
-    session_id: int
+    session_id: int  # of the publication
     position: int | None
     """Stream position in bytes: the last one that was read, or the first one of a new image. None if it is unknown,
     because the driver had given the image's counter to another stream before the client detected its timeout."""
-    initial_term_id: int
-    term_length: int
+    initial_term_id: int  # the term id at which the stream began
+    term_length: int  # length of a term in bytes
     source_identity: str
     """Address and port of the sender, or `aeron:ipc`."""
 

@@ -51,7 +51,7 @@ class ChannelUri:
     method `get_…` returns `default` if the URI does not have the key, and raises ChannelUriError for a wrong value.
     """
 
-    media: str
+    media: str  # `udp`, `ipc` or the name of a plugin's medium
     params: Mapping[str, str] = field(default_factory=dict)  # in the order written, one value per key
     prefix: str = ""  # empty or "aeron-spy"
 

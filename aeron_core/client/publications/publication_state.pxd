@@ -5,14 +5,14 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 
 
 cdef class PublicationState:
-    cdef readonly str channel
-    cdef readonly int32_t stream_id
-    cdef readonly int32_t session_id
+    cdef readonly str channel                        # the channel URI, as added
+    cdef readonly int32_t stream_id                  # the stream within the channel
+    cdef readonly int32_t session_id                 # the session of this publication in the stream
     cdef readonly int64_t registration_id            # registration id of this publication
     cdef readonly int64_t original_registration_id   # registration id of the publication that created the stream
     cdef readonly int32_t channel_status_id          # counter id, or -1 for IPC
     cdef readonly int32_t position_limit_id          # counter id
-    cdef readonly bint is_closed
+    cdef readonly bint is_closed                     # whether it was closed
     cdef LogBuffer _log
     cdef AtomicBuffer _limit                         # i64 at 0: the position up to which offers succeed
     cdef object _owner                               # the client, see ResourceOwner

@@ -14,19 +14,19 @@ from aeron_core.logbuffer.reader cimport TermReader
 
 @cython.final
 cdef class Image:
-    cdef readonly int32_t session_id
-    cdef readonly int64_t correlation_id          # id of the image in the driver
-    cdef readonly int64_t join_position           # position at which the subscription began to read
-    cdef readonly str source_identity             # address:port, or aeron:ipc
-    cdef readonly object subscription
-    cdef readonly bint is_closed
+    cdef readonly int32_t session_id       # session id of its publication
+    cdef readonly int64_t correlation_id   # id of the image in the driver
+    cdef readonly int64_t join_position    # position at which the subscription began to read
+    cdef readonly str source_identity      # address:port, or aeron:ipc
+    cdef readonly object subscription      # the subscription of this image
+    cdef readonly bint is_closed           # whether it was closed
     cdef LogBuffer _log
-    cdef AtomicBuffer _buffer                     # of the log
-    cdef AtomicCounter _position                        # written by this image only, read by the driver
-    cdef Header _header                           # header of the fragment that is being delivered
+    cdef AtomicBuffer _buffer              # of the log
+    cdef AtomicCounter _position           # written by this image only, read by the driver
+    cdef Header _header                    # header of the fragment that is being delivered
     cdef ViewFactory _views
     cdef TermReader _reader
-    cdef int64_t _final_position                  # from here on: values at the close
+    cdef int64_t _final_position           # from here on: values at the close
     cdef int64_t _final_end_of_stream_position
     cdef bint _final_is_revoked
 

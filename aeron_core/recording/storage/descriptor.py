@@ -29,20 +29,20 @@ class RecordingDescriptor(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
-    version: Literal[1] = 1
-    recording_id: _Int64
-    channel: str
-    stream_id: _Int32
-    session_id: _Int32
+    version: Literal[1] = 1  # of the format
+    recording_id: _Int64  # unique in its archive
+    channel: str  # the channel URI of the subscription
+    stream_id: _Int32  # the stream within the channel
+    session_id: _Int32  # of the recorded publication
     source_identity: str  # address:port of the sender, or aeron:ipc
-    initial_term_id: _Int32
+    initial_term_id: _Int32  # the term id at which the stream began
     term_length: int  # bytes
     mtu_length: int  # bytes of the longest frame, header included
     segment_length: int  # bytes of a segment file, a power-of-two number of terms
     start_position: _Position  # of the first frame that was not purged
     stop_position: _Position | None = None  # None while it is live, or if its recorder died
     start_time_ns: _Int64  # since the epoch
-    stop_time_ns: _Int64 | None = None
+    stop_time_ns: _Int64 | None = None  # end of the recording since the epoch; None while it grows
     appender: str | None = None  # the writer that appends batches; None for a recorded stream
     last_batch_id: int = -1  # id of the last appended batch
     is_end_of_stream: bool = False  # whether the publication ended, so that the recording cannot continue
