@@ -21,7 +21,10 @@ ROOTS := aeron_core plugins
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
        $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
 
-.PHONY: help demo test test-fast check format build man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
+# The folder of this documentation on the site: a release, or dev for the main branch.
+DOCS_VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' aeron_core/version.py)
+
+.PHONY: help demo test test-fast check format build docs man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
         faults soak clean
 
 help:
@@ -40,6 +43,8 @@ help:
 	@echo "make faults  run whole systems with seeded faults: make faults SEEDS=200 SEED=1 JOBS=2 (30 s each, as root)"
 	@echo "make soak    run the same system without faults, and draw memory and latency over time, as root:"
 	@echo "             make soak DURATION=5400 SEED=1 (seconds)"
+	@echo "make docs    build the documentation site in build/docs, which a browser opens from its folder;"
+	@echo "             make docs DOCS_VERSION=dev writes another folder beside those that are there"
 	@echo "make man     write a man page for each command into build/man"
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
@@ -135,6 +140,13 @@ soak: $(VENV)/.built
 build: $(VENV)/.built
 	$(BIN)/pip install --quiet 'build>=1.2'
 	$(PYTHON) -m build --outdir dist
+
+# Nothing is compiled or imported: the reference comes from the sources. A warning, such as of a broken link, is an error.
+docs:
+	@test -x $(PYTHON) || { found="$$(tools/find-python)"; "$$found" -m venv $(VENV); $(BIN)/pip install --quiet --upgrade 'pip>=25.1'; }
+	@$(BIN)/pip install --quiet --group docs
+	@DOCS_VERSION='$(DOCS_VERSION)' $(PYTHON) -m sphinx -q -W --fresh-env -d build/doctrees docs 'build/docs/$(DOCS_VERSION)'
+	@echo "wrote build/docs/index.html"
 
 # Spark's commands are among them, but Spark is not needed.
 man: $(VENV)/.built

@@ -1,6 +1,6 @@
 """Generate docs/reference and docs/wire from the code, or with --check report outdated pages.
 
-Run it after a change of a setting, hook, counter, error or command: the tests compare the pages.
+Run it after a change of a setting, hook, counter or command: the tests compare the pages.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
 import pyspark_aeron.plugin
 import typer
 from aeron_resolvers import csv_table, driver
 
-from aeron_core import errors
 from aeron_core.cli import outcome
 from aeron_core.cli.program import make_core_app
 from aeron_core.concurrent import counter_types
@@ -39,9 +37,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import channel_page  # noqa: E402 - found beside this program from any working directory
-import client_page  # noqa: E402
 import lumberjack_page  # noqa: E402
-import observation_page  # noqa: E402
 import sp_page  # noqa: E402
 import spark_page  # noqa: E402
 import wire_pages  # noqa: E402
@@ -142,6 +138,8 @@ def settings_page() -> Iterator[str]:
         yield f"## {title}\n\nTOML table `[{table}]`.\n"
         yield from settings_table(model)
     yield from quantities_section()
+    yield "## In Python\n"
+    yield "```{api} aeron_core.settings\n:no-members:\n```\n"
 
 
 def quantities_section() -> Iterator[str]:
@@ -219,30 +217,13 @@ def hooks_page() -> Iterator[str]:
         if name.startswith("aeron_"):
             signature = str(inspect.signature(function)).replace("'", "")
             yield f"## `{name}`\n\n```python\ndef {name}{signature}: ...\n```\n\n{inspect.getdoc(function)}\n"
-            for params in HOOK_PARAMS.get(name, ()):
-                yield from params_table(params)
+            if name in HOOK_PARAMS:
+                params = " or ".join(f"[`{each.__name__}`](plugins.md)" for each in HOOK_PARAMS[name])
+                yield f"Its factories are called with {params}.\n"
             source = (DOCS / "hook_examples" / f"{name}.py").read_text(encoding="utf-8")
             yield f"Example:\n\n```python\n{source.rstrip()}\n```\n"
             if name in HOOK_PAGES:
                 yield f"See [{HOOK_PAGES[name][0]}]({HOOK_PAGES[name][1]}).\n"
-
-
-def params_table(params: type) -> Iterator[str]:
-    """Yield the fields of a params object."""
-    doc = " ".join((inspect.getdoc(params) or "").split())
-    yield f"### `{params.__name__}`\n\n{doc}\n"
-    yield "| field | type | default |\n|---|---|---|"
-    for field in fields(params):
-        kind = str(field.type).replace("|", "\\|")
-        yield f"| `{field.name}` | `{kind}` | {_default_of(field)} |"
-    yield ""
-
-
-def _default_of(field: Field[object]) -> str:
-    if field.default is not MISSING:
-        value = field.default
-        return f"`{value.__name__}`" if callable(value) else f"`{value!r}`"
-    return "made anew" if field.default_factory is not MISSING else ""
 
 
 def counters_page() -> Iterator[str]:
@@ -263,22 +244,6 @@ def counters_page() -> Iterator[str]:
     yield "\n## Name resolvers\n\n| type | label prefix | value |\n|---|---|---|"
     for type_id, (label, meaning) in RESOLVER_COUNTERS.items():
         yield f"| {type_id} | `{label}` | {meaning} |"
-    yield ""
-
-
-def errors_page() -> Iterator[str]:
-    """Yield the reference page of errors."""
-    tree = inspect.getdoc(errors) or ""
-    yield f"# Errors\n\n```text\n{tree.split(chr(10), 2)[2].rpartition(chr(10) * 2)[0]}\n```\n"
-    yield "Calls on the data path such as `offer` return named negative numbers instead of raising.\n"
-    yield "| exception | meaning |\n|---|---|"
-    for name, kind in inspect.getmembers(errors, inspect.isclass):
-        if issubclass(kind, errors.AeronError):
-            yield f"| `{name}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
-    yield "\n## Codes\n\n`ErrorCode`: the codes that a driver sends to clients and other drivers.\n"
-    yield "| code | name |\n|---|---|"
-    for code in errors.ErrorCode:
-        yield f"| {code.value} | `{code.name}` |"
     yield ""
 
 
@@ -316,12 +281,9 @@ def program() -> typer.Typer:
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/channels.md": channel_page.channels_page,
     "reference/cli.md": cli_page,
-    "reference/client.md": client_page.client_page,
     "reference/counters.md": counters_page,
-    "reference/errors.md": errors_page,
     "reference/hooks.md": hooks_page,
     "reference/lumberjack.md": lumberjack_page.lumberjack_page,
-    "reference/observation.md": observation_page.observation_page,
     "reference/sp.md": sp_page.sp_page,
     "reference/settings.md": settings_page,
     "reference/spark.md": spark_page.spark_page,

@@ -1,0 +1,165 @@
+"""Public names of the package and what its sources have about them: signatures, types, docstrings.
+
+Compiled classes have no annotations at run time; griffe reads them from the sources and from `.pyi` files, without
+importing anything, and `.pxd` files are read here. Not here: how they are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import griffe
+
+ROOT: Final = Path(__file__).parent.parent
+#: Packages with public names, the ones whose names are shown first.
+PACKAGES: Final = (
+    "aeron_core",
+    "aeron_core.aio",
+    "aeron_core.resilient",
+    "aeron_core.resilient.aio",
+    "aeron_core.observation",
+    "aeron_core.recording",
+    "aeron_core.device",
+    "aeron_core.settings",
+    "aeron_core.spi",
+    "aeron_core.testing",
+    "aeron_core.errors",
+)
+#: Members that are public only for other modules of the package; matched in their docstrings.
+_INTERNAL: Final = re.compile(
+    r"\b[Ff]or (the client's conductor|the supervisor|claims|images|compiled callers)\b"
+)
+_C_TYPES: Final = {"bint": "bool", "int32_t": "int", "int64_t": "int", "double": "float", "object": ""}
+
+
+class Declarations(griffe.Extension):
+    """Adds the attributes that a `.pxd` declares to its class, and removes the methods that only C can call."""
+
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Read the declaration of a compiled class."""
+        path = Path(str(cls.filepath)).with_suffix(".pxd")
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        declared = re.search(rf"^cdef class {cls.name}\b.*?(?=^\S|\Z)", text, re.M | re.S)
+        for line in declared[0].splitlines() if declared else ():
+            if found := re.match(r"    cdef (?:readonly|public) (\S+) (\w+) *(?:# (.*))?", line):
+                kind, name, comment = found.groups()
+                attribute = griffe.Attribute(name, annotation=_C_TYPES.get(kind, kind) or None, parent=cls)
+                attribute.docstring = griffe.Docstring(comment, parent=attribute) if comment else None
+                cls.set_member(name, attribute)
+            elif found := re.match(r"    cdef .*?\b(\w+)\(", line):
+                cls.members.pop(found[1], None)
+
+
+@cache
+def package() -> griffe.Module:
+    """Return the package as griffe reads it."""
+    extensions = griffe.load_extensions(Declarations)
+    loaded = griffe.load(
+        "aeron_core", search_paths=[str(ROOT)], extensions=extensions, allow_inspection=False
+    )
+    assert isinstance(loaded, griffe.Module)
+    return loaded
+
+
+def resolved(found: griffe.Object | griffe.Alias) -> griffe.Object:
+    """Return an object itself where it is imported."""
+    return found.final_target if isinstance(found, griffe.Alias) else found
+
+
+@cache
+def public_names(module: str) -> tuple[str, ...]:
+    """Return the public names of a module, in source order: its `__all__`, or without one what it defines."""
+    found = member_of(module)
+    if found.exports is None:
+        kinds = {griffe.Kind.CLASS, griffe.Kind.FUNCTION}
+        return tuple(
+            name
+            for name, each in found.members.items()
+            if not each.is_alias and each.kind in kinds and name[0] != "_"
+        )
+    written = [name for name in found.exports if isinstance(name, str)]
+    # Names that are imported at first use are in a dictionary; for type checkers they are imported as themselves.
+    lazy = [name for name, each in found.members.items() if each.is_alias and not each.runtime]
+    return (*written, *(lazy if len(written) < len(found.exports) else ()))
+
+
+def member_of(path: str) -> griffe.Object:
+    """Return what a dotted name in the package leads to; raises KeyError if it leads nowhere."""
+    found: Any = package()
+    for name in path.split(".")[1:]:
+        found = found.all_members[name] if found.is_class else found.members[name]
+        found = found.final_target if found.is_alias else found
+    return found
+
+
+@cache
+def public_paths() -> dict[str, str]:
+    """Return the public name of each object by the path of its definition."""
+    paths: dict[str, str] = {}
+    for module in PACKAGES:
+        for name in public_names(module):
+            paths.setdefault(member_of(f"{module}.{name}").path, f"{module}.{name}")
+    return paths
+
+
+def _path_of(name: griffe.ExprName) -> str:
+    path = name.canonical_path
+    return public_paths().get(path, path if path.startswith("aeron_core.") else name.name)
+
+
+def text_of(expression: object) -> str:
+    """Return an annotation or a default as source text, with public objects by their public names."""
+    if not isinstance(expression, griffe.Expr):
+        return str(expression or "")
+    return "".join(
+        _path_of(part) if isinstance(part, griffe.ExprName) else str(part)
+        for part in expression.iterate(flat=True)
+    )
+
+
+def signature_of(function: griffe.Function, *, result: object) -> str:
+    """Return parameters and result, as they follow the name of a function."""
+    shown: list[str] = []
+    kinds = griffe.ParameterKind
+    for parameter in function.parameters:
+        if parameter.name in {"self", "cls"} and not shown:
+            continue
+        stars = {kinds.var_positional: "*", kinds.var_keyword: "**"}.get(parameter.kind, "")
+        if parameter.kind is kinds.keyword_only and not any(text.startswith("*") for text in shown):
+            shown.append("*")
+        annotation = text_of(parameter.annotation)
+        text = f"{stars}{parameter.name}" + (f": {annotation}" if annotation else "")
+        if parameter.default is not None and not stars:
+            text += f"{' = ' if annotation else '='}{text_of(parameter.default)}"
+        shown.append(text)
+    end = text_of(result)
+    return f"({', '.join(shown)})" + (f" -> {end}" if end else "")
+
+
+def doc_of(found: griffe.Object) -> str:
+    """Return the documentation of an object: its docstring, or the comment at the end of its line."""
+    if found.docstring:
+        return found.docstring.value
+    if not found.is_attribute or not found.lines:
+        return ""
+    _, _, comment = found.lines[-1].partition("  # ")
+    return comment
+
+
+def members_of(cls: griffe.Class) -> Iterator[griffe.Object]:
+    """Yield the public members of a class, inherited ones first, those of bases outside the package not."""
+    for name, member in cls.all_members.items():
+        found = resolved(member)
+        doc = doc_of(found)
+        if name.startswith("_") or _INTERNAL.search(doc) or not found.path.startswith("aeron_core."):
+            continue
+        # What `__init__` assigns is a detail unless it is documented or declared in the class.
+        constructor = found.parent.members.get("__init__") if found.parent else None
+        begin, end = (constructor.lineno or 0, constructor.endlineno or 0) if constructor else (0, 0)
+        is_detail = not doc and begin < (found.lineno or 0) <= end
+        if (found.is_attribute and not is_detail) or found.is_function:
+            yield found

@@ -1,0 +1,206 @@
+"""The documentation site: built as `make docs` builds it, it is complete, linked, searchable, and needs no network."""
+
+import importlib
+import inspect
+import json
+import posixpath
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from sphinx.util.inventory import InventoryFile
+
+import aeron_core
+
+ROOT = Path(__file__).parent.parent
+VERSION = "9.8.7"
+#: Elements and their attributes with what a browser loads at once.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
+PACKAGES = ("aio", "device", "errors", "observation", "recording", "resilient", "settings", "spi", "testing")
+
+pytestmark = pytest.mark.system
+
+
+class Page(HTMLParser):
+    """The ids and links of a page, and what it loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.loaded = {""}, set(), set()
+        self.text = path.read_text(encoding="utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids.add(found.get("id"))
+        if tag == "a":
+            self.links.add(found.get("href") or "")
+        if target := found.get(LOADED.get(tag, "")):
+            self.loaded.add(target)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site beside the folder of an earlier version, and return the folder of both."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "0.0.9").mkdir()
+    (folder / "0.0.9" / "objects.inv").touch()
+    # Nothing is imported from the package, so that a build needs no compiler.
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "-d", folder.parent / "trees", "docs", folder / VERSION],
+        cwd=ROOT,
+        env={"DOCS_VERSION": VERSION, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """Return the pages of the version by their paths in its folder."""
+    folder = site / VERSION
+    return {path.relative_to(folder).as_posix(): Page(path) for path in sorted(folder.rglob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def objects(site):
+    """Return the names of the documented objects."""
+    inventory = InventoryFile.loads((site / VERSION / "objects.inv").read_bytes(), uri="")
+    return {name for kind, found in inventory.data.items() if kind.startswith("py:") for name in found}
+
+
+def test_every_page_of_the_documentation_is_in_the_navigation(pages):
+    navigation = {link.partition("#")[0] for link in pages["index.html"].links}
+    written = {
+        path.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if path != ROOT / "docs" / "README.md"
+    }
+
+    assert len(written) > 70
+    assert written - navigation == {"index.html"}
+
+
+def test_links_within_the_site_lead_to_pages_and_headings(site, pages):
+    broken = []
+    for name, page in pages.items():
+        for link in page.links | page.loaded:
+            target = urlsplit(link)
+            if target.scheme:
+                continue
+            path = posixpath.normpath(
+                posixpath.join(posixpath.dirname(name), unquote(target.path) or posixpath.basename(name))
+            )
+            found = pages.get(path)
+            if not (site / VERSION / path).exists() or (found and unquote(target.fragment) not in found.ids):
+                broken.append(f"{name}: {link}")
+
+    assert broken == []
+
+
+def test_pages_load_nothing_from_other_hosts(site, pages):
+    loaded = {target for page in pages.values() for target in page.loaded}
+    styles = "".join(path.read_text(encoding="utf-8") for path in (site / VERSION).rglob("*.css"))
+    pictures = [path.read_text(encoding="utf-8") for path in (site / VERSION).rglob("*.svg")]
+
+    assert "_static/styles/furo.css" in {urlsplit(target).path for target in pages["index.html"].loaded}
+    assert [target for target in loaded if urlsplit(target).netloc] == []
+    assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']*", styles + "".join(pictures)) == []
+
+
+def test_a_search_without_a_server_finds_terms_and_objects(site, pages):
+    index = (site / VERSION / "searchindex.js").read_text(encoding="utf-8")
+    search = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+
+    # A page that is opened from a folder may load scripts, but not read files.
+    assert "searchindex.js" in pages["search.html"].loaded
+    assert {"lumberjack", "heartbeat", "multicast"} <= search["terms"].keys()
+    assert "reference/client" in search["docnames"]
+    assert "offer" in {entry[-1] for entry in search["objects"]["aeron_core.Publication"]}
+
+
+def test_every_page_chooses_among_the_versions_beside_it(site, pages):
+    assert (site / "versions.js").read_text() == f'const VERSIONS = ["{VERSION}", "0.0.9"];\n'
+    assert f"url={VERSION}/index.html" in (site / "index.html").read_text()
+    assert "./../versions.js" in pages["index.html"].loaded
+    assert "../../versions.js" in pages["reference/client.html"].loaded
+
+
+def test_pictures_are_on_the_front_page(site, pages):
+    pictures = {Path(target).name for target in pages["index.html"].loaded if target.startswith("_images/")}
+
+    assert {"top.svg", "soak.png"} <= pictures
+
+
+def test_every_public_name_is_documented(objects):
+    names = set(aeron_core.__all__) - {"__version__", "aio", "resilient"}
+
+    assert {name for name in names if f"aeron_core.{name}" not in objects} == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_of_a_package_is_documented(package, objects):
+    module = importlib.import_module(f"aeron_core.{package}")
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, found in vars(module).items()
+        if callable(found) and found.__module__ == module.__name__ and name[0] != "_" and name != "T"
+    ]
+
+    public = {f"aeron_core.{name}" for name in aeron_core.__all__}
+    missing = [
+        name
+        for name in names
+        if f"aeron_core.{package}.{name}" not in objects
+        and not (f"aeron_core.{name}" in public and f"aeron_core.{name}" in objects)
+    ]
+
+    assert missing == []
+
+
+CLASSES = [
+    (f"{module.__name__}.{name}", kind)
+    for module in (aeron_core, aeron_core.resilient)
+    for name in module.__all__
+    if isinstance(kind := getattr(module, name), type) and not name.endswith("Settings")
+]
+
+
+@pytest.mark.parametrize(("path", "kind"), CLASSES, ids=[path for path, _ in CLASSES])
+def test_every_public_member_of_a_class_is_documented(path, kind, objects):
+    internal = re.compile(
+        r"\b[Ff]or (the client's conductor|the supervisor|claims|images|compiled callers)\b"
+    )
+    members = {
+        name
+        for each in kind.__mro__
+        if each.__module__.startswith("aeron_core")
+        for name, member in vars(each).items()
+        if not name.startswith("_") and not internal.search(inspect.getdoc(member) or "")
+    }
+
+    assert {name for name in members if f"{path}.{name}" not in objects} == set()
+
+
+def test_signatures_of_compiled_classes_have_types(pages):
+    text = re.sub(r"<[^>]+>", "", pages["reference/client.html"].text)
+    text = re.sub(r"\s+", " ", text)
+
+    assert "send( data: Buffer | list[Buffer] | tuple[Buffer, ...], *, timeout: float" in text
+    assert "property is_connected: bool" in text
+    # From the .pxd.
+    assert "join_position: int" in text
+    assert "position at which the subscription began to read" in text
+
+
+def test_code_in_a_guide_links_to_the_object_that_it_names(pages):
+    links = pages["how-to/survive-a-driver-restart.html"].links
+
+    assert any(link.startswith("../reference/") and "#aeron_core." in link for link in links)
