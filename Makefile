@@ -24,7 +24,7 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 # The folder of this documentation on the site: a release, or dev for the main branch.
 DOCS_VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' aeron_core/version.py)
 
-.PHONY: help demo test test-fast check format build docs man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
+.PHONY: help demo test test-fast check format build docs changelog man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
         faults soak clean
 
 help:
@@ -45,6 +45,7 @@ help:
 	@echo "             make soak DURATION=5400 SEED=1 (seconds)"
 	@echo "make docs    build the documentation site in build/docs, which a browser opens from its folder;"
 	@echo "             make docs DOCS_VERSION=dev writes another folder beside those that are there"
+	@echo "make changelog  show the changes since the last release; make changelog RELEASE=0.2.0 moves them to CHANGELOG.md"
 	@echo "make man     write a man page for each command into build/man"
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make wheels  build manylinux wheels in wheelhouse/, by cibuildwheel or for the Pythons of this machine"
@@ -147,6 +148,11 @@ docs:
 	@$(BIN)/pip install --quiet --group docs
 	@DOCS_VERSION='$(DOCS_VERSION)' $(PYTHON) -m sphinx -q -W --fresh-env -d build/doctrees docs 'build/docs/$(DOCS_VERSION)'
 	@echo "wrote build/docs/index.html"
+
+# Without RELEASE nothing is written.
+changelog: $(VENV)/.installed
+	@$(BIN)/pip install --quiet --group docs
+	@$(BIN)/towncrier build --version '$(or $(RELEASE),unreleased)' $(if $(RELEASE),--yes,--draft)
 
 # Spark's commands are among them, but Spark is not needed.
 man: $(VENV)/.built
