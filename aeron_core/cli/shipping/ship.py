@@ -80,6 +80,14 @@ EndWithDriver = Annotated[
         "--end-with-driver", help="Fail when the driver shuts down, instead of waiting for the next one."
     ),
 ]
+Poll = Annotated[
+    bool,
+    typer.Option(
+        "--poll",
+        help="Look for changes every second, also with the extra ship: for files on hosts that the command does not "
+        "recognize as remote.",
+    ),
+]
 Embedded = Annotated[bool, typer.Option("--embedded", help="Run a driver within this command.")]
 
 
@@ -96,6 +104,7 @@ def ship(  # noqa: PLR0913 - the options of the command
     timeout: Timeout = None,
     drain: Drain = 5.0,
     end_with_driver: EndWithDriver = False,
+    poll: Poll = False,
     embedded: Embedded = False,
     aeron_dir: AeronDir = None,
     json: Json = False,
@@ -126,7 +135,9 @@ def ship(  # noqa: PLR0913 - the options of the command
         follows=not once,
         max_line_length=_length_of("--max-line", max_line),
         window_length=_length_of("--window", window),
+        polls=poll,
         on_error=warn,
+        on_polling=lambda text: print_stderr(f"warning: {text}"),
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
         driver_errors = None

@@ -107,7 +107,7 @@ class ShippingRun:
                 self._arrived_s, self._lines = time.monotonic(), shipper.lines
             self._check_silence()
             if not work:
-                self.interrupt.wait(_PAUSE_S)
+                shipper.wait()
 
     def _settle(self, shipper: Shipper) -> None:
         """Wait until messages in flight are confirmed, for at most `drain` seconds; raises as `Shipper.settle`."""
