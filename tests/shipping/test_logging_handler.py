@@ -62,6 +62,20 @@ def test_records_are_published(listener, logger):
     )
 
 
+def test_records_are_published_as_a_formatter_of_ecs_logging_writes_them(listener, logger):
+    ecs_logging = pytest.importorskip("ecs_logging")
+    handler = PublishingHandler("aeron:ipc", aeron_dir=listener.aeron_dir, raw=True)
+    handler.setFormatter(ecs_logging.StdlibFormatter(extra={"service": {"name": "shop"}}))
+    logger.addHandler(handler)
+
+    logger.warning("hello %s", "world", extra={"user": 7})
+
+    (event,) = listener.await_messages(1)
+    assert (event["message"], event["log.level"], event["user"]) == ("hello world", "warning", 7)
+    assert event["service"] == {"name": "shop"}
+    assert "ecs.version" in event
+
+
 def test_the_handler_can_be_configured_by_dict_config(listener, logger):
     logging.config.dictConfig(
         {
