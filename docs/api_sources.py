@@ -106,19 +106,17 @@ def public_paths() -> dict[str, str]:
     return paths
 
 
-def _path_of(name: griffe.ExprName) -> str:
-    path = name.canonical_path
-    return public_paths().get(path, path if path.startswith("aeron_core.") else name.name)
-
-
 def text_of(expression: object) -> str:
-    """Return an annotation or a default as source text, with public objects by their public names."""
-    if not isinstance(expression, griffe.Expr):
-        return str(expression or "")
-    return "".join(
-        _path_of(part) if isinstance(part, griffe.ExprName) else str(part)
-        for part in expression.iterate(flat=True)
-    )
+    """Return an annotation as source text, with objects of the package by their public names."""
+    if isinstance(expression, griffe.ExprName | griffe.ExprAttribute):
+        path = expression.canonical_path
+        return public_paths().get(path, path if path.startswith("aeron_core.") else str(expression))
+    if isinstance(expression, griffe.Expr):
+        return "".join(
+            text_of(part) if isinstance(part, griffe.Expr) else str(part)
+            for part in expression.iterate(flat=False)
+        )
+    return str(expression or "")
 
 
 def signature_of(function: griffe.Function, *, result: object) -> str:
@@ -134,7 +132,7 @@ def signature_of(function: griffe.Function, *, result: object) -> str:
         annotation = text_of(parameter.annotation)
         text = f"{stars}{parameter.name}" + (f": {annotation}" if annotation else "")
         if parameter.default is not None and not stars:
-            text += f"{' = ' if annotation else '='}{text_of(parameter.default)}"
+            text += f"{' = ' if annotation else '='}{parameter.default}"
         shown.append(text)
     end = text_of(result)
     return f"({', '.join(shown)})" + (f" -> {end}" if end else "")
