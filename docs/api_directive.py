@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 import griffe
 from api_sources import (
     doc_of,
+    is_ours,
     member_of,
     members_of,
     public_names,
@@ -62,11 +63,7 @@ def _bases(cls: griffe.Class) -> list[str]:
         for base in cls.bases
         if isinstance(base, griffe.Expr)
     ]
-    return [
-        name
-        for name in names
-        if name.startswith("aeron_core.") or name.endswith(("Enum", "Error", "Exception"))
-    ]
+    return [name for name in names if is_ours(name) or name.endswith(("Enum", "Error", "Exception"))]
 
 
 def described(

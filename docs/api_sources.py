@@ -28,6 +28,7 @@ PACKAGES: Final = (
     "aeron_core.spi",
     "aeron_core.testing",
     "aeron_core.errors",
+    "pyspark_aeron",
 )
 #: Members that are public only for other modules of the package; matched in their docstrings.
 _INTERNAL: Final = re.compile(
@@ -55,14 +56,21 @@ class Declarations(griffe.Extension):
 
 
 @cache
-def package() -> griffe.Module:
-    """Return the package as griffe reads it."""
-    extensions = griffe.load_extensions(Declarations)
-    loaded = griffe.load(
-        "aeron_core", search_paths=[str(ROOT)], extensions=extensions, allow_inspection=False
+def packages() -> griffe.ModulesCollection:
+    """Return the packages as griffe reads them, by name."""
+    loader = griffe.GriffeLoader(
+        search_paths=[ROOT, ROOT / "plugins" / "spark"],
+        extensions=griffe.load_extensions(Declarations),
+        allow_inspection=False,
     )
-    assert isinstance(loaded, griffe.Module)
-    return loaded
+    for name in ("aeron_core", "pyspark_aeron"):
+        loader.load(name)
+    return loader.modules_collection
+
+
+def is_ours(path: str) -> bool:
+    """Return whether a path is in one of the packages."""
+    return path.startswith(("aeron_core.", "pyspark_aeron."))
 
 
 def resolved(found: griffe.Object | griffe.Alias) -> griffe.Object:
@@ -89,8 +97,9 @@ def public_names(module: str) -> tuple[str, ...]:
 
 def member_of(path: str) -> griffe.Object:
     """Return what a dotted name in the package leads to; raises KeyError if it leads nowhere."""
-    found: Any = package()
-    for name in path.split(".")[1:]:
+    first, *rest = path.split(".")
+    found: Any = packages()[first]
+    for name in rest:
         found = found.all_members[name] if found.is_class else found.members[name]
         found = found.final_target if found.is_alias else found
     return found
@@ -110,7 +119,7 @@ def text_of(expression: object) -> str:
     """Return an annotation as source text, with objects of the package by their public names."""
     if isinstance(expression, griffe.ExprName | griffe.ExprAttribute):
         path = expression.canonical_path
-        return public_paths().get(path, path if path.startswith("aeron_core.") else str(expression))
+        return public_paths().get(path, path if is_ours(path) else str(expression))
     if isinstance(expression, griffe.Expr):
         return "".join(
             text_of(part) if isinstance(part, griffe.Expr) else str(part)
@@ -153,7 +162,7 @@ def members_of(cls: griffe.Class) -> Iterator[griffe.Object]:
     for name, member in cls.all_members.items():
         found = resolved(member)
         doc = doc_of(found)
-        if name.startswith("_") or _INTERNAL.search(doc) or not found.path.startswith("aeron_core."):
+        if name.startswith("_") or _INTERNAL.search(doc) or not is_ours(found.path):
             continue
         # What `__init__` assigns is a detail unless it is documented or declared in the class.
         constructor = found.parent.members.get("__init__") if found.parent else None

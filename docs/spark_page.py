@@ -87,6 +87,11 @@ def spark_page() -> Iterator[str]:
         f"\nAdd decoders by the entry-point group `{decoders.GROUP}`: functions of a DataFrame and options. "
         "`aeron-core plugins new NAME --kind decoder` writes a distribution with one.\n"
     )
+    yield "## In Python\n"
+    yield "```{api} pyspark_aeron\n:no-members:\nregister\nDefaultSource\n```\n"
+    yield "```{api} pyspark_aeron.decoders\ndecode\n```\n"
+    yield "```{api} pyspark_aeron.lag_listener\nLagListener()\nQueryLag\n```\n"
+    yield "```{api} pyspark_aeron.session\nsession\n```\n"
     yield "## Pipeline files\n"
     for title, model in (
         ("", Pipeline),

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pyspark_aeron
 import pytest
 from sphinx.util.inventory import InventoryFile
 
@@ -143,6 +144,10 @@ def test_every_public_name_is_documented(objects):
     names = set(aeron_core.__all__) - {"__version__", "aio", "resilient"}
 
     assert {name for name in names if f"aeron_core.{name}" not in objects} == set()
+
+
+def test_every_public_name_of_the_spark_package_is_documented(objects):
+    assert {f"pyspark_aeron.{name}" for name in pyspark_aeron.__all__} <= objects
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -34,7 +34,7 @@ __all__ = ["Shipper", "ShipperParams", "confirmed_position"]
 #: Factor of the intervals of scans and reads while the kernel reports changes: they find what it misses, such as writes
 #: through a mapping. An invented number.
 _NOTIFIED_FACTOR: Final = 10
-#: Pause in seconds of a shipper that polls, or waits for confirmations. An invented number.
+#: Pause in seconds of a shipper that polls. An invented number.
 _PAUSE_S: Final = 0.01
 #: Remedy for a closed publication.
 _REOPEN: Final = "start the driver if it has shut down, then ship again, through a new publication"
@@ -136,17 +136,17 @@ class Shipper:
             work += self._read(now_ns)
         return work + self._offer()
 
-    def wait(self, timeout_s: float = 0.1) -> None:
-        """Wait until there may be work: after a change of the files, or for at most `timeout_s` seconds.
+    def wait(self) -> None:
+        """Wait for a change of the files, for at most 0.1 s; call it when `do_work` returned 0.
 
-        Call it when `do_work` returned 0. From the first call on, the kernel is asked for notifications if the extra
-        `ship` is installed and no folder is on a network filesystem. It takes up to 0.1 s then, and otherwise 0.01 s.
+        From the first call on, the kernel is asked for notifications if the extra `ship` is installed and no folder is
+        on a network filesystem. Otherwise, and while the publication accepts nothing, it takes 0.01 s.
         """
         if not self._is_waiting:
             self._is_waiting = True
             self._scan_soon()
-        if not self._watch.is_active or self._pending or timeout_s < _PAUSE_S:
-            time.sleep(min(timeout_s, _PAUSE_S))
+        if self._pending or not self._watch.is_active:
+            time.sleep(_PAUSE_S)
             return
         has_names, has_data = self._watch.wait()
         if has_names:
