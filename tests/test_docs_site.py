@@ -5,6 +5,7 @@ import inspect
 import json
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -125,6 +126,25 @@ def test_a_search_without_a_server_finds_terms_and_objects(site, pages):
     assert {"lumberjack", "heartbeat", "multicast"} <= search["terms"].keys()
     assert "reference/client" in search["docnames"]
     assert "offer" in {entry[-1] for entry in search["objects"]["aeron_core.Publication"]}
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
+def test_a_browser_searches_a_site_that_it_opens_from_a_folder(site):
+    page = (site / VERSION / "search.html").as_uri()
+
+    done = subprocess.run(
+        [
+            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"),
+            *(f"--user-data-dir={site.parent / 'chromium'}", "--dump-dom", f"{page}?q=try_claim"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+
+    assert "reference/client.html#aeron_core.Publication.try_claim" in done.stdout
+    assert '<option value="0.0.9">' in done.stdout
 
 
 def test_every_page_chooses_among_the_versions_beside_it(site, pages):
