@@ -21,22 +21,33 @@ _BUILTIN = {
 }
 #: `│   ├── ChannelUriError(ValueError)   meaning`: four columns a level.
 _NODE = re.compile(r"^    (?P<indent>[│ ]*(?:[├└]── )?)(?P<name>[A-Z]\w+)(?:\((?P<also>\w+)\))?", re.M)
+#: A class statement, with bases on any number of lines.
+_CLASS = re.compile(r"^ *class (?P<name>\w+)(?:\((?P<bases>[^:]*)\))?:", re.M)
 
 
 def product_exceptions() -> dict[str, list[str]]:
-    """Return the bases of every exception class of the product, found in its sources."""
+    """Return the bases of every exception class of the product, found in its sources.
+
+    Each worker of pytest-xdist does this when it collects: to parse whole modules takes 20 times as long.
+    """
     bases = {
-        node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+        statement["name"]: bases_of(statement["bases"])
         for package in PACKAGES
         for path in sorted(package.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
+        for statement in _CLASS.finditer(path.read_text(encoding="utf-8"))
     }
 
     def is_exception(name: str) -> bool:
         return name in _BUILTIN or any(is_exception(base) for base in bases.get(name, ()))
 
     return {name: bases[name] for name in bases if is_exception(name)}
+
+
+def bases_of(arguments: str | None) -> list[str]:
+    """Return the names of the bases in the parentheses of a class statement, without their modules."""
+    call = ast.parse(f"bases({arguments or ''})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return [ast.unparse(base).rpartition(".")[2] for base in call.args]
 
 
 def tree() -> dict[str, list[str]]:
