@@ -24,8 +24,8 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 # The folder of this documentation on the site: a release, or dev for the main branch.
 DOCS_VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' aeron_core/version.py)
 
-.PHONY: help demo test test-fast check format build docs changelog man wheels dist-check coverage sanitize sanitize-threads bench fuzz hostile \
-        faults soak clean
+.PHONY: help demo test test-fast check class-archive format build docs changelog man wheels dist-check coverage sanitize \
+        sanitize-threads bench fuzz hostile faults soak clean
 
 help:
 	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
@@ -93,8 +93,14 @@ check: $(VENV)/.built $(VENV)/.developing
 # Files in the order of tests/conftest.py. In a third of the time of the whole suite, tests wait for processes.
 PYTEST := $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 
-test: check
+# Java's archive of classes is made beside the checks, most of whose time is one process; in a new clone, so is the
+# environment beside the compiled modules.
+test:
+	@$(MAKE) -j2 check class-archive
 	$(PYTEST)
+
+class-archive: $(VENV)/.built $(VENV)/.developing
+	@PYTHONPATH=tests/interop/peers $(PYTHON) tests/plugins/spark/support/java_options.py build/java
 
 test-fast: $(VENV)/.built $(VENV)/.developing
 	$(PYTEST) -m 'not system and not interop and not netns and not spark'

@@ -2,6 +2,8 @@
 
 They change how long Spark takes, not what it does: a test program runs for seconds, most of which are the loading and
 compiling of classes. Programs inherit the options from the environment.
+
+    java_options.py FOLDER      makes the archive in a folder, unless it is there
 """
 
 import hashlib
@@ -20,7 +22,7 @@ QUIET = "-Xshare:auto -Xlog:disable"
 PROGRAM = Path(__file__).parents[1] / "programs" / "loading.py"
 #: Its `sitecustomize` makes Python workers start quickly.
 SITE = Path(__file__).parents[1] / "site"
-TIMEOUT_S = 240
+TIMEOUT_S = 480  # below that of a test, which may wait for another process that makes the archive
 
 
 def java_environment(folder):
@@ -28,8 +30,12 @@ def java_environment(folder):
     prepare_environment()
     archive = class_archive(folder)
     options = f"{QUICK} {QUIET}" + (f" -XX:SharedArchiveFile={archive}" if archive else "")
-    path = os.pathsep.join(filter(None, [str(SITE), os.environ.get("PYTHONPATH")]))
-    return launch_environment(options) | {"SPARK_DAEMON_JAVA_OPTS": options, "PYTHONPATH": path}
+    return launch_environment(options) | {"SPARK_DAEMON_JAVA_OPTS": options, "PYTHONPATH": worker_path()}
+
+
+def worker_path():
+    """Return the variable PYTHONPATH with the folder that makes Python workers start quickly."""
+    return os.pathsep.join(filter(None, [str(SITE), os.environ.get("PYTHONPATH")]))
 
 
 def launch_environment(options):
@@ -66,7 +72,9 @@ def make_class_archive(path):
     driver = f"{QUICK} {QUIET} -XX:ArchiveClassesAtExit={draft}"
     ended = subprocess.run(
         [sys.executable, PROGRAM, path.parent],
-        env=os.environ | launch_environment(QUICK) | {"SPARK_SUBMIT_OPTS": driver},
+        env=os.environ
+        | launch_environment(QUICK)
+        | {"SPARK_SUBMIT_OPTS": driver, "PYTHONPATH": worker_path()},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -75,3 +83,8 @@ def make_class_archive(path):
     assert ended.returncode == 0, ended.stderr
     draft.touch()
     draft.replace(path)
+
+
+if __name__ == "__main__":
+    prepare_environment()
+    class_archive(Path(sys.argv[1]).absolute())
