@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 LONG = 65_536
+_COUNTED = bytes(range(256)) * 2
 
 
 def length_of(index: int) -> int:
@@ -16,7 +17,8 @@ def length_of(index: int) -> int:
 def body(index: int, length: int = 0) -> bytes:
     """Return message `index`, of `length` bytes if not zero: bytes that count up from `index`."""
     length = length or length_of(index)
-    rotated = bytes((index + offset) % 256 for offset in range(256))
+    first = index % 256
+    rotated = _COUNTED[first : first + 256]
     return (rotated * (length // 256 + 1))[:length]
 
 
