@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 
 from relayed_ends import receive, wait_for
 
@@ -25,10 +26,14 @@ class Pair:
         self._pass_on(struct.pack(">Q", len(self._header) + len(body)) + self._header + body)
 
     def _pass_on(self, data):
-        sent = 0
-        while sent < len(data):
-            sent += self.probe.send(data[sent : sent + 65536])
-            self._received += self.probe.receive() or b""
+        left = memoryview(data)
+        while left:
+            sent = self.probe.send(left[:65536])
+            left = left[sent:]
+            received = self.probe.receive()
+            self._received += received or b""
+            if not sent and not received:
+                time.sleep(0.0002)  # a relay thread or the peer is at work
 
     def receive(self):
         self._await(8)
