@@ -1,5 +1,6 @@
 """Recordings, one Spark session for all tests that need one, and programs to kill."""
 
+import json
 import os
 import signal
 import subprocess
@@ -229,6 +230,50 @@ class Copies:
             assert copied.count() == copied.distinct().count() == count
             assert copied.exceptAll(expected).isEmpty()
         return count
+
+
+class Application:
+    """`following.py` on the executors of a cluster. First it reads `rows` messages of an archive of its own."""
+
+    rows = 16 * MESSAGES_OF_TERM
+
+    def __init__(self, master, folder):
+        self.other = RecordingUnderTest.begin(folder / "other")
+        for _ in range(16):
+            self.other.fill_term(100)
+        (folder / "out").mkdir()
+        self.copies = Copies(RecordingUnderTest.begin(folder / "archive"), folder / "out")
+        self.program = Program(
+            folder / "program.log",
+            "following.py",
+            master,
+            self.copies.archive,
+            self.copies.out,
+            "256k",
+            self.other.store.folder,
+        )
+
+    def readers(self):
+        """Return `rows`, and in `partitions` of each: rows, id of the process, whether that is an executor."""
+        path = self.copies.out / "readers.json"
+        self.program.wait_until(path.exists)
+        return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="module")
+def application(quick_java, tmp_path_factory):
+    """Return the application on a master. The tests of a file share it, until one of them finishes it."""
+    started = {}
+
+    def start(master):
+        if master not in started:
+            started[master] = Application(master, tmp_path_factory.mktemp("application"))
+        return started[master]
+
+    yield start
+    for each in started.values():
+        if each.program.process.poll() is None:
+            each.program.kill()
 
 
 @pytest.fixture

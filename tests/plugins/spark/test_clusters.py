@@ -1,7 +1,12 @@
-"""Recordings read by the executors of a cluster, each a separate process."""
+"""Recordings read by the executors of a cluster, each a separate process, and kills of executors.
+
+Tests of a cluster share one application, because each one takes a Java machine for the driver and for every executor.
+Rounds of kills: AERON_CORE_KILL_ROUNDS, default 1. An executor is killed at a random position, within a batch.
+"""
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -13,7 +18,9 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parent / "programs" / "where.py"
+ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
+SINKS = ("parquet", "aeron")
+LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 TERMS = 16
 TIMEOUT_S = 240
 
@@ -25,29 +32,37 @@ def archive(written):
     return written.store.folder
 
 
-def where(master, archive):
-    ended = subprocess.run(
-        [sys.executable, PROGRAM, master, archive],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return json.loads(ended.stdout.splitlines()[-1])
-
-
-def check(seen):
+def check_readers(application):
     """Assert that all rows were read once, by at least two executors."""
+    seen = application.readers()
     counts, executors, are_executors = zip(*seen["partitions"], strict=True)
-    assert seen["rows"] == sum(counts) == TERMS * 409
+    assert seen["rows"] == sum(counts) == application.rows
     assert all(are_executors)
     assert len(set(executors)) >= 2
 
 
 @pytest.mark.system
-def test_the_executors_of_a_local_cluster_read(archive):
-    check(where("local-cluster[2,1,1024]", archive))
+def test_the_executors_of_a_local_cluster_read(application):
+    check_readers(application(LOCAL_CLUSTER))
+
+
+@pytest.mark.system
+def test_every_message_exists_once_after_kills_of_executors(request, application):
+    shared = application(LOCAL_CLUSTER)
+    program, copies = shared.program, shared.copies
+    shared.readers()
+
+    for number in range(ROUNDS):
+        executor = random.choice(program.wait_until(program.executors))
+        before = copies.state()
+        program.wait_until(lambda number=number: copies.is_within_batch(SINKS[number % 2]))
+        os.kill(executor, signal.SIGKILL)
+        program.wait_until(lambda before=before: copies.are_past(before))
+    copies.finish(program)
+
+    count = copies.check(request.getfixturevalue("spark"))
+    lost = program.log.read_text().count("Lost task")
+    print(f"{ROUNDS} kills of executors, {lost} tasks lost in {copies.state()} batches: {count} messages")
 
 
 def free_port():
@@ -102,11 +117,7 @@ def standalone(tmp_path_factory):
         yield Standalone(master, workers)
 
 
-@pytest.mark.system
-def test_the_workers_of_a_standalone_cluster_read(standalone, archive):
-    check(where(standalone.master, archive))
-
-
+# Before the tests of the application, which takes all cores of the cluster.
 @pytest.mark.system
 def test_a_pipeline_runs_on_a_standalone_cluster(standalone, archive, tmp_path):
     file = tmp_path / "pipeline.toml"
@@ -139,10 +150,16 @@ path = "{tmp_path}/copy"
 
 
 @pytest.mark.system
+def test_the_workers_of_a_standalone_cluster_read(standalone, application):
+    check_readers(application(standalone.master))
+
+
+@pytest.mark.system
 def test_a_query_continues_when_a_worker_is_killed_with_its_executor(
-    request, standalone, start_program, copies, processes_of
+    request, standalone, application, processes_of
 ):
-    program = start_program("following.py", standalone.master, copies.archive, copies.out, "256k")
+    shared = application(standalone.master)
+    program, copies = shared.program, shared.copies
     worker = standalone.workers[0].pid
     begin = copies.state()
     program.wait_until(lambda: copies.are_past(begin) and copies.is_within_batch("parquet"))

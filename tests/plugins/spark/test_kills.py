@@ -5,8 +5,6 @@ running.
 """
 
 import os
-import random
-import signal
 
 import pytest
 
@@ -30,20 +28,3 @@ def test_every_message_exists_once_after_kills_of_spark_during_batches(request, 
     print(
         f"{ROUNDS} kills of Spark, {copies.replayed} batches replayed of {copies.state()}: {count} messages"
     )
-
-
-@pytest.mark.system
-def test_every_message_exists_once_after_kills_of_executors(request, start_program, copies):
-    program = start_program("following.py", "local-cluster[2,1,1024]", copies.archive, copies.out, "256k")
-
-    for number in range(ROUNDS):
-        executor = random.choice(program.wait_until(program.executors))
-        before = copies.state()
-        program.wait_until(lambda number=number: copies.is_within_batch(SINKS[number % 2]))
-        os.kill(executor, signal.SIGKILL)
-        program.wait_until(lambda before=before: copies.are_past(before))
-    copies.finish(program)
-
-    count = copies.check(request.getfixturevalue("spark"))
-    lost = program.log.read_text().count("Lost task")
-    print(f"{ROUNDS} kills of executors, {lost} tasks lost in {copies.state()} batches: {count} messages")

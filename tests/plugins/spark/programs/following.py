@@ -1,18 +1,40 @@
-"""Copies an archive as it grows, into Parquet and into an archive: `following.py MASTER ARCHIVE OUT BYTES`.
+"""Copies an archive as it grows, into Parquet and into an archive: `following.py MASTER ARCHIVE OUT BYTES [OTHER]`.
 
-BYTES is the maximum of a batch. Stops after the existing data once the file OUT/stop exists.
+BYTES is the maximum of a batch. Stops after the existing data once the file OUT/stop exists. Before, it reads the
+archive OTHER and writes the number of rows, and the processes that have read them, into OUT/readers.json.
 """
 
+import json
+import os
 import sys
 from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark_aeron.session import session
 
-master, archive, out, most = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+
+def processes(rows):
+    """Return the ids of this process and of the one that started it, and the number of rows."""
+    count = sum(1 for _ in rows)
+    parent = os.getppid()  # the daemon, started by the executor
+    with open(f"/proc/{parent}/stat", encoding="ascii") as file:
+        executor = int(file.read().rpartition(") ")[2].split()[1])
+    with open(f"/proc/{executor}/cmdline", encoding="utf-8", errors="replace") as file:
+        command = file.read().replace("\0", " ")
+    yield count, executor, "CoarseGrainedExecutorBackend" in command
+
+
+master, archive, out, most, *others = sys.argv[1:]
+out = Path(out)
 # Warnings would report the lost tasks.
 settings = {"spark.log.level": "WARN", "spark.deploy.maxExecutorRetries": "-1"}
 spark = session(master, settings=settings)
+for other in others:
+    rows = spark.read.format("aeron").option("minPartitions", "8").load(other)
+    seen = rows.rdd.mapPartitions(processes).collect()
+    draft = out / "readers.draft"
+    draft.write_text(json.dumps({"rows": rows.count(), "partitions": seen}))
+    draft.rename(out / "readers.json")
 stream = spark.readStream.format("aeron").option("maxBytesPerTrigger", most).option("minPartitions", "2")
 
 
