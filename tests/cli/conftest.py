@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from forked import start_program
 
 from aeron_core.cli.main import run
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
@@ -86,15 +87,25 @@ def dead_directory(tmp_path) -> Path:
 class Process:
     """A command in a process of its own."""
 
-    def __init__(self, *arguments: object, stdin: object = subprocess.DEVNULL, **environment: str) -> None:
+    def __init__(
+        self,
+        *arguments: object,
+        stdin: object = subprocess.DEVNULL,
+        is_forked: bool = False,
+        **environment: str,
+    ) -> None:
+        """Start a command: a new Python, or as a fork of one with all modules, if a test is not about the start."""
         command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
-        self.popen = subprocess.Popen(
-            command,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **environment},
+        options = {
+            "stdin": stdin,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "env": {**os.environ, **environment},
+        }
+        self.popen: subprocess.Popen[str] = (
+            start_program(command, **options)
+            if is_forked
+            else subprocess.Popen(command, text=True, **options)
         )
 
     def ended(self, text: str | None = None, timeout: float = 60) -> Outcome:
@@ -149,7 +160,7 @@ def running_driver(start, tmp_path):
         "-Daeron.timer.interval=100ms",
         "-Daeron.driver.termination.validator=allow",
     ]
-    process = start("driver", *defines)
+    process = start("driver", *defines, is_forked=True)
     await_driver(process, directory)
     return process, directory
 
@@ -167,7 +178,7 @@ def await_driver(process: Process, directory: Path) -> None:
     deadline_s = time.monotonic() + DEADLINE_S
     while not is_ready():
         assert time.monotonic() < deadline_s
-        os.sched_yield()
+        time.sleep(0.001)
 
 
 @pytest.fixture(name="await_driver")

@@ -38,6 +38,7 @@ def patient_driver(start, tmp_path):
         "-Daeron.client.liveness.timeout=120s",
         "-Daeron.publication.unblock.timeout=150s",
         "-Daeron.dir.delete.on.shutdown=true",
+        is_forked=True,
     )
     until((directory / "cnc.dat").exists)
     return directory
@@ -75,10 +76,12 @@ def start_one_driver(start, directory, *arguments):
             "-Daeron.ipc.term.buffer.length=256k",
             "-Daeron.counters.buffer.length=1m",
             *arguments,
+            is_forked=True,
         )
         if until(lambda process=process: process.popen.poll() or is_ready(process, directory)) is True:
             return process
         assert "active media driver" in process.popen.communicate()[1]
+        time.sleep(0.1)
 
 
 def is_ready(process, directory):
@@ -148,7 +151,9 @@ def test_a_recorder_restarted_at_once_loses_and_repeats_nothing(
 
 def test_a_signal_stops_the_recorder_in_order(start, running_driver, tmp_path):
     _, directory = running_driver
-    recorder = start("record", "aeron:ipc", 7, 8, "--to", tmp_path / "a", "-d", directory, "--json")
+    recorder = start(
+        "record", "aeron:ipc", 7, 8, "--to", tmp_path / "a", "-d", directory, "--json", is_forked=True
+    )
     archive = archive_at(tmp_path / "a")
     with aeron_core.connect(directory) as client:
         publication = client.add_exclusive_publication("aeron:ipc", 8)
@@ -167,7 +172,9 @@ def test_a_signal_stops_the_recorder_in_order(start, running_driver, tmp_path):
 
 def test_a_released_stream_is_free_at_once(start, running_driver, tmp_path):
     _, directory = running_driver
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--release")
+    recorder = start(
+        "record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--release", is_forked=True
+    )
     with aeron_core.connect(directory) as client:
         publication = client.add_exclusive_publication("aeron:ipc", 7)
         until(lambda: publication.is_connected)
@@ -182,7 +189,7 @@ def test_a_released_stream_is_free_at_once(start, running_driver, tmp_path):
 def test_segments_beyond_the_limit_are_deleted(start, running_driver, tmp_path):
     _, directory = running_driver
     options = ("--segment-length", "256k", "--retain-bytes", "512k", "--durability", "never")
-    start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, *options)
+    start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, *options, is_forked=True)
     archive = archive_at(tmp_path / "a")
     with aeron_core.connect(directory) as client:
         publication = client.add_exclusive_publication("aeron:ipc", 7)
@@ -196,7 +203,9 @@ def test_segments_beyond_the_limit_are_deleted(start, running_driver, tmp_path):
 def test_a_spool_is_moved_to_the_archive_completely(start, running_driver, tmp_path):
     _, directory = running_driver
     options = ("--spool", tmp_path / "spool", "--segment-length", "256k", "--json")
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "archive", "-d", directory, *options)
+    recorder = start(
+        "record", "aeron:ipc", 7, "--to", tmp_path / "archive", "-d", directory, *options, is_forked=True
+    )
     archive = archive_at(tmp_path / "archive")
     sent = numbered(0, 5000)
     with aeron_core.connect(directory) as client:
@@ -221,7 +230,7 @@ def test_a_driver_records_the_streams_of_its_settings_file(start, tmp_path):
         'ipc_term_buffer_length = "256k"\n'
         f'[recording]\nstreams = ["aeron:ipc 7"]\nto = "{tmp_path / "archive"}"\n'
     )
-    driver = start("driver", file)
+    driver = start("driver", file, is_forked=True)
     archive = archive_at(tmp_path / "archive")
     with aeron_core.connect(tmp_path / "driver") as client:
         publication = client.add_exclusive_publication("aeron:ipc", 7)
@@ -275,7 +284,9 @@ def test_a_timeout_before_the_first_message_fails(start, running_driver, tmp_pat
 
 def test_end_with_driver_reports_the_shutdown_once(start, running_driver, tmp_path):
     process, directory = running_driver
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--end-with-driver")
+    recorder = start(
+        "record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--end-with-driver", is_forked=True
+    )
     archive_at(tmp_path / "a")
 
     process.popen.send_signal(signal.SIGTERM)
@@ -288,7 +299,9 @@ def test_end_with_driver_reports_the_shutdown_once(start, running_driver, tmp_pa
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_streams_of_the_next_driver_are_recorded(start, start_driver, tmp_path, number):
     driver, directory = start_driver()
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--json")
+    recorder = start(
+        "record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--json", is_forked=True
+    )
     archive = archive_at(tmp_path / "a")
 
     for recording_id, payload in enumerate((b"before", b"after")):
@@ -316,7 +329,7 @@ def test_a_driver_killed_before_its_first_answer_is_replaced_by_the_next(start, 
     driver, directory = start_driver()
     ring = ManyToOneRingBuffer(CncFile.open(directory / "cnc.dat").to_driver)
     driver.popen.send_signal(signal.SIGSTOP)
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, is_forked=True)
 
     def has_command():
         ring.consumer_heartbeat_ms = time.time_ns() // 1_000_000  # alive, and slow to answer
@@ -359,7 +372,7 @@ def test_a_driver_that_is_slow_after_a_loss_is_recorded_when_it_answers(
 
 def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_path):
     process, directory = running_driver
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, is_forked=True)
     until((tmp_path / "a" / "recorder.json").exists)
     process.popen.send_signal(signal.SIGTERM)
     stderr = iter(recorder.popen.stderr.readline, "")

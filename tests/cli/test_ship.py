@@ -132,7 +132,7 @@ def test_shipping_continues_with_the_next_driver(start, reader, log, tmp_path, m
     directory = tmp_path / "driver"
 
     def start_driver():
-        made = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k")
+        made = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k", is_forked=True)
         until((directory / "cnc.dat").exists)
         return made
 
@@ -191,7 +191,7 @@ def test_shipping_continues_with_a_driver_that_is_slow_after_a_loss(
 @pytest.mark.system
 def test_end_with_driver_ends_the_command(start, reader, log, tmp_path):
     directory = tmp_path / "driver"
-    driver = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k")
+    driver = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k", is_forked=True)
     until((directory / "cnc.dat").exists)
     process = start(
         "ship",

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from forked import start_program
 from java_peer import AERON_VERSION
 from peer_programs import alone
 
@@ -144,11 +145,10 @@ def start() -> Iterator[Start]:
     peers: list[Peer] = []
 
     def start_one(*command: object, **environment: str) -> Peer:
-        process = subprocess.Popen(
+        process = start_program(
             [str(part) for part in command],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             # A killed process may have printed an incomplete UTF-8 character.
             errors="replace",
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},

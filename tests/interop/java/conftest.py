@@ -15,6 +15,7 @@ from pathlib import Path
 
 import java_peer
 import pytest
+from forked import start_program
 from java_client import JavaClient
 from java_peer import JavaPeer
 from our_client import OurClient
@@ -70,7 +71,7 @@ class Drivers:
 
     def start_ours(self, directory: Path, **environment: str) -> Path:
         """Start a driver of ours in a process of its own."""
-        process = subprocess.Popen(
+        process = start_program(
             [sys.executable, "-m", "aeron_core", "driver"],
             env={**os.environ, **ENVIRONMENT, "AERON_DIR": str(directory), **environment},
             stdout=subprocess.DEVNULL,

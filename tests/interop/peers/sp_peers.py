@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from forked import start_program
 from peer_programs import make_environment, make_go_program
 
 ROOT = Path(__file__).parents[3]
@@ -56,11 +57,10 @@ class SpPeer:
     """A process that reads commands, and all its events."""
 
     def __init__(self, *command: object) -> None:
-        self.process = subprocess.Popen(
+        self.process = start_program(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
             bufsize=1,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )

@@ -1,0 +1,94 @@
+"""Runs Python programs in forks of itself, with modules that it has imported: `fork_server.py SOCKET MODULE...`.
+
+`forked` sends requests over the socket, each a JSON object with three file descriptors: stdin, stdout and stderr. The
+answer is the process id. Runs under any Python from 3.11 on, and starts no thread.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import signal
+import socket
+import sys
+from typing import Any, TextIO
+
+_LONGEST = 1 << 20
+
+
+def serve(server: socket.socket) -> dict[str, Any]:
+    """Fork for each request; return the request in the process that runs it."""
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(server, _LONGEST, 3)
+        if not data:
+            os._exit(0)
+        if is_program(server, descriptors):
+            request: dict[str, Any] = json.loads(data)
+            return request
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def is_program(server: socket.socket, descriptors: list[int]) -> bool:
+    """Fork twice; return whether this is the new process, which the exit between has given to the test's process."""
+    between = os.fork()
+    if between:
+        os.waitpid(between, 0)
+        # Sent by the process that remains: when it arrives, the new process has its new parent.
+        server.send(b"started")
+        return False
+    program = os.fork()
+    if program:
+        server.send(str(program).encode())
+        os._exit(0)
+    server.close()
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return True
+
+
+def output(number: int, before: TextIO) -> TextIO:
+    """Return a stream with the encoding of the one before, and the buffer that Python makes for it."""
+    is_unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    return io.TextIOWrapper(
+        os.fdopen(number, "wb", buffering=0 if is_unbuffered else -1),
+        encoding=before.encoding,
+        errors=before.errors,
+        line_buffering=number == 2,
+        write_through=is_unbuffered,
+    )
+
+
+def run(request: dict[str, Any]) -> None:
+    """Run a program as Python does with these arguments: `-m MODULE ...` or `FILE ...`."""
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    signal.signal(signal.SIGINT, signal.SIG_IGN if request["ignores_sigint"] else signal.default_int_handler)
+    sys.stdin = os.fdopen(0, encoding=sys.stdin.encoding)
+    sys.stdout, sys.stderr = (output(number, before) for number, before in ((1, sys.stdout), (2, sys.stderr)))
+    first, *rest = request["arguments"]
+    if first == "-m":
+        sys.path.insert(0, os.getcwd())
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.realpath(first)))
+        sys.argv = [first, *rest]
+        runpy.run_path(first, run_name="__main__")
+
+
+if __name__ == "__main__":
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
+    del sys.path[0]  # the folder of this file; `run` puts the program's one there
+    gc.collect()
+    # Collections would copy the pages of all objects into each fork.
+    gc.freeze()
+    run(serve(socket.socket(fileno=int(sys.argv[1]))))

@@ -1,0 +1,127 @@
+"""Starts Python programs as forks of a server that has imported their modules: most of a short process is imports.
+
+A fork is a process like any other: a child of this one, with an environment, streams, signals and an exit code of its
+own. Not for tests of what happens when a program starts; and its command in /proc is that of the server.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SERVER = Path(__file__).with_name("fork_server.py")
+#: Modules by program, for programs that run under other Pythons than this one.
+MODULES = {
+    "foreign.py": "pyaeron",
+    "nng_echo.py": "pynng",
+    "nng_peer.py": "nng",
+    "pynng_peer.py": "pynng",
+}
+#: Variables that programs read themselves. One that Python or a library reads when it starts needs a fresh process.
+_LATE = ("AERON_", "LUMBERJACK_", "PYTEST_", "PYTHONUNBUFFERED")
+_SET_CHILD_SUBREAPER = 36  # prctl.h
+_TIMEOUT_S = 60
+
+
+def start_program(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+    """Start a program as `subprocess.Popen` does with `text=True`: as a fork, if it is in Python and known."""
+    python, program, *_ = command
+    modules = "our_modules" if python == sys.executable else MODULES.get(Path(program).name)
+    if modules is not None:
+        server = _server(python, modules)
+        if _early(options.get("env", os.environ)) == server.environment:
+            return _Fork(server, command, **options)
+    return subprocess.Popen(command, text=True, **options)
+
+
+class _Server:
+    """A process that forks."""
+
+    def __init__(self, python: str, modules: str) -> None:
+        self.environment = _early(os.environ)
+        self._lock = threading.Lock()
+        self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(_TIMEOUT_S)
+        with other:
+            self._process = subprocess.Popen(
+                [python, "-W", "ignore::DeprecationWarning", SERVER, str(other.fileno()), modules],
+                env=self.environment,
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        atexit.register(self._close)
+
+    def fork(
+        self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], streams: list[int]
+    ) -> int:
+        """Run a program as a child of this process; return its process id."""
+        request = {
+            "arguments": arguments,
+            "folder": folder,
+            "environment": dict(environment),
+            "ignores_sigint": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+        }
+        with self._lock:
+            # The program's parent exits, and this process becomes its parent. Only now: it would have to wait for
+            # every process whose parent has exited, as the init process does.
+            _adopt(True)
+            try:
+                socket.send_fds(self._socket, [json.dumps(request).encode()], streams)
+                process_id = int(self._socket.recv(64))
+                assert self._socket.recv(64) == b"started"
+            finally:
+                _adopt(False)
+        return process_id
+
+    def _close(self) -> None:
+        self._socket.close()
+        self._process.wait(_TIMEOUT_S)
+
+
+@cache
+def _server(python: str, modules: str) -> _Server:
+    return _Server(python, modules)
+
+
+def _early(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in environment.items() if not name.startswith(_LATE)}
+
+
+def _adopt(is_adopting: bool) -> None:
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(is_adopting), 0, 0, 0)
+
+
+class _Fork(subprocess.Popen[str]):
+    """A process, forked instead of executed; it inherits no descriptor but its streams."""
+
+    def __init__(self, server: _Server, command: Sequence[str], **options: Any) -> None:
+        self._server = server
+        super().__init__(command, text=True, **options)
+
+    def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
+        # The arguments that subprocess passes: preexec_fn, close_fds, pass_fds, folder, environment, ..., then pairs
+        # of the ends of pipes, -1 for a stream that is inherited.
+        _, _, _, _, folder, environment, _, _, _, *ends = rest
+        ends = ends[:6]
+        streams = [number if end == -1 else end for number, end in enumerate((ends[0], ends[3], ends[5]))]
+        try:
+            self.pid = self._server.fork(
+                args[1:],
+                os.fspath(folder or Path.cwd()),
+                os.environ if environment is None else environment,
+                streams,
+            )
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*ends)
