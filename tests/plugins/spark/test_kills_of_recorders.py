@@ -138,6 +138,7 @@ class Commands:
                 return
             _, errors = self.driver.communicate()
             assert "active media driver" in errors, errors
+            time.sleep(0.1)
             assert time.monotonic() < deadline_s
 
     def _is_of_driver(self):

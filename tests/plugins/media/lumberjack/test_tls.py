@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import ssl
@@ -45,7 +44,7 @@ class Running:
         deadline = time.monotonic() + TIMEOUT_S
         while not (result := condition()):
             assert time.monotonic() < deadline, f"did not happen within {TIMEOUT_S} s: {self.errors()}"
-            os.sched_yield()
+            time.sleep(0.0005)
         return result
 
     def listen(self, keys):
