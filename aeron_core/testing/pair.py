@@ -56,6 +56,8 @@ _SETTINGS: Final[dict[str, Any]] = {
     "perform_storage_checks": False,
 }
 _LONG_RUN_NS: Final = 1 * S
+_LONG_WAIT_NS: Final = 100 * MS
+_LONG_REST_NS: Final = 10 * MS
 _SYSTEM_IDS: Final = {name: index for index, (name, _) in enumerate(labelled(SystemCounterLabels()))}
 
 
@@ -221,14 +223,23 @@ class Simulation:
     def run_until(self, condition: Callable[[], object], *, within_ns: int = 10 * S) -> int:
         """Run rounds until `condition` is true; return the simulated time taken, in nanoseconds.
 
-        Raises AssertionError if it is not true within `within_ns`.
+        After 100 ms, the last 10 ms of them without work, a round without work advances the clock by at least
+        `long_idle_step_ns`, as in `run_for`. Raises AssertionError if it is not true within `within_ns`.
         """
-        start_ns = self.now_ns
-        while not condition():
-            assert self.now_ns - start_ns < within_ns, (
-                f"did not happen within {within_ns / S} simulated seconds"
-            )
-            self.step()
+        start_ns, idle_step_ns = self.now_ns, self.idle_step_ns
+        idle_since_ns = start_ns
+        try:
+            while not condition():
+                now_ns = self.now_ns
+                assert now_ns - start_ns < within_ns, (
+                    f"did not happen within {within_ns / S} simulated seconds"
+                )
+                if now_ns - start_ns >= _LONG_WAIT_NS and now_ns - idle_since_ns >= _LONG_REST_NS:
+                    self.idle_step_ns = max(idle_step_ns, self.long_idle_step_ns)
+                if self.step():
+                    self.idle_step_ns, idle_since_ns = idle_step_ns, self.now_ns
+        finally:
+            self.idle_step_ns = idle_step_ns
         return self.now_ns - start_ns
 
     def result(self, registration: Registration[T]) -> T:

@@ -33,7 +33,7 @@ def starting(kind: Callable[..., S], memory_path: Path) -> Iterator[Callable[...
 
         def start(**arguments: Any) -> S:
             simulation = stack.enter_context(kind(memory_path, **arguments))
-            simulation.long_idle_step_ns = 5 * MS
+            simulation.long_idle_step_ns = 10 * MS
             return simulation
 
         yield start
@@ -107,7 +107,9 @@ class VisitedStream:
         self._sink.poll()
 
     def run_for(self, duration_ns: int) -> None:
+        idle_step_ns, self.pair.idle_step_ns = self.pair.idle_step_ns, max(self.pair.idle_step_ns, 5 * MS)
         self.pair.run_for(duration_ns, each=self.step)
+        self.pair.idle_step_ns = idle_step_ns
 
     def arrives_once_and_in_order(self) -> bool:
         self.pair.run_until(lambda: (self.step(), len(self._sink.all) >= 300)[1])

@@ -9,7 +9,7 @@ import pytest
 
 from aeron_core.testing import SimulatedLink, Simulation
 from aeron_core.testing.links import Fate
-from aeron_core.testing.pair import MS, US, S
+from aeron_core.testing.pair import MS, S
 
 DRIVERS, EACH = 10, 10
 SIZE = DRIVERS * EACH
@@ -54,7 +54,7 @@ class Crowd:
 
     def __init__(self, directory, *, seed=1, link=POOR, fc=f"fc=min,g:/{SIZE},t:{TIMEOUT_NS // MS}ms"):
         self.simulation = Simulation(
-            directory, seed=seed, link=link, busy_step_ns=500 * US, idle_step_ns=1 * MS
+            directory, seed=seed, link=link, busy_step_ns=1 * MS, idle_step_ns=2 * MS
         )
         self.sender = self.simulation.add_driver(SENDER, dir_delete_on_shutdown=True)
         client = self.sender.connect()
