@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import start_program
 
 PEERS = Path(__file__).parent / "peers"
 HOST = PEERS / "host.py"
@@ -213,12 +214,11 @@ def start(machines: Machines) -> Iterator[Callable[..., Process]]:
         directory = root / str(len(processes))
         within = ["ip", "netns", "exec", machines.names[index]]
         arguments = [command, str(directory), channel, *map(str, numbers)]
-        process = subprocess.Popen(
+        process = start_program(
             [*within, sys.executable, str(HOST), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             env={**os.environ, **environment},
         )
         processes.append(Process(process))

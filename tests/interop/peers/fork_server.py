@@ -6,6 +6,7 @@ answer is the process id. Runs under any Python from 3.11 on, and starts no thre
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import io
@@ -18,6 +19,7 @@ import sys
 from typing import Any, TextIO
 
 _LONGEST = 1 << 20
+_NETWORK = 0x40000000  # CLONE_NEWNET of sched.h
 
 
 def serve(server: socket.socket) -> dict[str, Any]:
@@ -53,6 +55,14 @@ def is_program(server: socket.socket, descriptors: list[int]) -> bool:
     return True
 
 
+def enter(namespace: str) -> None:
+    """Move this process to a network namespace that `ip netns` has made; raise OSError if that fails."""
+    library = ctypes.CDLL(None, use_errno=True)
+    with open(f"/run/netns/{namespace}", encoding="utf-8") as file:
+        if library.setns(file.fileno(), _NETWORK) != 0:
+            raise OSError(ctypes.get_errno(), f"cannot enter the network namespace {namespace}")
+
+
 def output(number: int, before: TextIO) -> TextIO:
     """Return a stream with the encoding of the one before, and the buffer that Python makes for it."""
     is_unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
@@ -70,6 +80,8 @@ def run(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    if request["namespace"]:
+        enter(request["namespace"])
     signal.signal(signal.SIGINT, signal.SIG_IGN if request["ignores_sigint"] else signal.default_int_handler)
     sys.stdin = os.fdopen(0, encoding=sys.stdin.encoding)
     sys.stdout, sys.stderr = (output(number, before) for number, before in ((1, sys.stdout), (2, sys.stderr)))

@@ -35,14 +35,23 @@ _TIMEOUT_S = 60
 
 
 def start_program(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
-    """Start a program as `subprocess.Popen` does with `text=True`: as a fork, if it is in Python and known."""
-    python, program, *_ = command
+    """Start a program as `subprocess.Popen` does with `text=True`: as a fork, if it is in Python and known.
+
+    The command may begin with `ip netns exec NAME`, which also mounts the files of a namespace, in a new process.
+    """
+    namespace, (python, program, *_) = _without_namespace(command)
     modules = "our_modules" if python == sys.executable else MODULES.get(Path(program).name)
-    if modules is not None:
+    has_files = namespace and (Path("/etc/netns") / namespace).is_dir()
+    if modules is not None and not has_files:
         server = _server(python, modules)
         if _early(options.get("env", os.environ)) == server.environment:
             return _Fork(server, command, **options)
     return subprocess.Popen(command, text=True, **options)
+
+
+def _without_namespace(command: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the network namespace, empty if it is that of this process, and the command that runs there."""
+    return (command[3], command[4:]) if tuple(command[:3]) == ("ip", "netns", "exec") else ("", command)
 
 
 class _Server:
@@ -63,11 +72,13 @@ class _Server:
         atexit.register(self._close)
 
     def fork(
-        self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], streams: list[int]
+        self, command: Sequence[str], folder: str, environment: Mapping[str, str], streams: list[int]
     ) -> int:
         """Run a program as a child of this process; return its process id."""
+        namespace, (_, *arguments) = _without_namespace(command)
         request = {
             "arguments": arguments,
+            "namespace": namespace,
             "folder": folder,
             "environment": dict(environment),
             "ignores_sigint": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
@@ -117,7 +128,7 @@ class _Fork(subprocess.Popen[str]):
         streams = [number if end == -1 else end for number, end in enumerate((ends[0], ends[3], ends[5]))]
         try:
             self.pid = self._server.fork(
-                args[1:],
+                args,
                 os.fspath(folder or Path.cwd()),
                 os.environ if environment is None else environment,
                 streams,
