@@ -5,6 +5,7 @@ Built without compiling, from a copy of the tracked files: what is missing here 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import sysconfig
 import tarfile
 import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -171,11 +173,16 @@ def test_mypy_reads_the_types_of_an_editable_installation(mypy, tmp_path):
     assert re.findall(r"\[([a-z-]+)\]$", out, re.M) == ["return-value", "attr-defined"], out
 
 
+def first_example(guide: str) -> str:
+    """Return the first example of a guide: a whole module."""
+    text = (ROOT / "docs" / "how-to" / guide).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+
+
 @pytest.fixture
 def guide(request) -> str:
-    """Return the first example of a guide: a whole module."""
-    text = (ROOT / "docs" / "how-to" / request.param).read_text(encoding="utf-8")
-    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+    """Return the first example of a guide."""
+    return first_example(request.param)
 
 
 GUIDES = [
@@ -183,6 +190,7 @@ GUIDES = [
     "write-a-flow-control.md",
     "write-a-medium.md",
     "write-a-name-resolver.md",
+    "survive-a-driver-restart.md",
 ]
 
 RESILIENT_PROGRAM = """
@@ -217,29 +225,48 @@ async def main(aeron: resilient.ResilientAeron, plain: aeron_core.Aeron) -> None
 """
 
 
-@pytest.mark.parametrize("guide", [*GUIDES, "survive-a-driver-restart.md"], indirect=True)
+@pytest.mark.parametrize("guide", GUIDES, indirect=True)
 def test_mypy_accepts_the_examples_of_the_guides(mypy, guide, tmp_path):
     code, out = type_checked(mypy, guide, tmp_path)
 
     assert code == 0, out
 
 
-@pytest.fixture
-def pyright(environment, tmp_path) -> list[str | Path]:
-    """Return a command of pyright with its rules for strict types, which basedpyright contains beside its own."""
+@pytest.fixture(scope="module")
+def pyright(environment, tmp_path_factory) -> Callable[[str], list[str]]:
+    """Return a function that returns what pyright reports of a program, as `RULE: MESSAGE`.
+
+    One run with its rules for strict types, which basedpyright contains beside its own, reads all programs.
+    """
     program = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("no basedpyright in the environment of the tests")
-    rules = '{"typeCheckingMode": "strict"}'
-    (tmp_path / "pyrightconfig.json").write_text(rules, encoding="utf-8")
-    return [program, "--pythonpath", environment]
+    folder = tmp_path_factory.mktemp("pyright")
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}', encoding="utf-8")
+    programs = [*map(first_example, GUIDES), RESILIENT_PROGRAM, PROGRAM]
+    for number, text in enumerate(programs):
+        (folder / f"program_{number}.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [program, "--pythonpath", environment, "--outputjson"],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    report = json.loads(done.stdout)
+    assert report["summary"]["filesAnalyzed"] == len(programs), done.stdout + done.stderr
+
+    def reported(text: str) -> list[str]:
+        name = f"program_{programs.index(text)}.py"
+        return [
+            f"{each.get('rule')}: {each['message']}"
+            for each in report["generalDiagnostics"]
+            if Path(each["file"]).name == name and each["severity"] in {"error", "warning"}
+        ]
+
+    return reported
 
 
-@pytest.mark.parametrize("guide", [*GUIDES, "survive-a-driver-restart.md"], indirect=True)
-def test_pyright_accepts_the_examples_of_the_guides(pyright, guide, tmp_path):
-    code, out = type_checked(pyright, guide, tmp_path)
-
-    assert code == 0, out
+@pytest.mark.parametrize("guide", GUIDES, indirect=True)
+def test_pyright_accepts_the_examples_of_the_guides(pyright, guide):
+    assert pyright(guide) == []
 
 
 def test_mypy_reads_the_types_of_the_resilient_client(mypy, tmp_path):
@@ -248,16 +275,13 @@ def test_mypy_reads_the_types_of_the_resilient_client(mypy, tmp_path):
     assert code == 0, out
 
 
-def test_pyright_reads_the_types_of_the_resilient_client(pyright, tmp_path):
-    code, out = type_checked(pyright, RESILIENT_PROGRAM, tmp_path)
-
-    assert code == 0, out
+def test_pyright_reads_the_types_of_the_resilient_client(pyright):
+    assert pyright(RESILIENT_PROGRAM) == []
 
 
-def test_pyright_reads_the_types_of_an_editable_installation(pyright, tmp_path):
-    code, out = type_checked(pyright, PROGRAM, tmp_path)
+def test_pyright_reads_the_types_of_an_editable_installation(pyright):
+    out = "\n".join(pyright(PROGRAM))
 
-    assert code == 1
     assert "reportReturnType" in out
     assert "reportAttributeAccessIssue" in out
     assert "reportMissingImports" not in out
