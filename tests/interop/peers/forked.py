@@ -27,6 +27,8 @@ MODULES = {
     "nng_echo.py": "pynng",
     "nng_peer.py": "nng",
     "pynng_peer.py": "pynng",
+    "writers.py": "asyncio ssl logstash_async.formatter logstash_async.handler logstash_async.transport "
+    "pylogbeat timbersnake.client",
 }
 #: Variables that programs read themselves. One that Python or a library reads when it starts needs a fresh process.
 _LATE = ("AERON_", "LUMBERJACK_", "PYTEST_", "PYTHONUNBUFFERED")
@@ -64,7 +66,7 @@ class _Server:
         self._socket.settimeout(_TIMEOUT_S)
         with other:
             self._process = subprocess.Popen(
-                [python, "-W", "ignore::DeprecationWarning", SERVER, str(other.fileno()), modules],
+                [python, "-W", "ignore::DeprecationWarning", SERVER, str(other.fileno()), *modules.split()],
                 env=self.environment,
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
