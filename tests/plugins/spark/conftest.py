@@ -119,7 +119,7 @@ class Program:
         while not (found := condition()):
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline_s, self.log.read_text()
-            time.sleep(0.002)
+            time.sleep(0.01)  # a batch takes longer
         return found
 
     def executors(self):

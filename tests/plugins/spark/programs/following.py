@@ -26,8 +26,12 @@ def processes(rows):
 
 master, archive, out, most, *others = sys.argv[1:]
 out = Path(out)
-# Warnings would report the lost tasks.
-settings = {"spark.log.level": "WARN", "spark.deploy.maxExecutorRetries": "-1"}
+settings = {
+    "spark.log.level": "WARN",  # reports the lost tasks
+    "spark.deploy.maxExecutorRetries": "-1",
+    # Instead of 10 ms: each look at an archive without new data takes time of both machines, Java and Python.
+    "spark.sql.streaming.pollingDelay": "50ms",
+}
 spark = session(master, settings=settings)
 for other in others:
     rows = spark.read.format("aeron").option("minPartitions", "8").load(other)
