@@ -1,0 +1,1 @@
+"""Protection of UDP channels: datagrams that are encrypted, authenticated, and accepted once."""

@@ -1,0 +1,1 @@
+"""Sealed datagrams: what needs pointers."""

@@ -1,0 +1,83 @@
+/* The sending side of a socket: its salt, the numbers of its datagrams, and rotation. Used by one thread. */
+#ifndef AERON_SECURITY_SEALER_H
+#define AERON_SECURITY_SEALER_H
+
+#include "sealing.h"
+
+typedef struct
+{
+    ac_secret_t secret;
+    int role;
+    uint8_t salt[AC_SALT_LENGTH];
+    uint8_t previous_salt[AC_SALT_LENGTH]; /* zeros before the first rotation */
+    ac_keys_t keys;
+    uint64_t number;    /* of the last datagram */
+    uint64_t freshness; /* of the current batch */
+    uint64_t rotate_numbers;
+    int64_t rotate_interval_ns;
+    int64_t rotate_at_ns;
+    uint64_t sealed;
+    uint64_t rotations;
+} ac_sealer_t;
+
+static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
+{
+    sealer->secret = *secret;
+    sealer->role = role;
+    sealer->rotate_at_ns = now_ns + sealer->rotate_interval_ns;
+    return ac_random(sealer->salt, AC_SALT_LENGTH) &&
+        ac_keys_init(&sealer->keys, secret, role, sealer->salt, 1);
+}
+
+static int ac_sealer_rotate(ac_sealer_t *sealer, int64_t now_ns)
+{
+    uint8_t next[AC_SALT_LENGTH];
+    ac_keys_t keys;
+    if (!ac_next_salt(&sealer->secret, sealer->role, sealer->salt, next) ||
+        !ac_keys_init(&keys, &sealer->secret, sealer->role, next, 1))
+    {
+        return 0;
+    }
+    ac_keys_free(&sealer->keys);
+    sealer->keys = keys;
+    memcpy(sealer->previous_salt, sealer->salt, AC_SALT_LENGTH);
+    memcpy(sealer->salt, next, AC_SALT_LENGTH);
+    sealer->number = 0;
+    sealer->rotate_at_ns = now_ns + sealer->rotate_interval_ns;
+    sealer->rotations++;
+    return 1;
+}
+
+/* Begin a batch: its datagrams share a freshness. Return 1, or 0 on failure: then nothing may be sealed. */
+static int ac_sealer_begin(ac_sealer_t *sealer, int64_t now_ns)
+{
+    if ((sealer->number >= sealer->rotate_numbers || now_ns >= sealer->rotate_at_ns) &&
+        !ac_sealer_rotate(sealer, now_ns))
+    {
+        return 0;
+    }
+    if (!ac_fresh_number(&sealer->freshness) && !ac_random(&sealer->freshness, sizeof(sealer->freshness)))
+    {
+        return 0;
+    }
+    return ac_keys_set_batch(&sealer->keys, sealer->freshness);
+}
+
+/* Seal one datagram of the batch at `to`, which has space for `length` + AC_OVERHEAD bytes; return 1, or 0 on failure. */
+static inline int ac_sealer_seal(ac_sealer_t *sealer, int kind, uint8_t *to, const uint8_t *from, int length)
+{
+    /* The number is used up even if sealing fails: it must never occur twice. */
+    sealer->number++;
+    memcpy(to, "AeSU", 4);
+    to[4] = AC_VERSION;
+    to[5] = (uint8_t)kind;
+    to[6] = (uint8_t)sealer->role;
+    to[7] = sealer->secret.id;
+    memcpy(to + 8, sealer->salt, AC_SALT_LENGTH);
+    memcpy(to + 24, &sealer->number, 8);
+    memcpy(to + 32, &sealer->freshness, 8);
+    sealer->sealed++;
+    return ac_seal(&sealer->keys, to, from, length);
+}
+
+#endif

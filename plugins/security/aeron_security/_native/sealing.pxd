@@ -1,0 +1,74 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.clock cimport Clock
+from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
+
+
+cdef extern from "opener.h" nogil:
+    ctypedef struct ac_secret_t:
+        uint8_t id
+    ctypedef struct ac_sealer_t:
+        ac_secret_t secret
+        uint8_t salt[16]
+        uint64_t number
+        uint64_t rotate_numbers
+        int64_t rotate_interval_ns
+        uint64_t sealed
+        uint64_t rotations
+    ctypedef struct ac_opener_t:
+        ac_secret_t secrets[4]
+        int secret_count
+        int role
+        uint8_t token_key[32]
+        int peer_count
+        uint64_t opened
+        uint64_t counts[9]
+    ctypedef struct ac_reply_t:
+        int answers
+        int challenges
+        uint8_t token[16]
+        uint8_t salt[16]
+        uint8_t challenge_token[16]
+
+
+# Sealed datagrams of one call of the socket: which entry of the plain batch each came from, up to which byte of it, and
+# how long it is.
+cdef struct Staged:
+    int32_t count
+    int32_t entries[16]
+    int32_t ends[16]
+    int32_t sealed_lengths[16]
+    int32_t entry           # of the plain batch: the next to be sealed
+    int32_t done            # bytes of it that are sealed
+    int32_t last_entry      # the last that was sent, up to `last_end`
+    int32_t last_end
+    bint is_cut             # the last one was sent in part
+
+
+# Salts, keys and windows of an endpoint, which its sockets share; used by one agent.
+@cython.final
+cdef class Session:
+    cdef ac_sealer_t *sealer
+    cdef ac_opener_t *opener
+    cdef AtomicBuffer staging           # sealed datagrams of one send call, or of replies
+    cdef SendBatch outgoing
+    cdef readonly Clock clock
+
+
+@cython.final
+cdef class SealedDatagrams(DatagramChannel):
+    cdef DatagramChannel _channel       # the socket
+    cdef Session _session
+    cdef bint _has_reply_address
+    cdef SocketAddress _reply_address   # where challenges and answers go; otherwise to the source of the datagram
+    cdef SocketAddress _source
+
+    cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
+    cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil
+    cdef int32_t _send_control(self, int kind, const uint8_t *content, int length) except -1 nogil
+    cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil
+    cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil
+    cdef int32_t _take_error(self) noexcept nogil

@@ -1,0 +1,307 @@
+"""A datagram channel that seals what it sends and opens what it receives.
+
+Source: docs/wire/secure-udp.md.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memmove
+
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.clock cimport Clock
+from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch, ac_batch_t
+
+cdef extern from "opener.h" nogil:
+    enum:
+        AC_OVERHEAD
+        AC_HEADER_LENGTH
+        AC_SALT_LENGTH
+        AC_TOKEN_LENGTH
+        AC_FRAMES
+        AC_CHALLENGE
+        AC_ANSWER
+        AC_MAX_SECRETS
+        AC_REASONS
+    int ac_crypto_load()
+    int ac_has_fresh_numbers()
+    int ac_random(void *to, size_t length)
+    int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
+    int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
+    int ac_sealer_begin(ac_sealer_t *sealer, int64_t now_ns)
+    int ac_sealer_seal(ac_sealer_t *sealer, int kind, uint8_t *to, const uint8_t *source, int length)
+    int ac_opener_open(
+        ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, ac_reply_t *reply)
+    void ac_opener_free(ac_opener_t *opener)
+
+cdef extern from *:
+    """
+    static inline const uint8_t *ac_entry(ac_batch_t *batch, int index)
+    { return batch->vectors[index].iov_base; }
+    static inline void ac_sealer_free(ac_sealer_t *sealer) { ac_keys_free(&sealer->keys); }
+    """
+    const uint8_t *ac_entry(ac_batch_t *batch, int index) nogil
+    void ac_sealer_free(ac_sealer_t *sealer) nogil
+
+#: Bytes that sealing adds to a datagram.
+OVERHEAD = AC_OVERHEAD
+#: Reasons for which datagrams are not opened, in the order of the checks.
+REASONS = ("plain", "secret", "role", "echo", "busy", "forged", "replayed", "unproved")
+
+# UDP_MAX_SEGMENTS, and the greatest payload of a datagram over IPv4.
+cdef int32_t _MAX_SEGMENTS = 64
+cdef int32_t _MAX_PAYLOAD = 65507
+cdef int32_t _STAGING_LENGTH = 4 * 65536
+#: Numbers after which a socket rotates its salt, and nanoseconds.
+ROTATE_NUMBERS = 1 << 40
+ROTATE_INTERVAL_NS = 3600 * 10**9
+
+
+def is_available():
+    """Return whether libcrypto of OpenSSL 3 was found."""
+    return bool(ac_crypto_load())
+
+
+def has_fresh_numbers():
+    """Return whether the processor has an instruction for random numbers."""
+    return bool(ac_has_fresh_numbers())
+
+
+@cython.final
+cdef class Session:
+    """Salts, keys and windows of one endpoint; its sockets share it, and one agent uses it.
+
+    `secrets`: from 1 to 4 secrets of 32 bytes; the first one seals, all are accepted. `cipher`: 1 AES-128-GCM,
+    2 AES-256-GCM, 3 ChaCha20-Poly1305. `role` and `peer_role`: 0 publication, 1 subscription, 2 name resolver.
+    Raises ValueError for other arguments, MemoryError if memory runs out, OSError without libcrypto.
+    """
+
+    def __cinit__(
+        self, secrets, int cipher, int role, int peer_role, Clock clock, uint64_t rotate_numbers=ROTATE_NUMBERS,
+        int64_t rotate_interval_ns=ROTATE_INTERVAL_NS
+    ):
+        if not ac_crypto_load():
+            raise OSError(2, "libcrypto.so.3 was not found: install OpenSSL 3 (on Debian, apt-get install libssl3)")
+        if not 1 <= len(secrets) <= AC_MAX_SECRETS:
+            raise ValueError(f"{len(secrets)} secrets: must be from 1 to {AC_MAX_SECRETS}")
+        if not 1 <= cipher <= 3:
+            raise ValueError(f"cipher={cipher}: must be from 1 to 3")
+        self.sealer = <ac_sealer_t *>calloc(1, sizeof(ac_sealer_t))
+        self.opener = <ac_opener_t *>calloc(1, sizeof(ac_opener_t))
+        if self.sealer == NULL or self.opener == NULL:
+            raise MemoryError("cannot allocate a session: free memory, or raise the memory limit")
+        for secret in secrets:
+            if len(secret) != 32:
+                raise ValueError(f"a secret of {len(secret)} bytes: must be 32")
+            if not ac_secret_init(&self.opener.secrets[self.opener.secret_count], secret, cipher):
+                raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
+            self.opener.secret_count += 1
+        self.opener.role = peer_role
+        self.sealer.rotate_numbers = rotate_numbers
+        self.sealer.rotate_interval_ns = rotate_interval_ns
+        if not ac_random(self.opener.token_key, 32) or not ac_sealer_init(
+            self.sealer, &self.opener.secrets[0], role, clock.nano_time()
+        ):
+            raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
+        self.clock = clock
+        self.staging = AtomicBuffer.allocate(_STAGING_LENGTH)
+        self.outgoing = SendBatch()
+
+    def __dealloc__(self):
+        if self.sealer != NULL:
+            ac_sealer_free(self.sealer)
+        if self.opener != NULL:
+            ac_opener_free(self.opener)
+        free(self.sealer)
+        free(self.opener)
+
+    @property
+    def salt(self):
+        """Salt with which this session seals, 16 bytes."""
+        return (<const char *>self.sealer.salt)[:AC_SALT_LENGTH]
+
+    def counts(self):
+        """Return the numbers of datagrams sealed and opened, of rotations, and of refusals by reason."""
+        named = {"sealed": self.sealer.sealed, "opened": self.opener.opened, "rotations": self.sealer.rotations}
+        for index, reason in enumerate(REASONS):
+            named[reason] = self.opener.counts[index + 1]
+        return named
+
+
+@cython.final
+cdef class SealedDatagrams(DatagramChannel):
+    """Channel that seals and opens the datagrams of `channel`; one agent sends and receives.
+
+    `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
+    """
+
+    def __init__(self, DatagramChannel channel, Session session, SocketAddress reply_address=None):
+        self._channel = channel
+        self._session = session
+        self._has_reply_address = reply_address is not None
+        self._reply_address = SocketAddress() if reply_address is None else reply_address.copy()
+        self._source = SocketAddress()
+
+    cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
+        cdef int32_t count = self._channel.receive(batch)
+        cdef int32_t slot
+        cdef int64_t now_ns
+        self._take_error()
+        if count > 0:
+            now_ns = self._session.clock.nano_time()
+            for slot in range(count):
+                self._open_slot(batch, slot, now_ns)
+        return count
+
+    cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
+        # The contents of the slot's datagrams move together: all but the last have the same length.
+        cdef int32_t length = batch._batch.lengths[slot]
+        cdef int32_t step = max(batch._batch.segment_lengths[slot], 1)
+        cdef uint8_t *memory = batch.buffer.at(batch.offset_of(slot), length)
+        cdef ac_opener_t *opener = self._session.opener
+        cdef int32_t at = 0, kept = 0, part, reason
+        cdef ac_reply_t reply
+        while at < length:
+            part = min(step, length - at)
+            reply.answers = reply.challenges = 0
+            reason = ac_opener_open(opener, self._session.sealer, memory + at, part, now_ns, &reply)
+            if reply.answers or reply.challenges:
+                batch.copy_source(slot, self._source)
+                self._reply(&reply, now_ns)
+            if reason != 0:
+                opener.counts[reason] += 1
+            else:
+                opener.opened += 1
+                if memory[at + 5] == AC_FRAMES:
+                    memmove(memory + kept, memory + at + AC_HEADER_LENGTH, part - AC_OVERHEAD)
+                    kept += part - AC_OVERHEAD
+            at += part
+        batch._batch.lengths[slot] = kept
+        batch._batch.segment_lengths[slot] = max(step - AC_OVERHEAD, 1)
+        return 0
+
+    cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil:
+        cdef uint8_t challenge[32]
+        if not ac_sealer_begin(self._session.sealer, now_ns):
+            return 0
+        if reply.answers:
+            self._send_control(AC_ANSWER, reply.token, AC_TOKEN_LENGTH)
+        if reply.challenges:
+            memcpy(challenge, reply.salt, AC_SALT_LENGTH)
+            memcpy(challenge + AC_SALT_LENGTH, reply.challenge_token, AC_TOKEN_LENGTH)
+            self._send_control(AC_CHALLENGE, challenge, AC_SALT_LENGTH + AC_TOKEN_LENGTH)
+        return 0
+
+    cdef int32_t _send_control(self, int kind, const uint8_t *content, int length) except -1 nogil:
+        cdef uint8_t *to = self._session.staging.at(0, length + AC_OVERHEAD)
+        if not ac_sealer_seal(self._session.sealer, kind, to, content, length):
+            return 0
+        self._session.outgoing.clear()
+        self._session.outgoing.add(self._session.staging, 0, length + AC_OVERHEAD, length + AC_OVERHEAD)
+        # A challenge or an answer that cannot be sent is lost, as on the network.
+        if self._has_reply_address:
+            self._channel.send(self._session.outgoing, self._reply_address)
+        else:
+            self._channel.send(self._session.outgoing, self._source)
+        return self._take_error()
+
+    cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
+        cdef Staged staged
+        cdef int32_t count = 0, taken, last
+        staged.entry = staged.done = 0
+        if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
+            self.error_code = 12  # ENOMEM
+            return 0
+        # Rounds of as many datagrams as a batch and the memory for sealed ones hold.
+        while staged.entry < batch.count:
+            if not self._stage(batch, &staged):
+                self.error_code = 12
+                break
+            taken = self._channel.send(self._session.outgoing, destination)
+            self._take_error()
+            for last in range(taken):
+                count = self._note(batch, &staged, last)
+            if taken < staged.count or staged.is_cut:
+                break
+        if count > 0 and staged.last_end < batch._batch.lengths[staged.last_entry]:
+            batch._batch.lengths[staged.last_entry] = staged.last_end
+        return count
+
+    cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil:
+        """Seal the next datagrams of `batch` into the batch that is sent; return whether that succeeded."""
+        cdef uint8_t *memory = self._session.staging.at(0, _STAGING_LENGTH)
+        cdef const uint8_t *data
+        cdef int32_t used = 0, begin, length, step, part, many
+        self._session.outgoing.clear()
+        staged.count = 0
+        staged.is_cut = False
+        while staged.entry < batch.count and staged.count < 16:
+            length = batch._batch.lengths[staged.entry]
+            step = min(max(batch._batch.segment_lengths[staged.entry], 1), max(length, 1))
+            many = min(_MAX_SEGMENTS, max(_MAX_PAYLOAD // (step + AC_OVERHEAD), 1))
+            if used + many * (step + AC_OVERHEAD) > _STAGING_LENGTH:
+                break
+            data = ac_entry(batch._batch, staged.entry)
+            begin = used
+            while many > 0:
+                part = min(step, length - staged.done)
+                if not ac_sealer_seal(
+                    self._session.sealer, AC_FRAMES, memory + used, data + staged.done, part
+                ):
+                    return False
+                used += part + AC_OVERHEAD
+                staged.done += part
+                many -= 1
+                if staged.done >= length:
+                    break
+            self._session.outgoing.add(
+                self._session.staging, begin, used - begin, min(step + AC_OVERHEAD, used - begin)
+            )
+            staged.entries[staged.count] = staged.entry
+            staged.ends[staged.count] = staged.done
+            staged.sealed_lengths[staged.count] = used - begin
+            staged.count += 1
+            if staged.done >= length:
+                staged.entry += 1
+                staged.done = 0
+        return True
+
+    cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil:
+        """Note that a staged entry was sent, all or in part; return the number of entries sent, the last one in part."""
+        cdef int32_t entry = staged.entries[index]
+        cdef int32_t sent = self._session.outgoing._batch.lengths[index]
+        cdef int32_t step = max(batch._batch.segment_lengths[entry], 1)
+        cdef int32_t end = staged.ends[index]
+        cdef int32_t part
+        if sent < staged.sealed_lengths[index]:
+            staged.is_cut = True
+            # Each datagram that was not sent is AC_OVERHEAD longer than its content.
+            while sent < staged.sealed_lengths[index]:
+                part = (end - 1) % step + 1
+                end -= part
+                sent += part + AC_OVERHEAD
+        staged.last_entry = entry
+        staged.last_end = end
+        return entry + 1
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return self._channel.descriptor()
+
+    cdef int32_t _take_error(self) noexcept nogil:
+        # The agent reads errors from this channel only.
+        self.error_code = self._channel.error_code
+        self._channel.error_code = 0
+        return 0
+
+    def local_address(self):
+        """See `DatagramChannel.local_address`."""
+        return self._channel.local_address()
+
+    def connect(self, SocketAddress address):
+        """See `DatagramChannel.connect`."""
+        self._channel.connect(address)
+
+    def close(self):
+        """See `DatagramChannel.close`."""
+        self._channel.close()
