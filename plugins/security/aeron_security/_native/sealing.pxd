@@ -50,7 +50,7 @@ cdef struct Staged:
 
 # Salts, keys and windows of an endpoint, which its sockets share; used by one agent.
 @cython.final
-cdef class Session:
+cdef class SealingSession:
     cdef ac_sealer_t *sealer
     cdef ac_opener_t *opener
     cdef AtomicBuffer staging           # sealed datagrams of one send call, or of replies
@@ -61,7 +61,7 @@ cdef class Session:
 @cython.final
 cdef class SealedDatagrams(DatagramChannel):
     cdef DatagramChannel _channel       # the socket
-    cdef Session _session
+    cdef SealingSession _session
     cdef bint _has_reply_address
     cdef SocketAddress _reply_address   # where challenges and answers go; otherwise to the source of the datagram
     cdef SocketAddress _source

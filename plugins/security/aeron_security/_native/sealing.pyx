@@ -69,7 +69,7 @@ def has_fresh_numbers():
 
 
 @cython.final
-cdef class Session:
+cdef class SealingSession:
     """Salts, keys and windows of one endpoint; its sockets share it, and one agent uses it.
 
     `secrets`: from 1 to 4 secrets of 32 bytes; the first one seals, all are accepted. `cipher`: 1 AES-128-GCM,
@@ -136,7 +136,7 @@ cdef class SealedDatagrams(DatagramChannel):
     `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
     """
 
-    def __init__(self, DatagramChannel channel, Session session, SocketAddress reply_address=None):
+    def __init__(self, DatagramChannel channel, SealingSession session, SocketAddress reply_address=None):
         self._channel = channel
         self._session = session
         self._has_reply_address = reply_address is not None
