@@ -21,6 +21,7 @@ from aeron_core.spi import hookspecs
 from aeron_core.spi.congestion_control import adapt_congestion_control
 from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.spi.idle_strategy import adapt_idle_strategy
+from aeron_core.spi.protection import adapt_datagram_protector
 
 if TYPE_CHECKING:
     import typer
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
     from aeron_core.spi.media import MediaTransport
     from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+    from aeron_core.spi.protection import DatagramProtector, ProtectorParams
 
 #: Hook of each table, with a noun for its entries in messages.
 TABLES: Mapping[str, str] = {
@@ -39,6 +41,7 @@ TABLES: Mapping[str, str] = {
     "aeron_congestion_controls": "congestion control",
     "aeron_name_resolvers": "name resolver",
     "aeron_idle_strategies": "idle strategy",
+    "aeron_datagram_protectors": "datagram protector",
     "aeron_settings": "section of settings",
 }
 
@@ -268,6 +271,10 @@ class Registry:
         """Return a new name resolver; its exceptions are not caught here."""
         resolver: NameResolver = self._make("aeron_name_resolvers", name, params)
         return resolver
+
+    def datagram_protector(self, name: str, params: ProtectorParams, report: Report) -> DatagramProtector:
+        """Return a new protector; one in plain Python is wrapped, and `report` gets its first exception."""
+        return adapt_datagram_protector(self._make("aeron_datagram_protectors", name, params), params, report)
 
     def section_names(self) -> list[str]:
         """Return the names of the plugins' sections of settings, sorted."""

@@ -108,6 +108,12 @@ ROWS = {
         "the driver's; a duration",
         "delay of a NAK after a gap is detected; ignored in a group, whose receivers wait for random times",
     ),
+    "security": (
+        "P S D, udp",
+        "none; a name of `security_profiles`",
+        "seal all datagrams by a [security profile](../how-to/secure-channels.md) of the driver; the same for all "
+        "channels of an endpoint",
+    ),
     "so-sndbuf": ("P S, udp", "the driver's; a size", "SO_SNDBUF of the sockets"),
     "so-rcvbuf": ("P S, udp", "the driver's; a size", "SO_RCVBUF of the sockets"),
     "ttl": ("P S D, udp", "the driver's; 0 to 255", "multicast TTL"),

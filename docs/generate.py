@@ -26,6 +26,7 @@ from aeron_core.spi import (
     FlowControlParams,
     IdleStrategyParams,
     NameResolverParams,
+    ProtectorParams,
     ReceiveEndpointParams,
     SendEndpointParams,
     hookspecs,
@@ -104,6 +105,7 @@ RESOLVER_COUNTERS = {
 #: Params objects of the factories of each hook.
 HOOK_PARAMS = {
     "aeron_congestion_controls": (CongestionControlParams,),
+    "aeron_datagram_protectors": (ProtectorParams,),
     "aeron_flow_controls": (FlowControlParams,),
     "aeron_idle_strategies": (IdleStrategyParams,),
     "aeron_media_transports": (SendEndpointParams, ReceiveEndpointParams),

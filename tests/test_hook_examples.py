@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from aeron_core.spi import IdleStrategyParams, hookspecs
 from aeron_core.testing import DriverPair
 from aeron_core.testing.conformance import (
     CongestionControlConformance,
+    DatagramProtectorConformance,
     FlowControlConformance,
     IdleStrategyConformance,
     MediaTransportConformance,
@@ -93,6 +95,19 @@ class TestTableNameResolver(NameResolverConformance):
         resolver = only_factory("aeron_name_resolvers")(params)
         resolver.hosts["orders"] = "10.0.0.2"
         return resolver
+
+
+class TestSignedDatagrams(DatagramProtectorConformance):
+    refuses_replays = False
+    encrypts = False
+
+    @pytest.fixture(autouse=True)
+    def _secret(self, tmp_path):
+        self.options = {"secret_file": tmp_path / "secret"}
+        self.options["secret_file"].write_bytes(b"secret")
+
+    def make(self, params):
+        return only_factory("aeron_datagram_protectors")(replace(params, options=self.options))
 
 
 class TestNapIdleStrategy(IdleStrategyConformance):

@@ -95,6 +95,29 @@ static inline int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, i
     return received;
 }
 
+/* Move what is in later slots into slots before them that became empty; return how many slots are filled. */
+static inline int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
+{
+    int filled = 0;
+    for (int i = 0; i < count; i++)
+    {
+        if (batch->lengths[i] <= 0)
+        {
+            continue;
+        }
+        if (i != filled)
+        {
+            memcpy(memory + filled * slot_length, memory + i * slot_length, (size_t)batch->lengths[i]);
+            batch->names[filled] = batch->names[i];
+            batch->lengths[filled] = batch->lengths[i];
+            batch->segment_lengths[filled] = batch->segment_lengths[i];
+            batch->times_ns[filled] = batch->times_ns[i];
+        }
+        filled++;
+    }
+    return filled;
+}
+
 static inline void ac_prepare_send(
     ac_batch_t *batch, int index, const uint8_t *data, int32_t length, int32_t segment_length)
 {

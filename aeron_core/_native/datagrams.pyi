@@ -1,11 +1,12 @@
 """See `datagrams.pyx`."""
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol, final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.counter import AtomicCounter
 
 SLOT_LENGTH: Final[int]
 BATCH_CAPACITY: Final[int]
@@ -75,3 +76,18 @@ class Datagrams(Protocol):
 @final
 class PythonDatagramChannel(DatagramChannel):
     def __init__(self, delegate: Datagrams) -> None: ...
+
+class _Transform(Protocol):
+    def seal(self, datagram: bytes) -> bytes: ...
+    def open(self, datagram: bytes, source: SocketAddress) -> bytes | None: ...
+
+@final
+class TransformedDatagrams(DatagramChannel):
+    def __init__(
+        self,
+        channel: DatagramChannel,
+        transform: _Transform,
+        overhead: int,
+        refusals: AtomicCounter,
+        report: Callable[[BaseException], None],
+    ) -> None: ...

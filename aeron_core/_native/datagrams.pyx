@@ -12,6 +12,10 @@ from libc.string cimport memcpy, strerror
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage, AF_INET6
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.counter cimport AtomicCounter
+
+cdef extern from "datagrams.h" nogil:
+    int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
 
 SLOT_LENGTH = 65536
 BATCH_CAPACITY = AC_BATCH_CAPACITY
@@ -283,3 +287,120 @@ cdef class PythonDatagramChannel(DatagramChannel):
     def close(self):
         """Close the delegate."""
         self._delegate.close()
+
+
+@cython.final
+cdef class TransformedDatagrams(DatagramChannel):
+    """A channel whose datagrams an object of Python changes: `seal` before they are sent, `open` when they are received.
+
+    `transform`: a `DatagramTransform`; what it does not open is dropped and counted in `refusals`. Its results differ
+    in length by `overhead`; others are dropped. `report` gets its exceptions. Takes the GIL for each call with
+    datagrams, and sends one after the other.
+    """
+
+    cdef DatagramChannel _channel
+    cdef object _transform
+    cdef int32_t _overhead
+    cdef AtomicCounter _refusals
+    cdef object _report
+    cdef SendBatch _sealed
+    cdef AtomicBuffer _memory
+
+    def __init__(self, DatagramChannel channel, transform, int32_t overhead, AtomicCounter refusals, report):
+        self._channel = channel
+        self._transform = transform
+        self._overhead = overhead
+        self._refusals = refusals
+        self._report = report
+        self._sealed = SendBatch()
+        self._memory = AtomicBuffer.allocate(SLOT_LENGTH)
+
+    cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
+        cdef int32_t count = self._channel.receive(batch)
+        self._take_error()
+        if count > 0:
+            with gil:
+                for slot in range(count):
+                    self._open(batch, slot)
+            count = ac_close_gaps(batch._batch, batch.buffer.at(0, 1), 65536, count)
+        batch.count = count
+        return count
+
+    cdef int _open(self, ReceiveBatch batch, int32_t slot) except -1:
+        cdef int32_t length = batch.length_of(slot)
+        cdef int32_t step = max(batch.segment_length_of(slot), 1)
+        source = SocketAddress()
+        batch.copy_source(slot, source)
+        data = batch.buffer.get_bytes(batch.offset_of(slot), length)
+        opened = [self._change(self._transform.open, data[at:at + step], -self._overhead, source)
+                  for at in range(0, max(length, 1), step)]
+        self._refusals.get_and_add(opened.count(None))
+        # All but the last of a slot have the same length, also after they were opened.
+        content = b"".join(filter(None, opened))
+        batch.buffer.put_bytes(batch.offset_of(slot), content)
+        batch._batch.lengths[slot] = len(content)
+        batch._batch.segment_lengths[slot] = max(step - self._overhead, 1)
+        return 0
+
+    cdef object _change(self, change, datagram, int32_t difference, source):
+        """Return the result of `seal` or `open`; None if it is None, an exception, or has the wrong length."""
+        try:
+            changed = change(datagram) if source is None else change(datagram, source)
+            if changed is None or len(changed) == len(datagram) + difference:
+                return changed
+            self._report(ValueError(
+                f"{change!r} returned {len(changed)} bytes for a datagram of {len(datagram)}: the difference must be "
+                f"the overhead, {self._overhead}: correct one of them"
+            ))
+        except Exception as error:
+            self._report(error)
+        return None
+
+    cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
+        with gil:
+            return self._send(batch, destination)
+
+    cdef int32_t _send(self, SendBatch batch, SocketAddress destination) except -1:
+        for index in range(batch.count):
+            done = 0
+            for datagram in batch.datagrams(index):
+                if not self._send_one(datagram, destination):
+                    if done == 0:
+                        return index
+                    batch._batch.lengths[index] = done
+                    return index + 1
+                done += len(datagram)
+        return batch.count
+
+    cdef bint _send_one(self, datagram, SocketAddress destination) except -1:
+        sealed = self._change(self._transform.seal, datagram, self._overhead, None)
+        if sealed is None or len(sealed) > SLOT_LENGTH:
+            # Lost, like a datagram that the network drops: the stream sends it again.
+            return True
+        self._memory.put_bytes(0, sealed)
+        self._sealed.clear()
+        self._sealed.add(self._memory, 0, len(sealed), len(sealed))
+        sent = self._channel.send(self._sealed, destination) == 1
+        self._take_error()
+        return sent
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return self._channel.descriptor()
+
+    cdef int32_t _take_error(self) noexcept nogil:
+        # The agent reads errors from this channel only.
+        self.error_code = self._channel.error_code
+        self._channel.error_code = 0
+        return 0
+
+    def local_address(self):
+        """Return the address that the wrapped channel is bound to."""
+        return self._channel.local_address()
+
+    def connect(self, SocketAddress address):
+        """Connect the wrapped channel to another address if it is connected. Raises OSError."""
+        self._channel.connect(address)
+
+    def close(self):
+        """Close the wrapped channel."""
+        self._channel.close()

@@ -23,6 +23,7 @@ from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
 from aeron_core.driver.conductor.conductor import Conductor
 from aeron_core.driver.conductor.context import DriverContext
+from aeron_core.driver.conductor.endpoints.protection import open_resolver_protector
 from aeron_core.driver.conductor.error_sink import Cause, ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
@@ -174,6 +175,7 @@ class Assembly:
             set_label=lambda counter, label: counters.set_label(counter.id, label),
             start_lookup=start_lookup,
             report=report,
+            protector=open_resolver_protector(self.context),
         )
 
     def _create_cnc(self) -> CncFile:

@@ -13,6 +13,7 @@ from aeron_core.settings.directory import DirectorySettings
 from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
 from aeron_core.settings.network import NetworkSettings
 from aeron_core.settings.resolvers import ResolverSettings
+from aeron_core.settings.security import SecuritySettings
 from aeron_core.settings.strategies import StrategySettings
 from aeron_core.settings.streams import StreamSettings
 from aeron_core.settings.threads import ThreadSettings
@@ -37,6 +38,7 @@ class DriverFields(
     # Fields are listed from the last base to the first, as pydantic orders them.
     DiagnosticSettings,
     ThreadSettings,
+    SecuritySettings,
     ResolverSettings,
     StrategySettings,
     StreamSettings,
@@ -191,6 +193,20 @@ def _check_resolver(settings: DriverFields) -> None:
         )
 
 
+def _check_security(settings: DriverFields) -> None:
+    names = [profile.name for profile in settings.security_profiles]
+    name = settings.resolver_security
+    if name is not None and name not in names:
+        raise ConfigurationError(
+            f"resolver_security={name}: must be one of security_profiles: {', '.join(names) or 'none is set'}"
+        )
+    if settings.security_required and settings.resolver_interface and name is None:
+        raise ConfigurationError(
+            f"security_required=true with resolver_interface={settings.resolver_interface}: set resolver_security, the "
+            f"profile with which names are exchanged, or remove resolver_interface"
+        )
+
+
 def _check_idle_strategies(settings: DriverFields) -> None:
     for name in _IDLE_STRATEGIES:
         strategy: str = getattr(settings, name)
@@ -207,6 +223,7 @@ def _check_idle_strategies(settings: DriverFields) -> None:
 _CHECKS: Final[tuple[Callable[[DriverFields], None], ...]] = (
     _check_idle_strategies,
     _check_resolver,
+    _check_security,
     _check_nak_delay,
     _check_powers_of_two,
     _check_mtu,

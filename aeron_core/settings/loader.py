@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 ARGUMENT: Final = "argument"
 DEFINE: Final = "-D"
 DEFAULT: Final = "default"
+#: TOML table of the security profiles, each of which is a table in it.
+_SECURITY: Final = "security"
 
 
 class SettingsSources(TypedDict, total=False):
@@ -76,7 +78,9 @@ def load_driver_fields(
 ) -> LoadedSettings[DriverFields]:
     """Return the driver's settings as a plain object, as `load_driver_settings` does."""
     foreign = (*FOREIGN_PREFIXES, *map(section_prefix, sections))
-    gathered = GatheredSettings(DriverFields, "driver", tables=(*TABLES, *sections), foreign_prefixes=foreign)
+    gathered = GatheredSettings(
+        DriverFields, "driver", tables=(*TABLES, _SECURITY, *sections), foreign_prefixes=foreign
+    )
     return _load(gathered, **sources)
 
 
@@ -179,3 +183,5 @@ def _add_file(gathered: GatheredSettings[S], path: Path) -> None:
         )
     for name, value in table.items():
         gathered.add_python(name, value, source)
+    if "security_profiles" in gathered.model.field_names() and _SECURITY in document:
+        gathered.add_python("security_profiles", document[_SECURITY], source)

@@ -62,6 +62,12 @@ from aeron_core.spi.name_resolver import (
     PromptNameResolver,
     WorkingNameResolver,
 )
+from aeron_core.spi.protection import (
+    DatagramProtector,
+    DatagramTransform,
+    ProtectedRole,
+    ProtectorParams,
+)
 
 __all__ = [
     "Channel",
@@ -70,6 +76,8 @@ __all__ = [
     "CongestionControlParams",
     "CongestionControlStrategy",
     "DatagramOptions",
+    "DatagramProtector",
+    "DatagramTransform",
     "Fault",
     "FlowControl",
     "FlowControlParams",
@@ -84,6 +92,8 @@ __all__ = [
     "NameResolverParams",
     "NameResolverReport",
     "PromptNameResolver",
+    "ProtectedRole",
+    "ProtectorParams",
     "RebuildState",
     "ReceiveChannelEndpoint",
     "ReceiveDispatcher",

@@ -22,6 +22,7 @@ from aeron_core.spi.flow_control import FlowControl, FlowControlParams, FlowCont
 from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyLike, IdleStrategyParams
 from aeron_core.spi.media import MediaTransport
 from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+from aeron_core.spi.protection import DatagramProtector, DatagramTransform, ProtectorParams
 
 if TYPE_CHECKING:
     import typer
@@ -32,6 +33,7 @@ FlowControlFactory = Callable[[FlowControlParams], FlowControl | FlowControlStra
 CongestionControlFactory = Callable[[CongestionControlParams], CongestionControl | CongestionControlStrategy]
 NameResolverFactory = Callable[[NameResolverParams], NameResolver]
 IdleStrategyFactory = Callable[[IdleStrategyParams], IdleStrategy | IdleStrategyLike]
+DatagramProtectorFactory = Callable[[ProtectorParams], DatagramProtector | DatagramTransform]
 
 #: Name of the entry-point group, and of the pluggy project.
 PROJECT = "aeron_core"
@@ -82,6 +84,15 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory | str]:  # type:
     """Return idle strategies by their names in the `…_idle_strategy` settings.
 
     The factory takes `IdleStrategyParams` and returns a strategy for one agent.
+    """
+
+
+@hookspec
+def aeron_datagram_protectors() -> Mapping[str, DatagramProtectorFactory | str]:  # type: ignore[empty-body]
+    """Return protectors of datagrams by their names in `protector` of a security profile.
+
+    The factory takes `ProtectorParams` and returns a protector for one endpoint of a channel with `security=`. To
+    refuse wrong options of the profile, it raises ConfigurationError.
     """
 
 

@@ -140,6 +140,9 @@ class EndpointParams:
     wildcard_ports: tuple[int, int] = (0, 0)
     #: Wraps each opened datagram channel to log its datagrams; None if logging is disabled.
     watch_datagrams: Callable[[DatagramChannel], DatagramChannel] | None = None
+    #: Wraps each opened datagram channel to seal and open its datagrams, before `watch_datagrams`; None if the channel
+    #: is not secured. The second argument is the `reply_address` of `DatagramProtector.protect`.
+    protect: Callable[[DatagramChannel, SocketAddress | None], DatagramChannel] | None = None
     #: Multicast time to live if the channel does not set it, 0 for the system's default.
     multicast_ttl: int = 0
     data_loss: LossRates = LossRates()
@@ -206,6 +209,9 @@ class MediaTransport(ABC):
     #: Maximum number of stream ids of all subscriptions of one endpoint, 0 for no limit. A medium without stream ids
     #: delivers all messages to each of these streams.
     max_streams = 0
+
+    #: Whether the medium passes its sockets to `protect` of its parameters; if not, `security=` is refused.
+    protects_datagrams = False
 
     #: Whether socket buffers hold whole frames: `mtu` and `rcv-wnd` must then not exceed them.
     has_datagrams = True

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.spi.media import OpenDatagrams
+    from aeron_core.spi.protection import DatagramProtector
 
 _S = 1_000_000_000
 
@@ -84,7 +85,9 @@ class NameResolverContext:
     """Services of the driver for a resolver that does work of its own; for use on the conductor's thread.
 
     Without `open_datagrams` the resolver opens real sockets. `start_lookup` calls a function on a helper thread, where
-    it may block. `report` adds a text to the error log.
+    it may block. `report` adds a text to the error log. `protector` seals what the resolver sends to other drivers, and
+    opens what it receives, if the setting `resolver_security` names a profile: its `overhead` shortens packets. The
+    driver closes it.
     """
 
     clock: Clock
@@ -94,6 +97,7 @@ class NameResolverContext:
     set_label: Callable[[AtomicCounter, str], None]
     start_lookup: Callable[[Callable[[], None]], None]
     report: NameResolverReport
+    protector: DatagramProtector | None = None
 
 
 class NameResolver(Protocol):

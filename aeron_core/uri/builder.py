@@ -83,6 +83,10 @@ class ChannelUriBuilder:
         """Set the time to live of multicast, 0 to 255 hops; 0 stands for the driver's default."""
         return self.put("ttl", hops)
 
+    def security(self, profile: str | None) -> ChannelUriBuilder:
+        """Set the security profile of the driver's settings by which datagrams are sealed."""
+        return self.put("security", profile)
+
     def alias(self, text: str | None) -> ChannelUriBuilder:
         """Set a human-readable name; drivers ignore it."""
         return self.put("alias", text)

@@ -41,6 +41,7 @@ CHANNEL_KEYS: Final = frozenset(
         "rejoin",
         "reliable",
         "response-correlation-id",
+        "security",
         "session-id",
         "so-rcvbuf",
         "so-sndbuf",

@@ -9,7 +9,9 @@ from aeron_core._native.datagrams import (
     DatagramChannel,
     PythonDatagramChannel,
     ReceiveBatch,
+    TransformedDatagrams,
 )
+from aeron_core.spi.stream_counter import detached_counter
 from aeron_core.testing import DatagramProbe, RunBatch, Taken
 
 HERE, THERE = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("::1", 2)
@@ -106,3 +108,69 @@ def test_the_base_can_neither_send_nor_receive():
         probe.receive()
     with pytest.raises(OSError, match="send is abstract"):
         probe.send([(b"x", 1)], HERE)
+
+
+class Braces:
+    """Puts each datagram into braces; raises for one that contains a question mark."""
+
+    overhead = 2
+
+    def seal(self, datagram):
+        if b"?" in datagram:
+            raise ValueError(datagram)
+        return datagram[1:] if b"short" in datagram else b"{" + datagram + b"}"
+
+    def open(self, datagram, source):
+        return datagram[1:-1] if datagram[:1] == b"{" else None
+
+
+class Transformed:
+    def __init__(self, *waiting):
+        self.wire = Wire([(each, THERE) for each in waiting])
+        self.refusals, self.errors = detached_counter(0, ""), []
+        self.probe = DatagramProbe(
+            TransformedDatagrams(
+                PythonDatagramChannel(self.wire), Braces(), 2, self.refusals, self.errors.append
+            )
+        )
+
+    @property
+    def sent(self):
+        return [bytes(datagram) for datagram, _ in self.wire.sent]
+
+
+def test_each_datagram_is_transformed_before_it_is_sent():
+    one = Transformed()
+
+    assert one.probe.send([(b"abcde", 2), (b"f", 1)], THERE) == Taken(2, 6)
+
+    assert one.sent == [b"{ab}", b"{cd}", b"{e}", b"{f}"]
+
+
+def test_datagrams_that_cannot_be_opened_leave_no_slot():
+    one = Transformed(b"plain", b"{a}", b"", b"{bc}")
+
+    slots = one.probe.receive()
+
+    assert [slot.datagrams for slot in slots] == [[b"a"], [b"bc"]]
+    assert one.refusals.get() == 2
+
+
+def test_what_cannot_be_transformed_is_lost_and_reported():
+    one = Transformed()
+
+    assert one.probe.send([(b"?", 1), (b"short", 5), (b"a", 1)], THERE) == Taken(3, 7)
+
+    assert one.sent == [b"{a}"]
+    assert [str(error) for error in one.errors[:1]] == ["b'?'"]
+    assert "returned 4 bytes for a datagram of 5: the difference must be the overhead, 2" in str(
+        one.errors[1]
+    )
+
+
+def test_a_transformed_channel_forwards_what_is_not_data():
+    one = Transformed()
+
+    assert one.probe.channel.local_address() == HERE
+    one.probe.channel.close()
+    assert not one.wire.is_open

@@ -168,6 +168,9 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_CORE_ONE_WAY_LATENCY_INTERVAL",
         "AERON_CORE_UDP_GSO",
         "AERON_CORE_UDP_GRO",
+        "AERON_SECURITY_PROFILES",
+        "AERON_SECURITY_REQUIRED",
+        "AERON_SECURITY_RESOLVER",
     }
 
 

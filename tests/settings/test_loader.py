@@ -187,7 +187,7 @@ def test_a_toml_file_without_a_known_table_is_a_warning(write, text, is_reported
     loaded = load_driver_settings(files=[write("d.toml", text)], environ={})
 
     assert loaded.warnings == (
-        ("file d.toml: nothing is taken from it: must have a table [driver] or [client]",)
+        ("file d.toml: nothing is taken from it: must have a table [driver] or [client] or [security]",)
         if is_reported
         else ()
     )

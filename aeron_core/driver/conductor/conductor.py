@@ -201,6 +201,10 @@ class Conductor:
         self._clients.on_timer()
         self._resources.on_timer(now_ns)
         try:
+            self._resolution.on_timer(now_ns)
+        except Exception as error:
+            self._context.errors.record_exception(error, "protector of the name resolver")
+        try:
             self._unblock_commands(now_ns)
         except ProtocolError as error:
             # The positions of the ring were damaged: measure anew how long it is blocked.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor.error_sink import Cause
-from aeron_core.errors import ChannelUriError
+from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.frozen import frozen
 
 if TYPE_CHECKING:
@@ -69,14 +69,26 @@ class DriverContext:
     uses_gro: bool
 
     def media_of(self, uri: ChannelUri) -> MediaTransport:
-        """Return the medium of a channel. Raises ChannelUriError if it is not installed, PluginError if broken."""
+        """Return the medium of a channel.
+
+        Raises ChannelUriError if it is not installed, or does not have the security that `uri` asks for, PluginError if
+        it is broken.
+        """
         names = self.registry.names("aeron_media_transports")
         if uri.media not in names:
             raise ChannelUriError(
                 f"invalid URI scheme or transport: {uri}: media {uri.media!r} must be one of "
                 f"{', '.join(names)}; other media need a plugin"
             )
-        return self.registry.media(uri.media)
+        medium = self.registry.media(uri.media)
+        # Ignored as an unknown key is, the key would leave a stream in the clear.
+        if "security" in uri and not medium.protects_datagrams:
+            raise ChannelUriError(
+                f"security={uri.get('security')} in {uri}: the medium {uri.media!r} cannot be secured by the driver: "
+                f"leave security out, or use aeron:udp",
+                ErrorCode.INVALID_CHANNEL,
+            )
+        return medium
 
     def report_publication_error(self, error: OnPublicationError) -> None:
         """Log the error of a receiver, or of an IPC subscriber, that rejects a publication, and send it to the clients.

@@ -17,10 +17,12 @@ from aeron_core.testing.conformance.flow_control import FlowControlConformance
 from aeron_core.testing.conformance.idle_strategy import IdleStrategyConformance
 from aeron_core.testing.conformance.media import MediaTransportConformance
 from aeron_core.testing.conformance.name_resolver import NameResolverConformance
+from aeron_core.testing.conformance.protection import DatagramProtectorConformance
 
 __all__ = [
     "CongestionControlConformance",
     "ConnectionMediumConformance",
+    "DatagramProtectorConformance",
     "FlowControlConformance",
     "IdleStrategyConformance",
     "MediaTransportConformance",

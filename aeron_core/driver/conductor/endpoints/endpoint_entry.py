@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core._native import wire
 from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.endpoints.protection import open_protector
 from aeron_core.driver.conductor.error_sink import Cause, CommandRefusedError
-from aeron_core.errors import ErrorCode
+from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.endpoint_parameters import RESERVED_VALUE_OFFSET, EndpointParameters
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import ChannelEndpoint as NativeEndpoint
     from aeron_core.spi.endpoints import Fault
     from aeron_core.spi.media import Channel, MediaTransport
+    from aeron_core.spi.protection import DatagramProtector, ProtectedRole
 
 
 class EndpointEntry:
@@ -50,6 +53,29 @@ class EndpointEntry:
         self._addresses: list[str] = []
         self._address_counters: list[AtomicCounter] = []
         self._media_counters: list[AtomicCounter] = []
+        #: What seals the datagrams of the endpoint; None if its channel is plain.
+        self.protector: DatagramProtector | None = None
+
+    def open_protector(self, role: ProtectedRole) -> None:
+        """Open the protector before the sockets; see `protection.open_protector`. `free_counters` closes it."""
+        self.protector = open_protector(self, role)
+
+    def frame_mtu(self, mtu: int) -> int:
+        """Return the maximum length of frames in bytes for datagrams of at most `mtu` bytes, a multiple of 32.
+
+        Raises ChannelUriError if the channel is secured and `mtu` is too short for that.
+        """
+        if self.protector is None:
+            return mtu
+        overhead = self.protector.overhead
+        length = (mtu - overhead) // wire.FRAME_ALIGNMENT * wire.FRAME_ALIGNMENT
+        if length < wire.MIN_MTU_LENGTH:
+            raise ChannelUriError(
+                f"mtu={mtu} in {self.channel.uri}: must be at least {wire.MIN_MTU_LENGTH + overhead}, of which "
+                f"{overhead} bytes are for security={self.channel.uri.get('security')}",
+                ErrorCode.GENERIC_ERROR,
+            )
+        return length
 
     @property
     def current_local(self) -> SocketAddress | None:
@@ -165,7 +191,12 @@ class EndpointEntry:
                 )
 
     def free_counters(self, status: AtomicCounter) -> None:
-        """Free the status and the counters of addresses and of the medium; no agent may use the endpoint."""
+        """Free the status and the counters of addresses and of the medium, and close the protector.
+
+        The sockets are closed, so that no agent uses the endpoint.
+        """
+        if self.protector is not None:
+            self.protector.close()
         self._free_addresses()
         for counter in self._media_counters:
             self.context.counters.free(counter.id)
@@ -173,16 +204,30 @@ class EndpointEntry:
         self.context.counters.free(status.id)
 
     def close_sockets(self) -> None:
-        """Close all sockets; only after the agents have stopped."""
+        """Close all sockets and the protector; only after the agents have stopped."""
         self.transport.close_endpoint(self.native)
+        if self.protector is not None:
+            self.protector.close()
 
     def record_fault(self) -> None:
         """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""
         # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
         # not fill the event log.
-        fault = self.native.take_fault()
-        if fault is not None:
-            record_endpoint_fault(self.context, fault, f"{self.transport.unit} on {self.channel.uri}")
+        for part in (self.native, self.protector):
+            fault = None if part is None else part.take_fault()
+            if fault is not None:
+                record_endpoint_fault(self.context, fault, f"{self.transport.unit} on {self.channel.uri}")
+
+    def keep_up(self, now_ns: int) -> None:
+        """Log faults, update counters that no agent writes, and let the protector work; at each timer."""
+        self.record_fault()
+        self.native.update_counters()
+        if self.protector is not None:
+            try:
+                self.protector.on_timer(now_ns)
+            except Exception as error:
+                # The protector is a plugin: its failure must not stop the conductor's other work.
+                self.context.errors.record_exception(error, "datagram protector")
 
 
 def record_endpoint_fault(context: DriverContext, fault: Fault, kind: str) -> None:

@@ -11,12 +11,14 @@ from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
+from aeron_core.driver.conductor.endpoints.protection import check_destination_security
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
 from aeron_core.driver.receiver.awaited_images import AwaitedImages, NetworkCounts
 from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
 from aeron_core.spi.media import LossRates, ReceiveEndpointParams
+from aeron_core.spi.protection import ProtectedRole
 from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         self.destinations: list[ReceiveDestination] = []
         self.status = self.allocate_status(counter_types.RECEIVE_CHANNEL_STATUS, "rcv-channel")
         try:
+            self.open_protector(ProtectedRole.SUBSCRIPTION)
             if self.has_destinations:
                 # Sockets belong to the destinations only.
                 self.native = NativeReceiveEndpoint()
@@ -130,6 +133,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             new_refusal_counter=self.new_refusal_counter,
             free_counter=self.free_counter,
             watch_datagrams=self.context.events.watch(),
+            protect=None if self.protector is None else self.protector.protect,
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
@@ -241,8 +245,10 @@ class ReceiveEndpointEntry(EndpointEntry):
     def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
         """Open a destination; `registration_id` is that of the subscription.
 
-        Raises OSError if its socket cannot be opened, StorageError if no counter is free.
+        Raises ChannelUriError if its URI has another security than the subscription, OSError if its socket cannot be
+        opened, StorageError if no counter is free.
         """
+        check_destination_security(channel.uri, self.channel.uri)
         destination = ReceiveDestination(
             self.context, self.dispatcher, transport, self.params_for(channel), registration_id
         )

@@ -10,6 +10,7 @@ from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.spi.media import LossRates, SendEndpointParams
+from aeron_core.spi.protection import ProtectedRole
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -56,6 +57,7 @@ class SendEndpointEntry(EndpointEntry):
         try:
             if channel.is_multi_destination:
                 self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
+            self.open_protector(ProtectedRole.PUBLICATION)
             # Opened on the conductor's thread: an error becomes the response to the command.
             self.native = transport.open_send_endpoint(self._params())
         except BaseException:
@@ -84,6 +86,7 @@ class SendEndpointEntry(EndpointEntry):
             new_refusal_counter=self.new_refusal_counter,
             free_counter=self.free_counter,
             watch_datagrams=self.context.events.watch(),
+            protect=None if self.protector is None else self.protector.protect,
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.event_log import EventLog
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
+    from aeron_core.spi.protection import DatagramProtector
     from aeron_core.uri.channel_uri import ChannelUri
 
     #: A command that continues once its channel is resolved.
@@ -65,9 +66,11 @@ class NameResolution:
         self._counters = counters
         self._events = event_log
         self._threshold_ns = threshold_ns
+        self._protector: DatagramProtector | None = None
 
     def start_resolver(self, context: NameResolverContext) -> None:
         """Start the resolver if it is one with a duty cycle; its exceptions are passed on."""
+        self._protector, self._report = context.protector, context.report
         if self._working is not None:
             self._working.start(context)
 
@@ -75,10 +78,20 @@ class NameResolution:
         """Run one duty cycle of the resolver if it has one; return its work count, else 0. Exceptions are passed on."""
         return 0 if self._working is None else self._working.do_work(now_ns)
 
+    def on_timer(self, now_ns: int) -> None:
+        """Log a fault of the resolver's protector, and let it work; its exceptions are passed on."""
+        if self._protector is not None:
+            fault = self._protector.take_fault()
+            if fault is not None:
+                self._report(f"datagram for the name resolver: {fault.reason}", peer=fault.source)
+            self._protector.on_timer(now_ns)
+
     def close(self) -> None:
-        """Close the resolver if it is one with a duty cycle; its exceptions are passed on."""
+        """Close the resolver if it is one with a duty cycle, and its protector; its exceptions are passed on."""
         if self._working is not None:
             self._working.close()
+        if self._protector is not None:
+            self._protector.close()
 
     def resolve(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return a future of the resolved channel; it is done already if no helper thread is needed.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from aeron_core.driver.conductor.endpoints.protection import check_shared_security
 from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     check_original,
@@ -82,6 +84,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             check_original(channel)
         else:
             transport.check_shared(channel, endpoint.channel)
+            check_shared_security(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "channel-snd-ts-offset")
         self._check_sockets(transport, endpoint, channel, params)
         # Receivers identify a stream by its session id and stream id on a channel: ids of other channels
@@ -139,12 +142,17 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def _create(
         self, request: PublicationRequest, endpoint: SendEndpointEntry
     ) -> NetworkPublicationLifecycle:
-        log_params = publication_log_params(self.context, request, endpoint.channel)
+        inner = request
+        if endpoint.protector is not None:
+            # The parameters of the request, for others that share or copy them, keep the length of datagrams.
+            framed = replace(request.params, mtu=endpoint.frame_mtu(request.params.mtu))
+            inner = replace(request, params=framed)
+        log_params = publication_log_params(self.context, inner, endpoint.channel)
         storage = StreamStorage(self.context, "publications", request.owner, log_params)
         with ExitStack() as undo:
             undo.callback(storage.release)
             publication = new_network_publication(
-                self.context, request, endpoint, storage, log_params.initial_term_id
+                self.context, inner, endpoint, storage, log_params.initial_term_id
             )
             lifecycle = NetworkPublicationLifecycle(self.context, publication, request, storage, endpoint)
             spies = reserve_links((lifecycle, each) for each in self._subscriptions.of_spies(lifecycle))
@@ -175,8 +183,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             lifecycle.stop(partial(self._on_stopped, lifecycle.endpoint))
         for endpoint in self.endpoints.values():
             # The sender only stores a fault; the conductor logs it, and updates counters that no agent writes.
-            endpoint.record_fault()
-            endpoint.native.update_counters()
+            endpoint.keep_up(now_ns)
 
 
 def _check_simulation(lifecycle: NetworkPublicationLifecycle, params: PublicationParameters) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
+from aeron_core.driver.conductor.endpoints.protection import check_destination_security
 from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendDestination
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
@@ -53,6 +54,7 @@ class SendDestinations:
         def resolved(channel: Channel) -> None:
             # The publication may have been removed during the lookup.
             endpoint = self._endpoint(command.registration_id)
+            check_destination_security(uri, endpoint.channel.uri)
             name, address = uri.params["endpoint"], channel.remote
             self._answer(
                 command.correlation_id,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.concurrent.counters import NULL_COUNTER_ID
 from aeron_core.driver import events
+from aeron_core.driver.conductor.endpoints.protection import check_shared_security
 from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     ClosingEndpoints,
@@ -116,6 +117,7 @@ class SubscriptionRegistrar:
             endpoint = self._open(command, transport, channel, params)
         else:
             transport.check_shared(channel, endpoint.channel)
+            check_shared_security(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
             others = [each for each in self.all if each.endpoint is endpoint]
             check_clash(others, command, params)
@@ -272,9 +274,7 @@ class SubscriptionRegistrar:
     def on_timer(self, now_ns: int) -> None:
         """Log errors of the receive endpoints, update their counters, and request SETUP frames."""
         for endpoint in self.endpoints.values():
-            endpoint.record_fault()
-            # Counters that no agent writes, such as those of connected peers.
-            endpoint.native.update_counters()
+            endpoint.keep_up(now_ns)
             endpoint.on_timer(now_ns)
 
 

@@ -9,7 +9,7 @@ from aeron_core._native import wire
 # Without values of the packet: with them, a peer could make each bad packet a new entry of the error log.
 _TEXTS: Final = {
     wire.FRAME_TOO_SHORT: "packet is shorter than its frame type needs",
-    wire.FRAME_BAD_VERSION: f"frame version is not {wire.FRAME_VERSION}",
+    wire.FRAME_BAD_VERSION: f"frame version is not {wire.FRAME_VERSION}, or the channel of the sender has security=",
     wire.FRAME_BAD_LENGTH: "frame length is too short, beyond the packet or its term, or not aligned",
     wire.FRAME_BAD_TYPE: "frame type is not known",
     wire.FRAME_BAD_FIELD: "a field of the frame is out of its range",

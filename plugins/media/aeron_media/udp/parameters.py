@@ -34,6 +34,10 @@ class UdpParameters(BaseModel):
     )
     tags: str | None = Field(None, description="Channel tag and entity tag, numbers separated by a comma.")
     ttl: int = Field(0, description="Multicast TTL, 0 for the default of the driver.")
+    security: str = Field(
+        "",
+        description="Security profile of the driver's settings by which datagrams are sealed; empty for none.",
+    )
     socket_sndbuf_length: Size = Field(
         0, alias="so-sndbuf", description="SO_SNDBUF in bytes, 0 for the default of the driver."
     )

@@ -29,7 +29,12 @@ from aeron_media.udp.send_endpoint import UdpSendEndpoint
 from aeron_media.udp.sockets import open_datagrams
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
+
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.datagrams import DatagramChannel
 
 #: SPI version that the endpoints were compiled against; the registry reads it before it creates the medium.
 AERON_CORE_SPI_VERSION: Final = send_endpoint.AERON_CORE_SPI_VERSION
@@ -40,6 +45,8 @@ _RECEIVER_PORTS: Final = "AERON_RECEIVER_WILDCARD_PORT_RANGE"
 
 class UdpTransport(MediaTransport):
     """The medium `udp`: resolves its channels and opens their endpoints."""
+
+    protects_datagrams = True
 
     def __init__(self) -> None:
         self._ports = WildcardPorts()
@@ -84,7 +91,8 @@ class UdpTransport(MediaTransport):
         # Two sockets, as in the reference: a data socket that is connected to the group receives no frames of
         # receivers, which come from other addresses.
         group = _multicast_options(params, channel)
-        opener = _opener(params)
+        # What a protector sends to receivers goes to all of them, from either socket.
+        opener = _opener(params, channel.remote)
         control = opener(replace(group, bind=channel.remote_control))
         try:
             data = opener(
@@ -113,7 +121,8 @@ class UdpTransport(MediaTransport):
                 wants_gro=params.uses_gro and not has_media_timestamps,
                 wants_media_timestamps=has_media_timestamps,
             )
-            return UdpReceiveEndpoint(params, _opener(params)(group), channel.remote_control)
+            opener = _opener(params, channel.remote_control)
+            return UdpReceiveEndpoint(params, opener(group), channel.remote_control)
         options = DatagramOptions(
             bind=channel.remote,
             sndbuf_length=params.sndbuf_length,
@@ -127,10 +136,17 @@ class UdpTransport(MediaTransport):
         return UdpReceiveEndpoint(params, opener(options), control)
 
 
-def _opener(params: EndpointParams) -> OpenDatagrams:
+def _opener(params: EndpointParams, reply_address: SocketAddress | None = None) -> OpenDatagrams:
     opener = open_datagrams if params.open_datagrams is None else params.open_datagrams
-    watch = params.watch_datagrams
-    return opener if watch is None else lambda options: watch(opener(options))
+    protect, watch = params.protect, params.watch_datagrams
+    # The event log gets the frames, not what is on the wire.
+    if protect is not None:
+        opener = _wrapped(opener, lambda datagrams: protect(datagrams, reply_address))
+    return opener if watch is None else _wrapped(opener, watch)
+
+
+def _wrapped(opener: OpenDatagrams, wrap: Callable[[DatagramChannel], DatagramChannel]) -> OpenDatagrams:
+    return lambda options: wrap(opener(options))
 
 
 def _multicast_options(params: EndpointParams, channel: UdpChannel) -> DatagramOptions:

@@ -1,0 +1,121 @@
+"""Security of channels: which channels may exist, and the protectors of their endpoints."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from aeron_core.concurrent import counter_types
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.spi.protection import ProtectedRole, ProtectorParams
+from aeron_core.uri.channel_uri import INVALID_TAG
+
+if TYPE_CHECKING:
+    from aeron_core._native.counter import AtomicCounter
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
+    from aeron_core.settings.driver import DriverFields
+    from aeron_core.settings.security import SecurityProfile
+    from aeron_core.spi.media import Channel
+    from aeron_core.spi.protection import DatagramProtector
+    from aeron_core.uri.channel_uri import ChannelUri
+
+KEY = "security"
+
+
+def check_shared_security(channel: Channel, existing: Channel) -> None:
+    """Raise ChannelUriError if `channel` has another security than the endpoint, or none and not its tag."""
+    uri, requested, has = channel.uri, channel.uri.get(KEY), existing.uri.get(KEY)
+    # A tag stands for the whole channel that has it.
+    if requested == has or (requested is None and uri.channel_tag != INVALID_TAG):
+        return
+    remedy = f"use {KEY}={has}" if has else f"leave {KEY} out"
+    raise ChannelUriError(
+        f"{KEY}={requested or ''} does not match that of the existing endpoint: existingChannel={existing.uri} "
+        f"channel={uri}: must be the same for all channels of an endpoint: {remedy}, or use another endpoint",
+        ErrorCode.GENERIC_ERROR,
+    )
+
+
+def check_destination_security(uri: ChannelUri, owner: ChannelUri) -> None:
+    """Raise ChannelUriError if a destination asks for another security than its publication or subscription."""
+    if KEY in uri and uri.get(KEY) != owner.get(KEY):
+        raise ChannelUriError(
+            f"{KEY}={uri.get(KEY)} in the destination {uri}: its channel is {owner}, whose security it has: "
+            f"leave {KEY} out, or use the same",
+            ErrorCode.GENERIC_ERROR,
+        )
+
+
+def open_protector(entry: EndpointEntry, role: ProtectedRole) -> DatagramProtector | None:
+    """Return the protector of a new endpoint, None if its channel is plain and may be.
+
+    Raises ChannelUriError if the settings refuse the channel or have no such profile, and what the protector raises,
+    such as ConfigurationError for a key file that others can read.
+    """
+    settings, uri = entry.context.settings, entry.channel.uri
+    name = uri.get(KEY)
+    if name is None:
+        if settings.security_required and entry.transport.protects_datagrams:
+            raise ChannelUriError(
+                f"{uri} has no {KEY}=, but the driver has security_required=true: add {KEY}= with one of its profiles: "
+                f"{_names(settings)}",
+                ErrorCode.INVALID_CHANNEL,
+            )
+        return None
+    profile = settings.security_profile(name)
+    if profile is None:
+        raise ChannelUriError(
+            f"{KEY}={name} in {uri}: must be one of the security_profiles of the driver's settings: {_names(settings)}",
+            ErrorCode.INVALID_CHANNEL,
+        )
+    params = ProtectorParams(
+        profile=name,
+        options=MappingProxyType(dict(profile.options)),
+        role=role,
+        clock=entry.context.clock,
+        new_counter=entry.new_counter,
+        new_refusal_counter=entry.new_refusal_counter,
+    )
+    return _protector_of(entry.context, profile, params)
+
+
+def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
+    """Return the protector of what the name resolver sends to other drivers, None if it has none.
+
+    Raises PluginError or another AeronError if it cannot be opened, StorageError if no counter is free.
+    """
+    name = context.settings.resolver_security
+    profile = None if name is None else context.settings.security_profile(name)
+    if profile is None:
+        return None
+
+    def new_counter(name: str) -> AtomicCounter:
+        return stream_counters.allocate_channel_counter(
+            context.counters, counter_types.MEDIA, name, "name resolver", -1
+        )
+
+    params = ProtectorParams(
+        profile=profile.name,
+        options=MappingProxyType(dict(profile.options)),
+        role=ProtectedRole.RESOLVER,
+        clock=context.clock,
+        new_counter=new_counter,
+        new_refusal_counter=new_counter,
+    )
+    return _protector_of(context, profile, params)
+
+
+def _protector_of(
+    context: DriverContext, profile: SecurityProfile, params: ProtectorParams
+) -> DatagramProtector:
+    return context.registry.datagram_protector(
+        profile.protector,
+        params,
+        lambda error: context.errors.record_exception(error, f"datagram protector {profile.protector!r}"),
+    )
+
+
+def _names(settings: DriverFields) -> str:
+    return ", ".join(profile.name for profile in settings.security_profiles) or "none is set"
