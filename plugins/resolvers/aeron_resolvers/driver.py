@@ -89,6 +89,8 @@ class DriverNameResolver:
         except BaseException:
             self.close()
             raise
+        if context.protector is not None:
+            datagrams = context.protector.protect(datagrams)
         try:
             self._start_gossip(context, datagrams)
         except BaseException:
@@ -107,7 +109,7 @@ class DriverNameResolver:
             GossipParams(
                 name=params.driver_name,
                 peer=peer,
-                mtu=params.mtu,
+                mtu=params.mtu - (0 if context.protector is None else context.protector.overhead),
                 timeout_ms=params.neighbor_timeout_ns // _MS,
                 self_interval_ms=params.self_resolution_interval_ns // _MS,
                 neighbor_interval_ms=params.neighbor_resolution_interval_ns // _MS,
