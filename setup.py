@@ -22,10 +22,24 @@ from setuptools.command.sdist import sdist
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 from translation import translate
 
-ROOTS = [".", "plugins/flow_control", "plugins/congestion", "plugins/resolvers", "plugins/media", "plugins/security"]
+ROOTS = [
+    ".",
+    "plugins/flow_control",
+    "plugins/congestion",
+    "plugins/resolvers",
+    "plugins/media",
+    "plugins/security",
+]
 # The source roots, also those without compiled modules.
 SOURCE_ROOTS = [*ROOTS, "plugins/spark"]
-PACKAGES = ["aeron_core", "aeron_flow_control", "aeron_congestion", "aeron_resolvers", "aeron_media", "aeron_security"]
+PACKAGES = [
+    "aeron_core",
+    "aeron_flow_control",
+    "aeron_congestion",
+    "aeron_resolvers",
+    "aeron_media",
+    "aeron_security",
+]
 DIRECTIVES = {
     "language_level": 3,
     # Python annotations describe the Python face; C types live in the .pxd alone.

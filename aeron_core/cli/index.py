@@ -124,6 +124,7 @@ PLUGINS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "media_udp": {"aeron_media_transports": ("udp",)},
     "recording": {"aeron_settings": ("recording",)},
     "resolvers": {"aeron_name_resolvers": ("csv_table", "default", "driver")},
+    "security": {"aeron_datagram_protectors": ("group-secret",)},
     "spark": {},
 }
 
@@ -161,5 +162,6 @@ HOOKS: Final[Mapping[str, str]] = {
     "aeron_congestion_controls": "congestion control",
     "aeron_name_resolvers": "name resolver",
     "aeron_idle_strategies": "idle strategy",
+    "aeron_datagram_protectors": "datagram protector",
     "aeron_settings": "section of settings",
 }

@@ -58,7 +58,9 @@ class Side:
         """Receive datagrams from the wire; return the contents that the channel gives."""
         self.wire.waiting += [(datagram, THERE) for datagram in datagrams]
         found = []
-        while slots := self.probe.receive():
+        while self.wire.waiting:
+            slots = self.probe.receive()
+            assert all(slot.datagrams != [b""] for slot in slots)
             found += [content for slot in slots for content in slot.datagrams if content]
         return found
 

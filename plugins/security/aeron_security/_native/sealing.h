@@ -2,6 +2,9 @@
 #ifndef AERON_SECURITY_SEALING_H
 #define AERON_SECURITY_SEALING_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -102,15 +105,16 @@ static int ac_keys_init(ac_keys_t *keys, const ac_secret_t *secret, int role, co
     keys->cipher = secret->cipher;
     keys->kdf = ac_crypto.context_new();
     keys->aead = ac_crypto.context_new();
-    if (NULL == keys->kdf || NULL == keys->aead || !ac_expand(secret->prk, info, sizeof(info), traffic) ||
-        !ac_crypto.init(keys->kdf, ac_crypto.aes_256_ecb(), NULL, traffic, NULL, 1) ||
-        !ac_crypto.context_set_padding(keys->kdf, 0) ||
-        !ac_crypto.init(keys->aead, ac_crypto_aead(secret->cipher), NULL, NULL, NULL, is_sealing))
+    int is_made = NULL != keys->kdf && NULL != keys->aead && ac_expand(secret->prk, info, sizeof(info), traffic) &&
+        ac_crypto.init(keys->kdf, ac_crypto.aes_256_ecb(), NULL, traffic, NULL, 1) &&
+        ac_crypto.context_set_padding(keys->kdf, 0) &&
+        ac_crypto.init(keys->aead, ac_crypto_aead(secret->cipher), NULL, NULL, NULL, is_sealing);
+    explicit_bzero(traffic, sizeof(traffic));
+    if (!is_made)
     {
         ac_keys_free(keys);
-        return 0;
     }
-    return 1;
+    return is_made;
 }
 
 /* Make `aead` use the key of a batch. */
@@ -129,6 +133,7 @@ static int ac_keys_set_batch(ac_keys_t *keys, uint64_t freshness)
     keys->is_keyed = ac_crypto.update(keys->kdf, key, &written, blocks, sizeof(blocks)) &&
         ac_crypto.init(keys->aead, NULL, NULL, key, NULL, keys->is_sealing);
     keys->freshness = freshness;
+    explicit_bzero(key, sizeof(key));
     return keys->is_keyed;
 }
 

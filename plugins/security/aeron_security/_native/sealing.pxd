@@ -2,6 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
@@ -56,6 +57,10 @@ cdef class SealingSession:
     cdef AtomicBuffer staging           # sealed datagrams of one send call, or of replies
     cdef SendBatch outgoing
     cdef readonly Clock clock
+    cdef AtomicLong fault               # a reason, set by the agent, cleared by the conductor
+    cdef SocketAddress fault_source
+
+    cdef int32_t keep_fault(self, int32_t reason, SocketAddress source) noexcept nogil
 
 
 @cython.final

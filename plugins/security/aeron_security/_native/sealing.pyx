@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
 from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.atomic_long cimport AtomicLong
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch, ac_batch_t
@@ -23,6 +24,9 @@ cdef extern from "opener.h" nogil:
         AC_CHALLENGE
         AC_ANSWER
         AC_MAX_SECRETS
+        AC_PLAIN
+        AC_OTHER_ROLE
+        AC_FORGED
         AC_REASONS
     int ac_crypto_load()
     int ac_has_fresh_numbers()
@@ -35,13 +39,21 @@ cdef extern from "opener.h" nogil:
         ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, ac_reply_t *reply)
     void ac_opener_free(ac_opener_t *opener)
 
+cdef extern from "datagrams.h" nogil:
+    int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
+
 cdef extern from *:
     """
     static inline const uint8_t *ac_entry(ac_batch_t *batch, int index)
     { return batch->vectors[index].iov_base; }
-    static inline void ac_sealer_free(ac_sealer_t *sealer) { ac_keys_free(&sealer->keys); }
+    static inline void ac_sealer_free(ac_sealer_t *sealer)
+    {
+        ac_keys_free(&sealer->keys);
+        explicit_bzero(sealer, sizeof(*sealer));
+    }
     """
     const uint8_t *ac_entry(ac_batch_t *batch, int index) nogil
+    void explicit_bzero(void *memory, size_t length) nogil
     void ac_sealer_free(ac_sealer_t *sealer) nogil
 
 #: Bytes that sealing adds to a datagram.
@@ -53,6 +65,8 @@ REASONS = ("plain", "secret", "role", "echo", "busy", "forged", "replayed", "unp
 cdef int32_t _MAX_SEGMENTS = 64
 cdef int32_t _MAX_PAYLOAD = 65507
 cdef int32_t _STAGING_LENGTH = 4 * 65536
+# Receive calls in which no datagram can be opened before the agent does other work. Invented.
+cdef int32_t _RECEIVE_ROUNDS = 16
 #: Numbers after which a socket rotates its salt, and nanoseconds.
 ROTATE_NUMBERS = 1 << 40
 ROTATE_INTERVAL_NS = 3600 * 10**9
@@ -107,12 +121,15 @@ cdef class SealingSession:
         self.clock = clock
         self.staging = AtomicBuffer.allocate(_STAGING_LENGTH)
         self.outgoing = SendBatch()
+        self.fault = AtomicLong()
+        self.fault_source = SocketAddress()
 
     def __dealloc__(self):
         if self.sealer != NULL:
             ac_sealer_free(self.sealer)
         if self.opener != NULL:
             ac_opener_free(self.opener)
+            explicit_bzero(self.opener, sizeof(ac_opener_t))
         free(self.sealer)
         free(self.opener)
 
@@ -127,6 +144,26 @@ cdef class SealingSession:
         for index, reason in enumerate(REASONS):
             named[reason] = self.opener.counts[index + 1]
         return named
+
+    cdef int32_t keep_fault(self, int32_t reason, SocketAddress source) noexcept nogil:
+        # Reasons of a peer that is set differently, or of an attack; the others occur in a working network.
+        if (reason <= AC_OTHER_ROLE or reason == AC_FORGED) and self.fault.get_acquire() == 0:
+            self.fault_source.assign(source)
+            # Release: the source is stored first.
+            self.fault.set_release(reason)
+        return 0
+
+    def take_fault(self):
+        """Return the last reason for which a datagram was refused and its source, and forget them; None if there is none.
+
+        Of the reasons, only those that do not occur in a working network are kept. Any thread may call it.
+        """
+        reason = self.fault.get_acquire()
+        if reason == 0:
+            return None
+        found = REASONS[reason - 1], self.fault_source.copy()
+        self.fault.set_release(0)
+        return found
 
 
 @cython.final
@@ -144,14 +181,21 @@ cdef class SealedDatagrams(DatagramChannel):
         self._source = SocketAddress()
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
-        cdef int32_t count = self._channel.receive(batch)
-        cdef int32_t slot
+        cdef int32_t count = 0, slot, rounds = 0
         cdef int64_t now_ns
-        self._take_error()
-        if count > 0:
+        # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
+        while count == 0 and rounds < _RECEIVE_ROUNDS:
+            rounds += 1
+            count = self._channel.receive(batch)
+            self._take_error()
+            if count == 0:
+                break
             now_ns = self._session.clock.nano_time()
             for slot in range(count):
                 self._open_slot(batch, slot, now_ns)
+            # An endpoint takes an empty slot for a malformed datagram.
+            count = ac_close_gaps(batch._batch, batch.buffer.at(0, 1), 65536, count)
+        batch.count = count
         return count
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil:
@@ -162,6 +206,8 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef ac_opener_t *opener = self._session.opener
         cdef int32_t at = 0, kept = 0, part, reason
         cdef ac_reply_t reply
+        if length == 0:
+            opener.counts[AC_PLAIN] += 1
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = 0
@@ -171,6 +217,8 @@ cdef class SealedDatagrams(DatagramChannel):
                 self._reply(&reply, now_ns)
             if reason != 0:
                 opener.counts[reason] += 1
+                batch.copy_source(slot, self._source)
+                self._session.keep_fault(reason, self._source)
             else:
                 opener.opened += 1
                 if memory[at + 5] == AC_FRAMES:

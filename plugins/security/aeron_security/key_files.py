@@ -1,0 +1,94 @@
+"""Files with a secret: 64 hexadecimal digits in one line, readable by their owner only.
+
+Invariant: no message contains any part of a secret.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+
+#: Length of a secret in bytes.
+SECRET_LENGTH: Final = 32
+# Longer than a file of ours, so that one that is too long is detected.
+_READ_LENGTH: Final = 4 * SECRET_LENGTH
+
+
+def read_secret(path: str | Path) -> bytes:
+    """Return the secret in a file.
+
+    Raises ConfigurationError if the file cannot be read, is no regular file, belongs to another user than this process
+    or root, may be read or written by others, or has another content.
+    """
+    try:
+        # O_NONBLOCK: opening a named pipe would wait until a writer opens it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        cause = (isinstance(error, OSError) and error.strerror) or error
+        raise ConfigurationError(
+            f"key file {str(path)!r}: cannot be read: {cause}: `aeron-core keys generate` makes one"
+        ) from None
+    try:
+        # The descriptor is checked, not the path, which may lead to another file the next time.
+        _check(path, os.fstat(descriptor))
+        data = os.read(descriptor, _READ_LENGTH)
+    finally:
+        os.close(descriptor)
+    return _parsed(path, data)
+
+
+def _check(path: str | Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigurationError(
+            f"key file {str(path)!r}: must be a regular file, not a folder, pipe or device"
+        )
+    if status.st_uid not in (0, os.geteuid()):
+        raise ConfigurationError(
+            f"key file {str(path)!r}: belongs to user {status.st_uid}: must belong to the user of the driver, "
+            f"{os.geteuid()}, or to root: chown it"
+        )
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & 0o077:
+        raise ConfigurationError(
+            f"key file {str(path)!r}: mode {mode:04o} lets other users read or change it: must be 0600 or 0400: "
+            f"chmod it, and replace the secret if others may have read it"
+        )
+
+
+def _parsed(path: str | Path, data: bytes) -> bytes:
+    digits = data.removesuffix(b"\n")
+    if len(digits) == 2 * SECRET_LENGTH and all(digit in b"0123456789abcdefABCDEF" for digit in digits):
+        return bytes.fromhex(digits.decode("ascii"))
+    # The content is not shown: it may be another secret.
+    raise ConfigurationError(
+        f"key file {str(path)!r}: must have {2 * SECRET_LENGTH} hexadecimal digits in one line, as written by "
+        f"`aeron-core keys generate`"
+    )
+
+
+def write_secret(path: Path) -> None:
+    """Write a new random secret to a new file that only its owner can read.
+
+    Raises ConfigurationError if the file exists or cannot be written.
+    """
+    text = os.urandom(SECRET_LENGTH).hex() + "\n"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+    except FileExistsError:
+        raise ConfigurationError(
+            f"key file {str(path)!r} exists: it is not overwritten, because a secret that is lost cannot be restored: "
+            f"name another file"
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"key file {str(path)!r}: cannot be written: {error.strerror}: "
+            f"name a file in a folder that you may write to"
+        ) from None
