@@ -11,9 +11,8 @@ from aeron_core.settings.buffers import BufferSettings
 from aeron_core.settings.diagnostics import DiagnosticSettings
 from aeron_core.settings.directory import DirectorySettings
 from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
-from aeron_core.settings.network import NetworkSettings
+from aeron_core.settings.network import NetworkSettings, SecuritySettings
 from aeron_core.settings.resolvers import ResolverSettings
-from aeron_core.settings.security import SecuritySettings
 from aeron_core.settings.strategies import StrategySettings
 from aeron_core.settings.streams import StreamSettings
 from aeron_core.settings.threads import ThreadSettings

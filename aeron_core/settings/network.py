@@ -1,10 +1,21 @@
-"""Settings: sockets, and batches of datagrams."""
+"""Settings: sockets, batches of datagrams, and their security."""
 
 from enum import Enum
 from typing import Annotated, Final
 
 from aeron_core.settings.fields import SettingsFields, setting
-from aeron_core.settings.variables import Choice, Duration, Integer, PortRange, Ports, Size, Switch
+from aeron_core.settings.variables import (
+    Choice,
+    Duration,
+    Integer,
+    PortRange,
+    Ports,
+    Profiles,
+    SecurityProfile,
+    Size,
+    Switch,
+    Text,
+)
 from aeron_core.uri.values import INT32_MAX
 
 KIB: Final = 1024
@@ -66,3 +77,25 @@ class NetworkSettings(SettingsFields):
     udp_gro: Annotated[Offload, Choice("AERON_CORE_UDP_GRO", Offload)] = setting(
         Offload.AUTO, description="Receive runs of datagrams of equal length in one system call (UDP_GRO)."
     )
+
+
+class SecuritySettings(SettingsFields):
+    """Security of channels."""
+
+    security_profiles: Annotated[
+        tuple[SecurityProfile, ...], Profiles("AERON_SECURITY_PROFILES", strict=True)
+    ] = setting(
+        (),
+        description="Profiles of channels with security=NAME: name,option=value and the next one after |; in TOML a "
+        "table [security.NAME] for each.",
+    )
+    security_required: Annotated[bool, Switch("AERON_SECURITY_REQUIRED", strict=True)] = setting(
+        False, description="Refuse channels of UDP without security=."
+    )
+    resolver_security: Annotated[str | None, Text("AERON_SECURITY_RESOLVER", optional=True)] = setting(
+        None, description="Security profile of what this driver and others send each other to exchange names."
+    )
+
+    def security_profile(self, name: str) -> SecurityProfile | None:
+        """Return the profile with a name, None if there is none."""
+        return next((each for each in self.security_profiles if each.name == name), None)

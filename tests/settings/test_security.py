@@ -5,7 +5,7 @@ import pytest
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings import DriverSettings
 from aeron_core.settings.loader import load_driver_settings
-from aeron_core.settings.security import SecurityProfile
+from aeron_core.settings.variables import SecurityProfile
 
 ORDERS = SecurityProfile("orders", "group-secret", (("secret_file", "/etc/aeron/orders.key"),))
 TRADES = SecurityProfile("trades_2", "signed", (("secret_file", "/a b=c"), ("cipher", "none")))

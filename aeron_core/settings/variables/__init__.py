@@ -7,6 +7,7 @@ raises ConfigurationError.
 
 from aeron_core.settings.variables.lists import PortRange, Ports, Texts
 from aeron_core.settings.variables.numbers import Duration, Integer, Rate, Size
+from aeron_core.settings.variables.profiles import Profiles, SecurityProfile
 from aeron_core.settings.variables.texts import Choice, FilePath, Switch, Text
 from aeron_core.settings.variables.variable import Variable
 
@@ -17,7 +18,9 @@ __all__ = [
     "Integer",
     "PortRange",
     "Ports",
+    "Profiles",
     "Rate",
+    "SecurityProfile",
     "Size",
     "Switch",
     "Text",

@@ -23,7 +23,7 @@ _ROUNDS: Final = 20
 _STEP_NS: Final = 10_000_000
 
 
-class _End:
+class _ProtectedEnd:
     """One side: a protected channel on a wire that the test moves datagrams across."""
 
     def __init__(self, protector: DatagramProtector, address: SocketAddress) -> None:
@@ -158,7 +158,7 @@ class DatagramProtectorConformance(ABC):
         assert len(texts) <= 1
         assert here.protector.take_fault() is None
 
-    def _begin(self) -> tuple[_End, _End]:
+    def _begin(self) -> tuple[_ProtectedEnd, _ProtectedEnd]:
         """Return a publication and a subscription that accept each other's datagrams."""
         self._clock = Clock.manual()
         here = self._end(ProtectedRole.PUBLICATION, SocketAddress.of("10.0.0.1", 1001))
@@ -174,11 +174,11 @@ class DatagramProtectorConformance(ABC):
                 return here, there
         raise AssertionError(f"no datagram arrived after {_ROUNDS} rounds in both directions")
 
-    def _end(self, role: ProtectedRole, address: SocketAddress) -> _End:
+    def _end(self, role: ProtectedRole, address: SocketAddress) -> _ProtectedEnd:
         params = ProtectorParams(profile="conformance", role=role, clock=self._clock)
-        return _End(adapt_datagram_protector(self.make(params), params, _raise), address)
+        return _ProtectedEnd(adapt_datagram_protector(self.make(params), params, _raise), address)
 
-    def _pass(self, sender: _End, receiver: _End, contents: Sequence[bytes]) -> list[bytes]:
+    def _pass(self, sender: _ProtectedEnd, receiver: _ProtectedEnd, contents: Sequence[bytes]) -> list[bytes]:
         for content in contents:
             sender.probe.send([(content, len(content))], receiver.address)
         return receiver.take(sender.take_sent(), sender.address)

@@ -12,7 +12,7 @@ from aeron_core._native import wire
 from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.endpoints.protection import open_protector
+from aeron_core.driver.conductor.endpoints.protection import open_protector, profile_of
 from aeron_core.driver.conductor.error_sink import Cause, CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.endpoint_parameters import RESERVED_VALUE_OFFSET, EndpointParameters
@@ -57,8 +57,15 @@ class EndpointEntry:
         self.protector: DatagramProtector | None = None
 
     def open_protector(self, role: ProtectedRole) -> None:
-        """Open the protector before the sockets; see `protection.open_protector`. `free_counters` closes it."""
-        self.protector = open_protector(self, role)
+        """Open the protector, if the channel is secured; call it before the sockets are opened.
+
+        `free_counters` closes it. Raises as `profile_of` and `open_protector` of `protection`.
+        """
+        profile = profile_of(self.context.settings, self.transport, self.channel.uri)
+        if profile is not None:
+            self.protector = open_protector(
+                self.context, profile, role, self.new_counter, self.new_refusal_counter
+            )
 
     def frame_mtu(self, mtu: int) -> int:
         """Return the maximum length of frames in bytes for datagrams of at most `mtu` bytes, a multiple of 32.

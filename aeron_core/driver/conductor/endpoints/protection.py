@@ -12,14 +12,17 @@ from aeron_core.spi.protection import ProtectedRole, ProtectorParams
 from aeron_core.uri.channel_uri import INVALID_TAG
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
     from aeron_core.settings.driver import DriverFields
-    from aeron_core.settings.security import SecurityProfile
-    from aeron_core.spi.media import Channel
+    from aeron_core.settings.variables import SecurityProfile
+    from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.spi.protection import DatagramProtector
     from aeron_core.uri.channel_uri import ChannelUri
+
+    NewCounter = Callable[[str], AtomicCounter]
 
 KEY = "security"
 
@@ -48,16 +51,14 @@ def check_destination_security(uri: ChannelUri, owner: ChannelUri) -> None:
         )
 
 
-def open_protector(entry: EndpointEntry, role: ProtectedRole) -> DatagramProtector | None:
-    """Return the protector of a new endpoint, None if its channel is plain and may be.
+def profile_of(settings: DriverFields, transport: MediaTransport, uri: ChannelUri) -> SecurityProfile | None:
+    """Return the profile of a new endpoint, None if its channel is plain and may be.
 
-    Raises ChannelUriError if the settings refuse the channel or have no such profile, and what the protector raises,
-    such as ConfigurationError for a key file that others can read.
+    Raises ChannelUriError if the settings refuse the channel or have no such profile.
     """
-    settings, uri = entry.context.settings, entry.channel.uri
     name = uri.get(KEY)
     if name is None:
-        if settings.security_required and entry.transport.protects_datagrams:
+        if settings.security_required and transport.protects_datagrams:
             raise ChannelUriError(
                 f"{uri} has no {KEY}=, but the driver has security_required=true: add {KEY}= with one of its profiles: "
                 f"{_names(settings)}",
@@ -70,22 +71,38 @@ def open_protector(entry: EndpointEntry, role: ProtectedRole) -> DatagramProtect
             f"{KEY}={name} in {uri}: must be one of the security_profiles of the driver's settings: {_names(settings)}",
             ErrorCode.INVALID_CHANNEL,
         )
+    return profile
+
+
+def open_protector(
+    context: DriverContext,
+    profile: SecurityProfile,
+    role: ProtectedRole,
+    new_counter: NewCounter,
+    new_refusal_counter: NewCounter,
+) -> DatagramProtector:
+    """Return a new protector.
+
+    Raises PluginError if it is not installed or broken, StorageError if no counter is free, and what the protector
+    raises, such as ConfigurationError for a key file that others can read.
+    """
     params = ProtectorParams(
-        profile=name,
+        profile=profile.name,
         options=MappingProxyType(dict(profile.options)),
         role=role,
-        clock=entry.context.clock,
-        new_counter=entry.new_counter,
-        new_refusal_counter=entry.new_refusal_counter,
+        clock=context.clock,
+        new_counter=new_counter,
+        new_refusal_counter=new_refusal_counter,
     )
-    return _protector_of(entry.context, profile, params)
+    return context.registry.datagram_protector(
+        profile.protector,
+        params,
+        lambda error: context.errors.record_exception(error, f"datagram protector {profile.protector!r}"),
+    )
 
 
 def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
-    """Return the protector of what the name resolver sends to other drivers, None if it has none.
-
-    Raises PluginError or another AeronError if it cannot be opened, StorageError if no counter is free.
-    """
+    """Return the protector of what the name resolver sends to other drivers, None if it has none; raise likewise."""
     name = context.settings.resolver_security
     profile = None if name is None else context.settings.security_profile(name)
     if profile is None:
@@ -96,25 +113,7 @@ def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
             context.counters, counter_types.MEDIA, name, "name resolver", -1
         )
 
-    params = ProtectorParams(
-        profile=profile.name,
-        options=MappingProxyType(dict(profile.options)),
-        role=ProtectedRole.RESOLVER,
-        clock=context.clock,
-        new_counter=new_counter,
-        new_refusal_counter=new_counter,
-    )
-    return _protector_of(context, profile, params)
-
-
-def _protector_of(
-    context: DriverContext, profile: SecurityProfile, params: ProtectorParams
-) -> DatagramProtector:
-    return context.registry.datagram_protector(
-        profile.protector,
-        params,
-        lambda error: context.errors.record_exception(error, f"datagram protector {profile.protector!r}"),
-    )
+    return open_protector(context, profile, ProtectedRole.RESOLVER, new_counter, new_counter)
 
 
 def _names(settings: DriverFields) -> str:

@@ -1,11 +1,14 @@
-"""Settings: profiles of channels with `security=NAME`."""
+"""Settings that are security profiles: for each name a protector and its options.
+
+Source of the text form: the rows of the name resolver csv_table.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 from aeron_core.frozen import frozen
-from aeron_core.settings.fields import SettingsFields, setting
-from aeron_core.settings.variables import Switch, Text, Variable
+from aeron_core.settings.variables.variable import Variable
 
 #: Protector of a profile that names none.
 DEFAULT_PROTECTOR = "group-secret"
@@ -90,25 +93,3 @@ class Profiles(Variable):
             )
             for each in value
         )
-
-
-class SecuritySettings(SettingsFields):
-    """Security of channels."""
-
-    security_profiles: Annotated[
-        tuple[SecurityProfile, ...], Profiles("AERON_SECURITY_PROFILES", strict=True)
-    ] = setting(
-        (),
-        description="Profiles of channels with security=NAME: name,option=value and the next one after |; in TOML a "
-        "table [security.NAME] for each.",
-    )
-    security_required: Annotated[bool, Switch("AERON_SECURITY_REQUIRED", strict=True)] = setting(
-        False, description="Refuse channels of UDP without security=."
-    )
-    resolver_security: Annotated[str | None, Text("AERON_SECURITY_RESOLVER", optional=True)] = setting(
-        None, description="Security profile of what this driver and others send each other to exchange names."
-    )
-
-    def security_profile(self, name: str) -> SecurityProfile | None:
-        """Return the profile with a name, None if there is none."""
-        return next((each for each in self.security_profiles if each.name == name), None)
