@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from aeron_security import group_secret
 
 from aeron_core.cli.program import make_core_app
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
@@ -376,6 +377,7 @@ FOREIGN_NAMES = {
     *("aeron_query_lag_bytes", "aeron_query_lag_seconds", "node_exporter", "_total"),
     *("OTEL_METRIC_EXPORT_INTERVAL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_CERTIFICATE"),
     *("OTEL_RESOURCE_ATTRIBUTES",),
+    *group_secret.OPTIONS,
     *("AWS_ACCESS_KEY_ID", "CLOCK_REALTIME", "bootstrap_neighbor", "OOMKilled", "_async"),
 }
 

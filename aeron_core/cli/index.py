@@ -108,6 +108,7 @@ DISTRIBUTION: Final = "aeron-core"
 
 #: Commands that the plugins of this distribution add.
 PLUGIN_COMMANDS: Final[Mapping[str, str]] = {
+    "keys": "Keys of secured channels.",
     "pipeline": "Pipelines on Spark: streams in, SQL, tables or streams out.",
 }
 
@@ -126,6 +127,14 @@ PLUGINS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "resolvers": {"aeron_name_resolvers": ("csv_table", "default", "driver")},
     "security": {"aeron_datagram_protectors": ("group-secret",)},
     "spark": {},
+}
+
+#: Libraries that plugins of this distribution load when they are used, with the remedy if one is missing.
+PLUGIN_LIBRARIES: Final[Mapping[str, tuple[str, str]]] = {
+    "security": (
+        "libcrypto.so.3",
+        "channels with security= are refused: install OpenSSL 3 (Debian: libssl3)",
+    ),
 }
 
 _CONNECTION_KEYS: Final = {

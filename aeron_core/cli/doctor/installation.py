@@ -9,11 +9,13 @@ from importlib.util import find_spec
 from typing import Final
 
 from aeron_core._native import wire
+from aeron_core._native.clock import Clock
 from aeron_core.cli.doctor.findings import Examination, Finding, Health, judged
 from aeron_core.cli.index import DISTRIBUTION
 from aeron_core.driver.startup_settings import check_strategies
-from aeron_core.errors import PluginError
+from aeron_core.errors import AeronError, PluginError
 from aeron_core.registry import Registry
+from aeron_core.spi.protection import ProtectedRole, ProtectorParams
 from aeron_core.version import COMMIT, VERSION
 
 _MIN_PYTHON: Final = (3, 11)
@@ -59,6 +61,7 @@ def check_plugins(examined: Examination) -> Iterator[Finding]:
             found = f"{plugin.distribution} {plugin.version}".strip()
             yield Finding(f"plugin {plugin.name}", f"{found}, loaded", f"SPI version {wire.SPI_VERSION}")
     yield from _strategies(registry, examined)
+    yield from _security(registry, examined)
     for name in registry.names("aeron_media_transports"):
         try:
             libraries = registry.media(name).libraries
@@ -73,6 +76,24 @@ def check_plugins(examined: Examination) -> Iterator[Finding]:
                 "install a wheel, or build with isa-l's headers (Debian: libisal-dev)",
                 is_good=library != "zlib",
             )
+
+
+def _security(registry: Registry, examined: Examination) -> Iterator[Finding]:
+    for profile in examined.settings.security_profiles:
+        params = ProtectorParams(
+            profile=profile.name,
+            options=dict(profile.options),
+            role=ProtectedRole.SUBSCRIPTION,
+            clock=Clock(),
+        )
+        what = f"security profile {profile.name}"
+        try:
+            registry.datagram_protector(profile.protector, params, lambda _: None).close()
+        except (AeronError, OSError) as error:
+            # The text has the remedy.
+            yield Finding(what, str(error), "can be used", Health.PROBLEM, "as the text says")
+        else:
+            yield Finding(what, f"{profile.protector}, usable", "can be used")
 
 
 def _strategies(registry: Registry, examined: Examination) -> Iterator[Finding]:

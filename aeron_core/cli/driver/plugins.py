@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aeron_core.cli.groups import distribution_of, installed_plugins, is_bundled
-from aeron_core.cli.index import HOOKS, PLUGINS
+from aeron_core.cli.index import DISTRIBUTION, HOOKS, PLUGIN_LIBRARIES, PLUGINS
 from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.text_table import table_lines
 
 
@@ -17,11 +18,12 @@ class _Plugin:
     distribution: str
     version: str
     provides: Mapping[str, Sequence[str]]  # names by hook, both sorted
+    lacks: str = ""  # a library that is not installed, and the remedy
 
 
 def list_plugins(json: Json = False) -> None:
     """List the plugins with their distributions and the names they provide."""
-    plugins = _plugins()
+    plugins = [_with_libraries(plugin) for plugin in _plugins()]
     if json:
         print_json([_document(plugin) for plugin in plugins])
         return
@@ -37,6 +39,26 @@ def list_plugins(json: Json = False) -> None:
         for hook, names in plugin.provides.items() or [("", ())]
     ]
     print("\n".join(table_lines(("plugin", "distribution", "provides", "names"), rows)))
+    for plugin in plugins:
+        if plugin.lacks:
+            print_stderr(f"warning: plugin {plugin.name}: {plugin.lacks}")
+
+
+def _with_libraries(plugin: _Plugin) -> _Plugin:
+    library, remedy = PLUGIN_LIBRARIES.get(plugin.name, ("", ""))
+    if not library or plugin.distribution != DISTRIBUTION or _is_installed(library):
+        return plugin
+    return replace(plugin, lacks=f"found no {library}: {remedy}")
+
+
+def _is_installed(library: str) -> bool:
+    import ctypes  # noqa: PLC0415 - slow to import: this command only
+
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def _plugins() -> list[_Plugin]:
@@ -71,4 +93,5 @@ def _document(plugin: _Plugin) -> dict[str, object]:
         "distribution": plugin.distribution,
         "version": plugin.version,
         "provides": plugin.provides,
+        **({"lacks": plugin.lacks} if plugin.lacks else {}),
     }

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.datagrams import DatagramChannel
 
+#: Name of the protector in a profile, the default.
+NAME: Final = "group-secret"
+OPTIONS: Final = (
+    "secret_file",
+    "accepted_secret_files",
+    "cipher",
+    "rotation_interval",
+    "allow_weak_freshness",
+)
 CIPHERS: Final = {"aes-128-gcm": 1, "aes-256-gcm": 2, "chacha20-poly1305": 3}
 MAX_SECRETS: Final = 4
 _S: Final = 1_000_000_000
@@ -50,18 +59,11 @@ class GroupSecretOptions:
     @classmethod
     def parse(cls, profile: str, options: Mapping[str, str]) -> GroupSecretOptions:
         """Return the options of a profile; raise ConfigurationError for an unknown or wrong one."""
-        known = (
-            "secret_file",
-            "accepted_secret_files",
-            "cipher",
-            "rotation_interval",
-            "allow_weak_freshness",
-        )
         heading = f"security profile {profile!r}"
         for name in options:
-            if name not in known:
+            if name not in OPTIONS:
                 raise ConfigurationError(
-                    f"{heading}: unknown option {name!r}: must be one of {', '.join(known)}"
+                    f"{heading}: unknown option {name!r}: must be one of {', '.join(OPTIONS)}"
                 )
         if "secret_file" not in options:
             raise ConfigurationError(
@@ -99,6 +101,19 @@ def _rotation_ns(heading: str, options: Mapping[str, str]) -> int:
     return interval_ns
 
 
+def check_machine(profile: str, options: GroupSecretOptions) -> None:
+    """Raise ConfigurationError if this machine has not what a profile needs."""
+    heading = f"security profile {profile!r}"
+    if not sealing.is_available():
+        raise ConfigurationError(f"{heading}: found no libcrypto.so.3: {LIBRARY_REMEDY}")
+    if not (sealing.has_fresh_numbers() or options.allows_weak_freshness):
+        raise ConfigurationError(
+            f"{heading}: the processor has no instruction for random numbers, without which two copies of one "
+            f"virtual machine may use a key twice: set allow_weak_freshness=true if no snapshot of this machine is "
+            f"started twice"
+        )
+
+
 class GroupSecretProtector(DatagramProtector):
     """Seals the datagrams of one endpoint. Raises ConfigurationError for wrong options, and if libcrypto is missing."""
 
@@ -106,15 +121,7 @@ class GroupSecretProtector(DatagramProtector):
 
     def __init__(self, params: ProtectorParams) -> None:
         options = GroupSecretOptions.parse(params.profile, params.options)
-        heading = f"security profile {params.profile!r}"
-        if not sealing.is_available():
-            raise ConfigurationError(f"{heading}: found no libcrypto.so.3: {LIBRARY_REMEDY}")
-        if not (sealing.has_fresh_numbers() or options.allows_weak_freshness):
-            raise ConfigurationError(
-                f"{heading}: the processor has no instruction for random numbers, without which two copies of one "
-                f"virtual machine may use a key twice: set allow_weak_freshness=true if no snapshot of this machine is "
-                f"started twice"
-            )
+        check_machine(params.profile, options)
         self._session = sealing.SealingSession(
             [read_secret(path) for path in options.secret_files],
             options.cipher,

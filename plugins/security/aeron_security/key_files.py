@@ -5,6 +5,7 @@ Invariant: no message contains any part of a secret.
 
 from __future__ import annotations
 
+import hmac
 import os
 import stat
 from pathlib import Path
@@ -68,6 +69,11 @@ def _parsed(path: str | Path, data: bytes) -> bytes:
         f"key file {str(path)!r}: must have {2 * SECRET_LENGTH} hexadecimal digits in one line, as written by "
         f"`aeron-core keys generate`"
     )
+
+
+def fingerprint_of(secret: bytes) -> str:
+    """Return 16 hexadecimal digits by which people compare secrets; they say nothing else of the secret."""
+    return hmac.digest(secret, b"aeron-core fingerprint", "sha256")[:8].hex()
 
 
 def write_secret(path: Path) -> None:
