@@ -4,14 +4,20 @@ Without log buffers, on one thread that sends and receives in turn: bytes per se
 other load does not affect the figures.
 """
 
+import tempfile
 import time
+from pathlib import Path
 
 from aeron_media.udp.transport import UdpTransport
+from aeron_security.group_secret import CIPHERS, GroupSecretProtector
+from aeron_security.key_files import write_secret
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
 from aeron_core._native.datagrams import ReceiveBatch
 from aeron_core.spi.endpoints import ReceiveDispatcher
 from aeron_core.spi.media import ReceiveEndpointParams, SendEndpointParams
+from aeron_core.spi.protection import ProtectedRole, ProtectorParams
 from aeron_core.spi.udp_offload import detect_gro, detect_gso
 from aeron_core.testing import (
     ReceiveEndpointProbe,
@@ -42,13 +48,29 @@ def resolve(text, _):
 
 
 class Loop:
-    """A sending and a receiving endpoint, and a batch of `entries` runs of `segments` datagrams."""
+    """A sending and a receiving endpoint, and a batch of `entries` runs of `segments` datagrams.
 
-    def __init__(self, *, offload: bool, entries: int, segments: int) -> None:
+    `options`: of a security profile; None for plain datagrams. `frame_length`: bytes of each datagram before sealing.
+    """
+
+    def __init__(
+        self,
+        *,
+        offload: bool,
+        entries: int,
+        segments: int,
+        options: dict[str, str] | None = None,
+        frame_length: int = MTU,
+    ) -> None:
+        self.options = options
         self.transport = UdpTransport()
         self.counters = make_counters(*COUNTERS)
         self.offload = offload
-        self.title = f"offload {'on ' if offload else 'off'}  {entries:2} x {segments:2} datagrams per call"
+        cipher = "plain" if options is None else options["cipher"]
+        self.title = (
+            f"{cipher:17} offload {'on ' if offload else 'off'}  {entries:2} x {segments:2} datagrams of "
+            f"{frame_length:5} bytes per call"
+        )
         common = {"dispatcher": ReceiveDispatcher(), "batch": ReceiveBatch(16)}
         receiving = self._params(ReceiveEndpointParams, "127.0.0.1:0", is_publication=False, **common)
         self.receiver = ReceiveEndpointProbe(self.transport.open_receive_endpoint(receiving))
@@ -56,11 +78,29 @@ class Loop:
         sending = self._params(SendEndpointParams, address, is_publication=True)
         self.sender = SendEndpointProbe(self.transport.open_send_endpoint(sending))
         self.stream = RecordingSendStream(7, 1001)
-        self.batch = RunBatch([(data_frame(bytes(MTU - 32)) * segments, MTU)] * entries)
+        frames = data_frame(bytes(frame_length - 32)) * segments
+        self.batch = RunBatch([(frames, frame_length)] * entries)
+        if options is not None:
+            self._prove()
+
+    def _prove(self) -> None:
+        """Send until both ends have proved themselves to each other."""
+        while self.counters["bytes_received"].get() == 0:
+            self.sender.send_batch(self.stream, self.batch)
+            self.receiver.poll()
+            self.sender.poll()
+        for counter in self.counters.values():
+            counter.set(0)
 
     def _params(self, kind, endpoint, *, is_publication, **more):
         uri = ChannelUri.parse(f"aeron:udp?endpoint={endpoint}")
         channel = self.transport.resolve_channel(uri, resolve, is_publication=is_publication)
+        if self.options is not None:
+            role = ProtectedRole.PUBLICATION if is_publication else ProtectedRole.SUBSCRIPTION
+            made = GroupSecretProtector(
+                ProtectorParams(profile="bench", options=self.options, role=role, clock=Clock())
+            )
+            more["protect"] = made.protect
         return kind(channel, 0, None, self.counters, 0, 2 << 20, self.offload, self.offload, **more)
 
     def report(self, seconds: float) -> None:
@@ -87,3 +127,11 @@ if __name__ == "__main__":
     print(f"loopback, {MTU}-byte datagrams, one thread; GSO {detect_gso()}, GRO {detect_gro()}")
     measure(Loop(offload=False, entries=16, segments=1))
     measure(Loop(offload=True, entries=1, segments=46))
+    with tempfile.TemporaryDirectory() as directory:
+        secret_file = Path(directory) / "key"
+        write_secret(secret_file)
+        for frame_length, segments in ((MTU - 64, 46), (1024, 60), (64, 64), (8192, 7)):
+            shape = {"offload": True, "entries": 1, "segments": segments, "frame_length": frame_length}
+            measure(Loop(**shape))
+            for cipher in CIPHERS:
+                measure(Loop(**shape, options={"secret_file": str(secret_file), "cipher": cipher}))
