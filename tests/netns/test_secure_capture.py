@@ -1,0 +1,119 @@
+"""Nothing of what is sent on sealed channels can be read on the wire: 10 MB of a known text, captured."""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+import threading
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.netns
+
+COUNT, LENGTH = 10_000, 1000
+ETH_P_ALL = 3
+SO_RCVBUFFORCE = 33
+GROUP = "aeron:udp?endpoint=224.0.1.79:20141|interface=10.77.0.0/24"
+
+
+class Capture:
+    """Packets that pass a port of the switch, while the context lasts."""
+
+    def __init__(self, port):
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
+        self._socket.bind((port, 0))
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.packets = []
+
+    def _run(self):
+        while True:
+            if select.select([self._socket], [], [], 0.05)[0]:
+                self.packets.append(self._socket.recv(1 << 17))
+            elif self._is_over.is_set():
+                return
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._thread.join()
+        self._socket.close()
+
+
+@cache
+def known_blocks():
+    """Return the aligned blocks of 8 bytes of all messages, sorted: each window of 16 bytes contains one of them."""
+    # The first 8 bytes of a message are its number: such a block is not unlikely elsewhere.
+    text = b"".join(random.Random(number).randbytes(LENGTH - 8) for number in range(COUNT))
+    return np.unique(np.frombuffer(text, np.uint64))
+
+
+def windows_of(packets):
+    """Return all windows of 8 bytes."""
+    data = b"".join(packets)
+    return [
+        np.frombuffer(data[shift : shift + (len(data) - shift) // 8 * 8], np.uint64) for shift in range(8)
+    ]
+
+
+def readable(packets):
+    """Return how many blocks of the known text are in packets."""
+    known = known_blocks()
+    found = 0
+    for windows in windows_of(packets):
+        at = np.minimum(np.searchsorted(known, windows), len(known) - 1)
+        found += int(np.count_nonzero(known[at] == windows))
+    return found
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "orders.key"
+    path.write_text(random.Random(1).randbytes(32).hex() + "\n", encoding="ascii")
+    path.chmod(0o600)
+    return {"AERON_SECURITY_PROFILES": f"orders,secret_file={path}"}
+
+
+def channels_of(mode, machines):
+    """Return the channel of the sender and of each receiver."""
+    if mode == "multicast":
+        return GROUP, [GROUP, GROUP]
+    if mode == "unicast":
+        channel = f"aeron:udp?endpoint={machines.address(1)}:20141"
+        return channel, [channel]
+    control = f"aeron:udp?control={machines.address(0)}:20140|control-mode=dynamic"
+    return control, [f"{control}|endpoint={machines.address(index)}:20141" for index in (1, 2)]
+
+
+@pytest.mark.parametrize("mode", ["unicast", "multicast", "dynamic"])
+@pytest.mark.parametrize("is_secured", [True, False], ids=["secured", "plain"])
+def test_a_sealed_channel_cannot_be_read_on_the_wire(machines, start, secret, mode, is_secured):
+    published, subscribed = channels_of(mode, machines)
+    suffix = "|security=orders" if is_secured else ""
+    flow_control = f"|fc=min,g:/{len(subscribed)}"
+    with Capture(machines.ports[0]) as capture:
+        receivers = [
+            start(index, "receive", channel + suffix, COUNT, 0, **secret)
+            for index, channel in enumerate(subscribed, 1)
+        ]
+        for receiver in receivers:
+            receiver.await_output(ready=True)
+        sender = start(0, "send", published + flow_control + suffix, COUNT, 0, **secret)
+        sent = sender.await_output(sent=COUNT)
+        results = [receiver.await_output(last=COUNT - 1) for receiver in receivers]
+
+    assert {result["sha256"] for result in results} == {sent["sha256"]}
+    assert sum(map(len, capture.packets)) > COUNT * LENGTH
+    found = readable(capture.packets)
+    if is_secured:
+        assert found == 0
+    else:
+        # The search finds what is there.
+        assert found > 0.9 * COUNT * (LENGTH - 8) / 8
