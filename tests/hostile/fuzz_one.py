@@ -8,7 +8,7 @@ import sys
 import atheris
 
 #: Python modules that report their branches; compiled ones do if they were built for it.
-INSTRUMENTED = ["aeron_core", "aeron_media", "aeron_resolvers", "pyspark_aeron", "wsproto"]
+INSTRUMENTED = ["aeron_core", "aeron_media", "aeron_resolvers", "aeron_security", "pyspark_aeron", "wsproto"]
 
 
 def main() -> None:
