@@ -23,7 +23,7 @@ STRANGER = "10.0.0.9:40000"
 
 TOO_SHORT = "packet is shorter than its frame type needs"
 BAD_LENGTH = "frame length is too short, beyond the packet or its term, or not aligned"
-BAD_VERSION = "frame version is not 0"
+BAD_VERSION = "frame version is not 0, or the channel of the sender has security="
 BAD_TYPE = "frame type is not known"
 BAD_FIELD = "a field of the frame is out of its range"
 DROPPED = "the packet was dropped: check that its sender is an Aeron driver"
