@@ -5,6 +5,8 @@ import os
 import pytest
 from secure_udp import FRAMES, open_sealed
 
+from aeron_core._native import wire
+from aeron_core.protocol import commands
 from aeron_core.testing import DriverPair, SimulatedLink
 
 SECRET = bytes(range(32))
@@ -14,6 +16,16 @@ PLAIN = f"aeron:udp?endpoint={ENDPOINT}"
 SECURED = f"{PLAIN}|security=orders"
 CIPHERS = {"orders": 1, "strong": 2}
 S = 1_000_000_000
+#: Each driver of a pair with the same name: it ignores the other one, but sends it names.
+GOSSIP = {
+    "name_resolver": "driver",
+    "resolver_name": "one",
+    "resolver_interface": "0.0.0.0:8050",
+    "resolver_bootstrap_neighbors": ("10.0.0.1:8050", "10.0.0.2:8050"),
+    "resolver_security": "orders",
+    # Measured by RTTM.
+    "one_way_latency_interval_ns": 100_000_000,
+}
 
 
 @pytest.fixture
@@ -242,3 +254,40 @@ def test_a_client_sees_that_a_peer_is_refused(pair):
     pair.run_until(lambda: refused)
 
     assert refused[0].reason == "security-refused-plain"
+
+
+def types_of(content):
+    """Yield the types of the frames in a datagram."""
+    while content:
+        yield int.from_bytes(content[6:8], "little")
+        length = int.from_bytes(content[:4], "little")
+        content = content[-(-length // 32) * 32 :] if length else b""
+
+
+def test_every_type_of_frame_is_sealed(tmp_path, profiles):
+    link = SimulatedLink(loss=0.05, latency_ns=50_000)
+    with DriverPair(tmp_path, link=link, security_profiles=profiles, **GOSSIP) as pair:
+        control = "aeron:udp?control-mode=response|control=10.0.0.2:20200|security=orders"
+        requests = pair.add_subscription(SECURED, 1001)
+        answers = pair.result(pair.publisher.add_subscription_async(control, 1002))
+        options = f"response-correlation-id={answers.registration_id}|term-length=64k"
+        request = pair.add_publication(f"{SECURED}|{options}", 1001)
+        pair.run_until(lambda: request.is_connected and requests.images)
+        correlation_id = requests.images[0].correlation_id
+        pair.result(
+            pair.subscriber.add_publication_async(f"{control}|response-correlation-id={correlation_id}", 1002)
+        )
+        # Beyond a term, whose end is padding.
+        flow(pair, request, [requests], messages_of(100, length=1100))
+        # What `Image.reject` sends, without waiting for a driver that the test has to step.
+        pair.result(
+            pair.subscriber._operations.command(
+                "reject", commands.RejectImage, requests.images[0].correlation_id, 0, "enough"
+            )
+        )
+        pair.run_for(3 * S)
+
+        opened = [open_sealed(SECRET, 1, line.data) for line in pair.network.log]
+        found = {kind for each in opened if each.kind == FRAMES for kind in types_of(each.content)}
+        expected = ("PAD", "DATA", "NAK", "SM", "ERR", "SETUP", "RTTM", "RES", "RSP_SETUP")
+        assert found == {getattr(wire, f"TYPE_{name}") for name in expected}

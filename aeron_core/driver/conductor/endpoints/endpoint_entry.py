@@ -220,10 +220,17 @@ class EndpointEntry:
         """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""
         # The agent keeps one fault without text: formatting needs the GIL, and a flood of bad frames must
         # not fill the event log.
-        for part in (self.native, self.protector):
-            fault = None if part is None else part.take_fault()
-            if fault is not None:
-                record_endpoint_fault(self.context, fault, f"{self.transport.unit} on {self.channel.uri}")
+        self._record(self.native.take_fault())
+        if self.protector is not None:
+            try:
+                self._record(self.protector.take_fault())
+            except Exception as error:
+                # The protector is a plugin: its failure must not stop the conductor's other work.
+                self.context.errors.record_exception(error, "datagram protector")
+
+    def _record(self, fault: Fault | None) -> None:
+        if fault is not None:
+            record_endpoint_fault(self.context, fault, f"{self.transport.unit} on {self.channel.uri}")
 
     def keep_up(self, now_ns: int) -> None:
         """Log faults, update counters that no agent writes, and let the protector work; at each timer."""
@@ -233,7 +240,6 @@ class EndpointEntry:
             try:
                 self.protector.on_timer(now_ns)
             except Exception as error:
-                # The protector is a plugin: its failure must not stop the conductor's other work.
                 self.context.errors.record_exception(error, "datagram protector")
 
 

@@ -6,7 +6,7 @@ import hmac
 import pytest
 
 from aeron_core.errors import ConfigurationError, RegistrationError
-from aeron_core.spi import ProtectedRole, hookimpl
+from aeron_core.spi import DatagramProtector, ProtectedRole, hookimpl
 from aeron_core.testing import DriverPair, DriverUnderTest
 
 ENDPOINT = "10.0.0.2:20121"
@@ -251,3 +251,41 @@ def test_counters_and_protectors_end_with_the_endpoint(pair):
     pair.run_until(lambda: not pair.sender.find_counters("snd-channel"))
 
     assert pair.sender.find_counters("security-refused") == []
+
+
+class Faulty(DatagramProtector):
+    """Fails in each method that the conductor calls while the endpoint is open."""
+
+    def take_fault(self):
+        raise RuntimeError("no fault")
+
+    def on_timer(self, now_ns):
+        raise RuntimeError("no time")
+
+
+@pytest.mark.parametrize("overhead", [-1, 1025, None, "1"])
+def test_a_protector_with_a_wrong_overhead_is_refused(pair, plugin, overhead):
+    plugin.protector.overhead = overhead
+
+    with pytest.raises(RegistrationError, match="must be a number of bytes from 0 to 1024"):
+        pair.add_publication(SIGNED, 1001)
+
+
+def test_a_protector_without_the_methods_is_refused(pair, plugin):
+    plugin.protector.seal = None
+
+    with pytest.raises(RegistrationError, match="must have the methods seal and open"):
+        pair.add_publication(SIGNED, 1001)
+
+
+def test_a_protector_that_fails_on_the_conductor_stops_nothing(tmp_path, plugin):
+    plugin.protector = lambda _: Faulty()
+    with DriverPair(tmp_path, plugins=[plugin], **SETTINGS) as pair:
+        subscription = pair.add_subscription(SIGNED, 1001)
+        publication = pair.add_publication(SIGNED, 1001)
+        pair.run_for(2_000_000_000)
+
+        assert flow(pair, publication, subscription, 3) == [bytes([number]) * 100 for number in range(3)]
+
+        texts = {record.text for record in pair.sender.errors()}
+        assert {text.rpartition(": ")[2] for text in texts} == {"no fault", "no time"}

@@ -1,0 +1,120 @@
+"""No key seals two datagrams with one nonce: in a socket, in many, after a restart, a rotation and a fork."""
+
+import contextlib
+import os
+import struct
+
+from aeron_security._native.sealing import SealedDatagrams, SealingSession
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
+from aeron_core._native.datagrams import PythonDatagramChannel
+from aeron_core.testing import DatagramProbe
+
+SECRET = bytes(range(32))
+THERE = SocketAddress.of("127.0.0.1", 2)
+S = 1_000_000_000
+
+
+class Wire:
+    def __init__(self):
+        self.sent = []
+
+    def send(self, datagram, destination):
+        self.sent.append(bytes(datagram))
+
+    def receive(self, limit):
+        return []
+
+
+class Sender:
+    """A socket that seals with the secret of all."""
+
+    def __init__(self, role=0, **options):
+        self.clock = Clock.manual()
+        self.wire = Wire()
+        session = SealingSession([SECRET], 1, role, 1 - role, self.clock, **options)
+        self._probe = DatagramProbe(SealedDatagrams(PythonDatagramChannel(self.wire), session))
+
+    def send(self, datagrams=1):
+        self._probe.send([(bytes(8 * datagrams), 8)], THERE)
+
+    @property
+    def nonces(self):
+        return list(map(nonce_of, self.wire.sent))
+
+
+def nonce_of(datagram):
+    """Return what selects the key: role, salt and freshness; and the number, which is the nonce."""
+    role, salt, number, freshness = struct.unpack_from("<6xBx16sQ8s", datagram)
+    return role, salt, freshness, number
+
+
+steps = st.lists(st.one_of(st.integers(1, 40), st.just("pass time")), min_size=1, max_size=40)
+
+
+@given(steps, st.integers(1, 50))
+def test_a_socket_repeats_no_nonce_whatever_it_sends_and_however_often_it_rotates(sends, rotate_numbers):
+    sender = Sender(rotate_numbers=rotate_numbers, rotate_interval_ns=10 * S)
+    for step in sends:
+        if step == "pass time":
+            sender.clock.advance(10 * S)
+        else:
+            sender.send(step)
+
+    assert len(set(sender.nonces)) == len(sender.nonces)
+    # Even without the freshness.
+    assert len({(role, salt, number) for role, salt, _, number in sender.nonces}) == len(sender.nonces)
+
+
+def test_sockets_of_one_secret_share_no_nonce_and_neither_does_a_restart():
+    senders = [Sender(role) for role in (0, 0, 1, 1) * 50]
+    for sender in senders:
+        sender.send(10)
+
+    nonces = [nonce for sender in senders for nonce in sender.nonces]
+    assert len(set(nonces)) == len(nonces) == 2000
+    assert len({salt for _, salt, _, _ in nonces}) == len(senders)
+
+
+def test_a_fork_of_the_process_repeats_no_nonce():
+    # A snapshot of a virtual machine that is started twice is a fork of all that it contains.
+    sender = Sender()
+    sender.send()
+    before = len(sender.wire.sent)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for _ in range(500):
+            sender.send()
+        with open(writer, "wb", closefd=False) as pipe:
+            pipe.write(b"".join(datagram[:40] for datagram in sender.wire.sent[before:]))
+        os._exit(0)
+    os.close(writer)
+    for _ in range(500):
+        sender.send()
+    with open(reader, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    theirs = [nonce_of(data[at : at + 40]) for at in range(0, len(data), 40)]
+    ours = sender.nonces[before:]
+
+    # Salt and numbers are the same in both, and only the freshness is not.
+    assert [(salt, number) for _, salt, _, number in ours] == [
+        (salt, number) for _, salt, _, number in theirs
+    ]
+    assert set(ours).isdisjoint(theirs)
+
+
+def test_a_number_is_used_once_even_if_its_datagram_cannot_be_sent():
+    sender = Sender()
+    sender.wire.send = None  # raises
+    for _ in range(3):
+        with contextlib.suppress(TypeError):
+            sender.send()
+    del sender.wire.send
+    sender.send()
+
+    assert [number for *_, number in sender.nonces] == [4]
