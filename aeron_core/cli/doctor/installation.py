@@ -90,8 +90,7 @@ def _security(registry: Registry, examined: Examination) -> Iterator[Finding]:
         try:
             registry.datagram_protector(profile.protector, params, lambda _: None).close()
         except (AeronError, OSError) as error:
-            # The text has the remedy.
-            yield Finding(what, str(error), "can be used", Health.PROBLEM, "as the text says")
+            yield Finding(what, str(error), "can be used", Health.PROBLEM, "see what was found")
         else:
             yield Finding(what, f"{profile.protector}, usable", "can be used")
 

@@ -72,7 +72,7 @@ def _parsed(path: str | Path, data: bytes) -> bytes:
 
 
 def fingerprint_of(secret: bytes) -> str:
-    """Return 16 hexadecimal digits by which people compare secrets; they say nothing else of the secret."""
+    """Return 16 hexadecimal digits by which two secrets are compared; they reveal nothing else."""
     return hmac.digest(secret, b"aeron-core fingerprint", "sha256")[:8].hex()
 
 

@@ -101,7 +101,7 @@ def test_a_driver_sends_to_a_peer_that_proves_itself(one, profile, cipher):
     assert frames_of(DataHeader, receiver.received)
 
 
-def test_a_peer_that_does_not_answer_is_not_heard(one):
+def test_a_peer_that_does_not_answer_is_not_admitted(one):
     subscription = one.add_subscription("aeron:udp?endpoint=127.0.0.1:20121|security=orders", 1001)
     socket = SimulatedPeer(one.network, "10.0.0.9", 40000, ("127.0.0.1", 20121))
     peer = Peer(SECRET, 1, PUBLICATION)
