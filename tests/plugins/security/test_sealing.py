@@ -280,20 +280,21 @@ def test_a_datagram_that_is_cut_or_extended_is_refused():
     assert len(side.receive(datagram, other)) == 2
 
 
-@pytest.mark.parametrize(
-    ("reason", "datagram"),
-    [
-        ("plain", bytes(100)),
-        ("plain", b"AeSU\2" + bytes(100)),
-        ("secret", Peer(OTHER, 1, SUBSCRIPTION).seal(b"x")),
-        ("role", Peer(SECRET, 1, PUBLICATION).seal(b"x")),
-        ("forged", Peer(SECRET, 2, SUBSCRIPTION).seal(b"x")),
-    ],
-)
-def test_a_refusal_is_counted_with_its_reason(reason, datagram):
+REFUSED = [
+    ("plain", lambda: bytes(100)),
+    ("plain", lambda: b"AeSU\2" + bytes(100)),
+    ("plain", lambda: b""),
+    ("secret", lambda: Peer(OTHER, 1, SUBSCRIPTION).seal(b"x")),
+    ("role", lambda: Peer(SECRET, 1, PUBLICATION).seal(b"x")),
+    ("forged", lambda: Peer(SECRET, 2, SUBSCRIPTION).seal(b"x")),
+]
+
+
+@pytest.mark.parametrize(("reason", "make"), REFUSED, ids=[reason for reason, _ in REFUSED])
+def test_a_refusal_is_counted_with_its_reason(reason, make):
     side = Side()
 
-    assert side.receive(datagram) == []
+    assert side.receive(make()) == []
 
     assert side.refused == {reason: 1}
     assert side.wire.sent == []
