@@ -34,6 +34,8 @@ MODULES = {
 _LATE = ("AERON_", "LUMBERJACK_", "PYTEST_", "PYTHONUNBUFFERED")
 _SET_CHILD_SUBREAPER = 36  # prctl.h
 _TIMEOUT_S = 60
+#: Held while this process adopts the programs of any server.
+_forking = threading.Lock()
 
 
 def start_program(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
@@ -61,7 +63,6 @@ class _Server:
 
     def __init__(self, python: str, modules: str) -> None:
         self.environment = _early(os.environ)
-        self._lock = threading.Lock()
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(_TIMEOUT_S)
         with other:
@@ -85,7 +86,7 @@ class _Server:
             "environment": dict(environment),
             "ignores_sigint": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
         }
-        with self._lock:
+        with _forking:
             # The program's parent exits, and this process becomes its parent. Only now: it would have to wait for
             # every process whose parent has exited, as the init process does.
             _adopt(True)
@@ -112,7 +113,8 @@ def _early(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _adopt(is_adopting: bool) -> None:
-    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(is_adopting), 0, 0, 0)
+    none = ctypes.c_ulong(0)
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, ctypes.c_ulong(is_adopting), none, none, none)
 
 
 class _Fork(subprocess.Popen[str]):
