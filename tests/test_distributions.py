@@ -125,7 +125,7 @@ def test_an_editable_installation_finds_every_package_by_its_path(environment, c
         [environment, "-I", "-c", code, *packages], capture_output=True, text=True, check=True, cwd="/"
     ).stdout.split()
 
-    assert len(packages) == 6
+    assert len(packages) == 7
     assert [Path(path).parent.name for path in found] == packages
     assert all(Path(path).is_relative_to(checkout.resolve()) for path in found)
 
