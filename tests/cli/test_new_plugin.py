@@ -143,7 +143,10 @@ def used(packages: Path, folder: Path, spi_version: str = "") -> dict:
 def test_streams_flow_through_the_installed_plugins_of_every_kind(packages, tmp_path):
     result = used(packages, tmp_path)
 
-    names = ("my-flow-control", "my-congestion", "fast-flow-control", "fast-congestion", "my-medium")
+    names = (
+        *("my-flow-control", "my-congestion", "fast-flow-control", "fast-congestion"),
+        *("my-protector", "my-medium"),
+    )
     assert result["received"] == dict.fromkeys(names, "hello")
     assert result["errors"] == []
     # The decoder is no plugin of a driver, but of Spark.
@@ -156,7 +159,7 @@ def test_a_plugin_for_another_spi_version_runs_if_it_is_python_and_is_refused_if
 ):
     result = used(packages, tmp_path, "2")
 
-    assert set(result["received"]) == {"my-flow-control", "my-congestion", "my-medium"}
+    assert set(result["received"]) == {"my-flow-control", "my-congestion", "my-protector", "my-medium"}
     assert set(result["refused"]) == {"fast-flow-control", "fast-congestion"}
     for name, text in result["refused"].items():
         assert (

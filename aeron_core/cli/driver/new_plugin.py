@@ -44,6 +44,7 @@ class PluginKind(StrEnum):
     RESOLVER = "resolver"
     MEDIUM = "medium"
     IDLE_STRATEGY = "idle-strategy"
+    PROTECTOR = "protector"
     DECODER = "decoder"
 
 
@@ -56,7 +57,7 @@ def new_plugin(
         typer.Option(
             "--kind",
             metavar="KIND",
-            help="flow-control, congestion, resolver, medium, idle-strategy or decoder (of Spark).",
+            help="flow-control, congestion, resolver, medium, idle-strategy, protector or decoder (of Spark).",
         ),
     ],
     compiled: Annotated[

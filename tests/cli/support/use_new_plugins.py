@@ -8,6 +8,7 @@ import json
 import socket
 import sys
 import time
+from pathlib import Path
 
 from aeron_core._native import wire
 
@@ -61,10 +62,13 @@ def run_stream(name: str, publication_channel: str, subscription_channel: str) -
         result["refused"][name] = logged(driver)[-1]
 
 
+SECRET = Path("secret")
+SECRET.write_bytes(b"s" * 32)
 SETTINGS = {
     "term_buffer_length": "64k",
     "name_resolver": "my-resolver",
     "name_resolver_init_args": "orders=127.0.0.1",
+    "security_profiles": f"signed,protector=my-protector,secret_file={SECRET}",
     **{f"{agent}_idle_strategy": "my-idle-strategy" for agent in ("conductor", "sender", "receiver")},
 }
 #: Keys of a publication and of a subscription, by plugin.
@@ -73,6 +77,7 @@ KEYS = {
     "fast-flow-control": ("|fc=fast-flow-control,2048", ""),
     "my-congestion": ("", "|cc=my-congestion"),
     "fast-congestion": ("", "|cc=fast-congestion"),
+    "my-protector": ("|security=signed", "|security=signed"),
 }
 result: dict[str, dict[str, str]] = {"received": {}, "refused": {}}
 with (
