@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -114,10 +116,11 @@ class LocalStore(FileStore):
         Raises RecordingNotFoundError if the file does not exist, RecordingError if it cannot be read.
         """
         try:
-            with (self.folder / name).open("rb", buffering=0) as file:
-                if offset:
-                    file.seek(offset)
-                return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
+            with open_regular_file(f"{self.uri}/{name}") as file:
+                if length >= 0:
+                    return _read_fully(file.fileno(), offset, length)
+                file.seek(offset)
+                return file.read()
         except _NOT_FOUND:
             raise missing(self.folder / name) from None
         except OSError as error:
@@ -129,7 +132,7 @@ class LocalStore(FileStore):
         Raises RecordingNotFoundError if the file does not exist, RecordingError if it cannot be read.
         """
         try:
-            with (self.folder / name).open("rb", buffering=0) as file:
+            with open_regular_file(f"{self.uri}/{name}") as file:
                 filled = 0
                 while filled < len(target):
                     read = os.preadv(file.fileno(), [target[filled:]], offset + filled)
@@ -206,6 +209,22 @@ class LocalStore(FileStore):
             return None
         except OSError as error:
             raise _read_failure(self.folder / name, error) from error
+
+
+def open_regular_file(path: str) -> FileIO:
+    """Open a regular file for reading; raises OSError if that fails, or the path is that of a pipe or a device.
+
+    Another user of the folder may have put a pipe there, whose reader would wait, or a device without an end.
+    """
+    file = open(path, "rb", buffering=0, opener=_open_without_waiting)  # noqa: SIM115 - for the caller
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return file
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:

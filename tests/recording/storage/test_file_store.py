@@ -143,7 +143,7 @@ def test_a_fault_of_the_disk_raises_with_the_file_and_a_remedy(tmp_path, monkeyp
     def fail(*arguments, **options):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    for broken in ((os, "listdir"), (Path, "open"), (Path, "unlink")):
+    for broken in ((os, "listdir"), (os, "open"), (Path, "open"), (Path, "unlink")):
         monkeypatch.setattr(*broken, fail)
 
     with pytest.raises(RecordingError, match=r"cannot .*/x: Input/output error; remove the cause, or "):
@@ -210,3 +210,23 @@ def test_a_failed_copy_leaves_no_part_of_it(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
 
     assert list(target.rglob("*")) == [target / "1"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda store: store.read("x"),
+        lambda store: store.read("x", 0, 32),
+        lambda store: store.read_into("x", 0, memoryview(bytearray(32))),
+    ],
+    ids=["whole", "range", "into memory"],
+)
+def test_a_pipe_or_a_device_in_place_of_a_file_is_an_error(tmp_path, read):
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / "x").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "x")
+
+    for folder in (tmp_path, tmp_path / "devices"):
+        with pytest.raises(RecordingError, match="not a regular file"):
+            read(LocalStore(folder))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.file_store import LocalStore, open_regular_file
 
 _MARK_FILE: Final = "archive-mark.dat"
 _LINK_FILE: Final = "archive-mark.lnk"
@@ -47,7 +47,7 @@ class ArchiveMark:
 def read_mark(store: LocalStore) -> ArchiveMark | None:
     """Return the mark of the archive in `store`, None if there is none, or it cannot be read or understood."""
     try:
-        with _mark_file_of(store).open("rb", buffering=0) as file:
+        with open_regular_file(str(_mark_file_of(store))) as file:
             return _parse(file.read(_HEADER_LENGTH))
     except (OSError, ValueError, struct.error):
         return None
@@ -56,7 +56,7 @@ def read_mark(store: LocalStore) -> ArchiveMark | None:
 def _mark_file_of(store: LocalStore) -> Path:
     link = store.folder / _LINK_FILE
     try:
-        with link.open("rb", buffering=0) as file:
+        with open_regular_file(str(link)) as file:
             folder = Path(file.read(_LONGEST_PATH).decode("utf-8").strip())
     except FileNotFoundError:
         folder = store.folder
@@ -78,5 +78,7 @@ def _parse(data: bytes) -> ArchiveMark:
             raise ValueError("a text extends beyond the header")
         text = data[at : at + length]
         at += length
+    if not text or b"\0" in text:
+        raise ValueError("not the path of a folder")
     archive_id = fields[-1] if begin and fields[-1] != _NULL_ARCHIVE_ID else None
     return ArchiveMark(fields[1], archive_id, Path(text.decode("ascii")))
