@@ -14,7 +14,8 @@ Source: Catalog.java, aeron-archive-codecs.xml.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from aeron_core.errors import CorruptRecordingError
@@ -36,6 +37,9 @@ _NULL: Final = -1
 _OLD_ALIGNMENT: Final = 1024
 #: Bytes of one read of the catalogue. An invented number: some hundred entries.
 _READ_LENGTH: Final = 65_536
+#: Limits for files that another user has prepared. Invented numbers: far more than an Archive has.
+_LONGEST_ENTRY: Final = 1024 * 1024
+_MOST_ENTRIES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class CatalogEntry:
     stream_id: int
     channel: str  # as it was given to the Archive
     source_identity: str
+    data: bytes = field(repr=False, compare=False)  # of the whole entry
 
 
 class CatalogReader:
@@ -87,6 +92,7 @@ class CatalogReader:
             )
         self._alignment = alignment or _OLD_ALIGNMENT
         self._first_offset = _HEADER.size if alignment else _OLD_ALIGNMENT
+        self._found: dict[int, CatalogEntry] = {}  # by offset, as they were at the last call of `entries`
 
     def entries(self) -> tuple[list[CatalogEntry | CorruptRecordingError], str]:
         """Return all entries, and why the rest of the file cannot be read, an empty text if it can.
@@ -94,26 +100,51 @@ class CatalogReader:
         An entry that is damaged, but whose length is possible, is an error in its place.
         """
         found: list[CatalogEntry | CorruptRecordingError] = []
-        offset, size = self._first_offset, self._store.size(CATALOG)
+        valid: dict[int, CatalogEntry] = {}
+        text = ""
+        for offset, data in self._raw_entries():
+            if isinstance(data, str):
+                text = data
+                break
+            known = self._found.get(offset)
+            entry = known if known is not None and known.data == data else self._parse(data, offset)
+            found.append(entry)
+            if isinstance(entry, CatalogEntry):
+                valid[offset] = entry
+        self._found = valid
+        return found, text
+
+    def _raw_entries(self) -> Iterator[tuple[int, bytes | str]]:
+        """Yield the offset and the bytes of each entry, at last a text if the rest of the file cannot be read."""
+        offset, size, count = self._first_offset, self._store.size(CATALOG), 0
         data, begin = b"", offset
+        least, most = _DESCRIPTOR.size + 3 * _TEXT_LENGTH.size, _LONGEST_ENTRY - _ENTRY_HEADER.size
         while offset + _ENTRY_HEADER.size <= size:
             if offset + _ENTRY_HEADER.size > begin + len(data):
                 data, begin = self._store.read(CATALOG, offset, _READ_LENGTH), offset
             length = self._length_at(data, offset - begin)
-            if length <= 0:
-                break
+            if length == 0:
+                return
             whole = -(-(length + _ENTRY_HEADER.size) // self._alignment) * self._alignment
-            if length < _DESCRIPTOR.size + 3 * _TEXT_LENGTH.size or offset + whole > size:
-                return found, (
-                    f"{self._where} offset {offset}: an entry of {length} bytes: must be from "
-                    f"{_DESCRIPTOR.size + 3 * _TEXT_LENGTH.size} to {size - offset - _ENTRY_HEADER.size}; recordings "
-                    "after it cannot be found: restore a copy of the file"
-                )
+            most = min(most, size - offset - _ENTRY_HEADER.size)
+            if not least <= length <= most or whole > min(_LONGEST_ENTRY, size - offset):
+                yield offset, self._hidden(offset, f"an entry of {length} bytes: must be from {least} to {most}")
+                return
+            if count == _MOST_ENTRIES:
+                yield offset, self._hidden(offset, f"has more than {_MOST_ENTRIES} entries")
+                return
             if offset + whole > begin + len(data):
                 data, begin = self._store.read(CATALOG, offset, max(whole, _READ_LENGTH)), offset
-            found.append(self._parse(data[offset - begin : offset - begin + whole], offset))
+            if len(data) < offset + whole - begin:
+                return  # truncated since its size was read
+            yield offset, data[offset - begin : offset - begin + whole]
             offset += whole
-        return found, ""
+            count += 1
+
+    def _hidden(self, offset: int, fault: str) -> str:
+        return (
+            f"{self._where} offset {offset}: {fault}; recordings after it cannot be found: restore a copy of the file"
+        )
 
     def entry(self, known: CatalogEntry) -> CatalogEntry:
         """Return the current state of an entry that was read before; is_valid is False if it was removed.
@@ -121,6 +152,8 @@ class CatalogReader:
         Raises CorruptRecordingError if the entry is damaged.
         """
         data = self._store.read(CATALOG, known.offset, known.length)
+        if data == known.data:
+            return known
         if len(data) == known.length:
             entry = self._parse(data, known.offset)
             if isinstance(entry, CatalogEntry) and entry.recording_id == known.recording_id:
@@ -170,6 +203,7 @@ class CatalogReader:
             stream_id=stream_id,
             channel=texts[1],
             source_identity=texts[2],
+            data=data,
         )
 
 

@@ -6,6 +6,9 @@ import pytest
 
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.foreign import catalog
+from aeron_core.recording.storage.foreign.catalog import CatalogReader
 
 HEADER_LENGTH = 32
 
@@ -33,15 +36,58 @@ def test_a_sound_catalogue_has_no_faults(folder):
     assert Archive.open(folder).faults() == []
 
 
-@pytest.mark.parametrize("length", [4, 1 << 30, 65_536])
+@pytest.mark.parametrize("length", [4, -1, 1 << 30, 65_536])
 def test_an_impossible_length_hides_the_entries_from_there_on(folder, length):
     offset = entry_offsets(folder)[2]
-    overwrite(folder, offset, length.to_bytes(4, "little"))
+    overwrite(folder, offset, struct.pack("<i", length))
     archive = Archive.open(folder)
 
     assert ids(archive) == [0, 1]
     (fault,) = archive.faults()
     assert f"archive.catalog offset {offset}: an entry of {length} bytes: must be from 92 to" in str(fault)
+
+
+def test_an_entry_that_is_longer_than_any_of_an_archive_is_not_read(folder):
+    offset = entry_offsets(folder)[2]
+    overwrite(folder, offset, (1 << 30).to_bytes(4, "little"))
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.truncate((1 << 31) - 1)
+    archive = Archive.open(folder)
+
+    assert ids(archive) == [0, 1]
+    (fault,) = archive.faults()
+    assert "an entry of 1073741824 bytes: must be from 92 to 1048544" in str(fault)
+
+
+def test_a_catalogue_with_too_many_entries_is_read_up_to_a_limit(folder, monkeypatch):
+    monkeypatch.setattr(catalog, "_MOST_ENTRIES", 2)
+    archive = Archive.open(folder)
+
+    assert ids(archive) == [0, 1]
+    (fault,) = archive.faults()
+    assert f"offset {entry_offsets(folder)[2]}: has more than 2 entries; recordings after it" in str(fault)
+
+
+def test_a_catalogue_that_is_truncated_during_a_read_ends_there(folder, monkeypatch):
+    archive, size = Archive.open(folder), (folder / "archive.catalog").stat().st_size
+    overwritten = entry_offsets(folder)[2] + 40
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.truncate(overwritten)
+    monkeypatch.setattr(archive.store, "size", lambda name: size)
+
+    assert ids(archive) == [0, 1]
+
+
+def test_entries_that_did_not_change_are_parsed_once(folder):
+    reader = CatalogReader(LocalStore(folder))
+    before, _ = reader.entries()
+    overwrite(folder, entry_offsets(folder)[2] + 32 + 24, bytes(8))
+
+    after, _ = reader.entries()
+
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True] * 2 + [False] + [True] * 3
+    assert reader.entry(before[0]) is before[0]
+    assert reader.entry(before[2]).start_time_ms == 0
 
 
 def test_an_entry_with_an_impossible_text_is_a_fault_of_its_own(folder):
