@@ -52,12 +52,12 @@ class RecordingDescriptor(BaseModel):
         check_term_length(self.term_length)
         check_mtu_length(self.mtu_length)
         check_segment_length(self.segment_length, self.term_length)
+        most = self.max_position
         if self.stop_position is not None and self.stop_position < self.start_position:
             raise ConfigurationError(
                 f"stop_position={self.stop_position}: must be from start_position={self.start_position} to "
-                f"{self.term_length << _TERM_COUNT_BITS}, the end of the last term"
+                f"{most}, the end of the last term"
             )
-        most = self.term_length << _TERM_COUNT_BITS
         if (last := max(self.start_position, self.stop_position or 0)) > most:
             raise ConfigurationError(f"position {last}: must be from 0 to {most}, the end of the last term")
         return self
@@ -77,6 +77,11 @@ class RecordingDescriptor(BaseModel):
     def format(self) -> bytes:
         """Return the text of the descriptor file."""
         return self.model_dump_json(indent=2).encode() + b"\n"
+
+    @property
+    def max_position(self) -> int:
+        """The end of the last term that a stream can have."""
+        return self.term_length << _TERM_COUNT_BITS
 
     @property
     def position_bits_to_shift(self) -> int:

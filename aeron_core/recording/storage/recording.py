@@ -327,8 +327,13 @@ class Recording:
             f"{self._store.uri}/{name}: ends at position {end}: must extend to {required}; {DAMAGED}"
         )
 
+    @property
+    def _readable_position(self) -> int:
+        """The position up to which a range may be read: at least `position`."""
+        return self.position
+
     def _check_range(self, begin: int, end: int) -> None:
-        start, position = self.start_position, self.position
+        start, position = self.start_position, self._readable_position
         if begin < start:
             raise DataLossError(
                 f"recording {self.recording_id} position {begin}: was purged or never recorded, the first available "

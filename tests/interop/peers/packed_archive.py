@@ -1,9 +1,12 @@
 """The folder of a real Aeron Archive that was killed, for tests that need no Java; see archive_scenario.record_all."""
 
+import struct
 import tarfile
 from pathlib import Path
 
 _PACKED = Path(__file__).parents[2] / "vectors" / "archive" / "recordings.tar.xz"
+_HEADER_LENGTH = 32
+_ALIGNMENT = 64
 
 
 def unpack(folder: Path) -> Path:
@@ -11,3 +14,20 @@ def unpack(folder: Path) -> Path:
     with tarfile.open(_PACKED) as packed:
         packed.extractall(folder, filter="data")
     return folder
+
+
+def entry_offsets(folder: Path) -> list[int]:
+    """Return the offsets of the entries in the catalogue."""
+    data = (folder / "archive.catalog").read_bytes()
+    offsets, at = [], _HEADER_LENGTH
+    while length := struct.unpack_from("<i", data, at)[0]:
+        offsets.append(at)
+        at += -(-(length + _HEADER_LENGTH) // _ALIGNMENT) * _ALIGNMENT
+    return offsets
+
+
+def overwrite(folder: Path, offset: int, data: bytes) -> None:
+    """Replace bytes of the catalogue."""
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.seek(offset)
+        file.write(data)

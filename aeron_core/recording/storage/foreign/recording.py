@@ -25,8 +25,8 @@ from aeron_core.recording.storage.index import ENTRY, IndexEntries
 from aeron_core.recording.storage.recording import Recording
 
 _NS_PER_MS: Final = 1_000_000
-#: Bytes of one read of a scan. An invented number: longer than the longest frame.
-_SCAN_LENGTH: Final = 1024 * 1024
+#: Bytes of one read of a scan. An invented number: longer than the longest frame, and short for frequent polls.
+_SCAN_LENGTH: Final = 256 * 1024
 #: Unit in which the kernel writes a part of a file. Source: Catalog.PAGE_SIZE.
 _PAGE: Final = 4096
 _NO_ENTRIES: Final[IndexEntries] = np.empty(0, ENTRY)
@@ -94,15 +94,37 @@ class ForeignRecording(Recording):
         """The position up to which the recording can be read: after its last whole message.
 
         Of a live recording, the Archive's counter has the position; if the counter cannot be read, as from another
-        container, the last written frame is left out, because it may be incomplete.
+        container, the last written frame is left out, because it may be incomplete, unless the counter has included it.
         """
-        descriptor = self.descriptor
-        end = descriptor.stop_position
+        descriptor, end = self._recorded()
         if end is None:
-            end = self._positions.position(self.recording_id)
-        if end is None:
-            end = self._written_position(descriptor)
+            written = self._written(descriptor)
+            is_whole = not self._positions.is_running and not self._has_empty_page(written)
+            end = written.frames_end if is_whole else written.last
         return self._border_before_end(descriptor, max(end, descriptor.start_position))
+
+    @property
+    def _readable_position(self) -> int:
+        """The position up to which a range may be read: it includes the last frame and an incomplete message.
+
+        The process that selected the range may have read the Archive's counter.
+        """
+        descriptor, end = self._recorded()
+        if end is None:
+            end = self._written(descriptor).frames_end
+        return max(end, descriptor.start_position)
+
+    def _recorded(self) -> tuple[RecordingDescriptor, int | None]:
+        """Return the descriptor, and the position up to which the Archive has recorded; None if it cannot be read."""
+        descriptor = self.descriptor
+        if descriptor.stop_position is not None:
+            return descriptor, descriptor.stop_position
+        end = self._positions.position(self.recording_id)
+        if end is None:
+            # The Archive stores the stop position before it frees the counter.
+            descriptor = self.descriptor
+            end = descriptor.stop_position
+        return descriptor, end
 
     @property
     def heartbeat_ms(self) -> int:
@@ -130,10 +152,22 @@ class ForeignRecording(Recording):
         )
 
     def segments(self) -> list[int]:
-        """Return the base positions of the existing segment files, in order, without those that were detached."""
+        """Return the base positions of the existing segment files, in order, without those that were detached.
+
+        Files at positions where no segment can begin are left out, too.
+        """
         descriptor = self.descriptor
         first = descriptor.start_position - descriptor.start_position % descriptor.term_length
-        return [base for base in super().segments() if base >= first]
+        most = descriptor.max_position
+        return [
+            base
+            for base in super().segments()
+            if first <= base < most and (base - first) % descriptor.segment_length == 0
+        ]
+
+    def index_entries(self, base_position: int) -> IndexEntries:
+        """Return no entries."""
+        return _NO_ENTRIES
 
     def all_index_entries(self, base_position: int) -> IndexEntries:
         """Return no entries."""
@@ -157,7 +191,7 @@ class ForeignRecording(Recording):
         return self.descriptor.start_time_ns
 
     def _border_before_end(self, descriptor: RecordingDescriptor, end: int) -> int:
-        """Return the last end of a message up to `end`, at which the recording ends; `end` if a frame is damaged."""
+        """Return the last end of a message up to `end`; `end` if a frame before it is damaged or missing."""
         scanned = self._scanned
         if end != scanned.end:
             # A message does not extend over the end of a term.
@@ -167,27 +201,25 @@ class ForeignRecording(Recording):
             self._scanned = self._scan(begin, end)
         return self._scanned.border
 
-    def _written_position(self, descriptor: RecordingDescriptor) -> int:
-        """Return the position up to which frames were completely written, as far as the files tell.
+    def _written(self, descriptor: RecordingDescriptor) -> _Scanned:
+        """Return the frames of the last segment, as far as the files tell: zeros follow the last frame.
 
-        Zeros follow the last frame. It is left out if it may be incomplete: while the Archive runs, and if a whole page
-        of it is zeros, because a process that is killed may have written it in part.
+        It may be incomplete: while the Archive runs, and if a whole page of it is zeros, because a process that is
+        killed may have written it in part.
         """
         bases = self.segments()
         if not bases:
-            return descriptor.start_position
+            start = descriptor.start_position
+            return _Scanned(start, start, start, start)
         begin, end = self.first_position(bases[-1]), bases[-1] + descriptor.segment_length
         if begin <= self._scanned.border < end:
             begin = self._scanned.border
-        found = self._scan(begin, end)
-        if self._positions.is_running or self._has_empty_page(found.last, found.frames_end):
-            return found.last
-        return found.frames_end
+        return self._scan(begin, end)
 
-    def _has_empty_page(self, begin: int, end: int) -> bool:
-        base = self.segment_base(begin)
-        data = self._read(begin, end - begin)
-        first_page = _PAGE - (begin - base) % _PAGE
+    def _has_empty_page(self, written: _Scanned) -> bool:
+        begin = written.last
+        data = self._read(begin, written.frames_end - begin)
+        first_page = _PAGE - (begin - self.segment_base(begin)) % _PAGE
         pages = (data[at : at + _PAGE] for at in range(first_page, len(data), _PAGE))
         return any(not any(page) for page in pages)
 
@@ -205,17 +237,22 @@ class ForeignRecording(Recording):
             position += scanned
             if scanned == 0 or scanner.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
                 break
-        if scanner.fault in {faults.NO_FAULT, faults.CUT_SHORT, faults.NO_FRAME}:
-            return _Scanned(end, last, min(position, end), min(border, end))
         # Readers report the damaged frame.
-        return _Scanned(end, last, min(position, end), end)
+        return _Scanned(end, last, min(position, end), min(border, end) if position >= end else end)
 
     def _read(self, position: int, length: int) -> bytes:
+        """Return bytes of the segment of `position`, fewer at the end of its file, none if it is missing.
+
+        Raises RecordingNotFoundError if the recording was deleted.
+        """
         base = self.segment_base(position)
         name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
-        return self._store.read(
-            name, position - base, min(length, base + self._entry.segment_length - position)
-        )
+        length = min(length, base + self._entry.segment_length - position)
+        try:
+            return self._store.read(name, position - base, length)
+        except RecordingNotFoundError:
+            _ = self.descriptor
+            return b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,4 +262,4 @@ class _Scanned:
     end: int
     last: int  # begin of the last valid frame
     frames_end: int  # end of the valid frames
-    border: int  # last end of a message; `end` if a frame before `end` is damaged
+    border: int  # last end of a message; `end` if a frame before `end` is damaged or missing

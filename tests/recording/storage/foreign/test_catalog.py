@@ -3,30 +3,13 @@
 import struct
 
 import pytest
+from packed_archive import entry_offsets, overwrite
 
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.foreign import catalog
 from aeron_core.recording.storage.foreign.catalog import CatalogReader
-
-HEADER_LENGTH = 32
-
-
-def entry_offsets(folder):
-    data = (folder / "archive.catalog").read_bytes()
-    offsets, at = [], HEADER_LENGTH
-    while length := struct.unpack_from("<i", data, at)[0]:
-        offsets.append(at)
-        at += -(-(length + 32) // 64) * 64
-    return offsets
-
-
-def overwrite(folder, offset, data):
-    with (folder / "archive.catalog").open("r+b") as file:
-        file.seek(offset)
-        file.write(data)
-
 
 def ids(archive):
     return [recording.recording_id for recording in archive.recordings()]
