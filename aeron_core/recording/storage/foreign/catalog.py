@@ -128,7 +128,10 @@ class CatalogReader:
             whole = -(-(length + _ENTRY_HEADER.size) // self._alignment) * self._alignment
             most = min(most, size - offset - _ENTRY_HEADER.size)
             if not least <= length <= most or whole > min(_LONGEST_ENTRY, size - offset):
-                yield offset, self._hidden(offset, f"an entry of {length} bytes: must be from {least} to {most}")
+                yield (
+                    offset,
+                    self._hidden(offset, f"an entry of {length} bytes: must be from {least} to {most}"),
+                )
                 return
             if count == _MOST_ENTRIES:
                 yield offset, self._hidden(offset, f"has more than {_MOST_ENTRIES} entries")
@@ -143,7 +146,8 @@ class CatalogReader:
 
     def _hidden(self, offset: int, fault: str) -> str:
         return (
-            f"{self._where} offset {offset}: {fault}; recordings after it cannot be found: restore a copy of the file"
+            f"{self._where} offset {offset}: {fault}; recordings after it cannot be found: restore a copy of the "
+            "file"
         )
 
     def entry(self, known: CatalogEntry) -> CatalogEntry:

@@ -51,6 +51,9 @@ class ForeignContents:
 
     def recording(self, recording_id: int) -> ForeignRecording | None:
         """Return a recording, None if it does not exist."""
+        known = self._recordings.get(recording_id)
+        if known is not None and known.exists:
+            return known
         return next((each for each in self.recordings() if each.recording_id == recording_id), None)
 
     def faults(self) -> list[CorruptRecordingError]:

@@ -48,6 +48,14 @@ class ForeignRecording(Recording):
         self._scanned = _Scanned(-1, 0, 0, 0)
 
     @property
+    def exists(self) -> bool:
+        """Whether the recording was neither deleted nor declared invalid; False if its entry is damaged."""
+        try:
+            return self._catalog.entry(self._entry).is_valid
+        except CorruptRecordingError:
+            return False
+
+    @property
     def descriptor(self) -> RecordingDescriptor:
         """The current entry of the catalogue, as a descriptor.
 

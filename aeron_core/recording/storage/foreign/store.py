@@ -5,12 +5,21 @@ Invariant: nothing is ever written. The archive belongs to the program that reco
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import FileStore, LocalStore
+
+#: Time without a change after which a list of the folder is kept until the next change. Invented numbers: longer than
+#: the resolution of times in file systems, the second one if they have only seconds.
+_SETTLED_S: Final = 0.1
+_SETTLED_WITH_SECONDS_S: Final = 2.5
+_NS_PER_S: Final = 1_000_000_000
 
 
 class ForeignStore(FileStore):
@@ -22,14 +31,14 @@ class ForeignStore(FileStore):
     def __init__(self, files: LocalStore) -> None:
         self.uri = files.uri
         self._files = files
+        self._listing = _Listing(None, 0, {})
 
     def names(self, folder: str = "") -> list[str]:
         """Return the sorted names in a folder; that of a recording has its segment files."""
         recording_id = names.parse_recording_folder(folder)
         if recording_id is None:
             return self._files.names(folder)
-        prefix = f"{recording_id}-"
-        return [name for name in self._files.names() if name.startswith(prefix)]
+        return list(self._names_by_recording().get(str(recording_id), ()))
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes, -1 if it does not exist."""
@@ -79,6 +88,39 @@ class ForeignStore(FileStore):
             f"{self.uri}: belongs to Aeron Archive, and can only be read here; change it with an AeronArchive client "
             "or with ArchiveTool"
         )
+
+    def _names_by_recording(self) -> Mapping[str, list[str]]:
+        """Return the names in the folder by the text before their first hyphen.
+
+        Thousands of recordings are in one folder: it is listed again only after it has changed.
+        """
+        listing, version, now_s = self._listing, self._files.version(""), time.monotonic()
+        if listing.version != version:
+            listing = _Listing(version, now_s, {})
+        elif listing.is_settled:
+            return listing.names
+        names: dict[str, list[str]] = {}
+        for name in self._files.names():
+            names.setdefault(name.partition("-")[0], []).append(name)
+        # Two changes within the resolution of the folder's time leave the same time.
+        self._listing = _Listing(version, listing.since_s, names, listing.is_older_than_resolution(now_s))
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """Names in the folder, by recording."""
+
+    version: object  # of the folder
+    since_s: float  # monotonic time at which this version was found
+    names: dict[str, list[str]]
+    is_settled: bool = False
+
+    def is_older_than_resolution(self, now_s: float) -> bool:
+        if not isinstance(self.version, tuple):
+            return False  # there is no folder
+        has_seconds = self.version[1] % _NS_PER_S == 0
+        return now_s - self.since_s >= (_SETTLED_WITH_SECONDS_S if has_seconds else _SETTLED_S)
 
 
 def _flat(name: str) -> str:

@@ -5,11 +5,12 @@ import struct
 import pytest
 from packed_archive import entry_offsets, overwrite
 
-from aeron_core.errors import CorruptRecordingError
+from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
 from aeron_core.recording import Archive
 from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.foreign import catalog
 from aeron_core.recording.storage.foreign.catalog import CatalogReader
+
 
 def ids(archive):
     return [recording.recording_id for recording in archive.recordings()]
@@ -68,7 +69,9 @@ def test_entries_that_did_not_change_are_parsed_once(folder):
 
     after, _ = reader.entries()
 
-    assert [one is other for one, other in zip(before, after, strict=True)] == [True] * 2 + [False] + [True] * 3
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True] * 2 + [False] + [
+        True
+    ] * 3
     assert reader.entry(before[0]) is before[0]
     assert reader.entry(before[2]).start_time_ms == 0
 
@@ -144,3 +147,20 @@ def test_a_recording_whose_entry_was_moved_is_found_again(folder):
     (folder / "archive.catalog").write_bytes(grown[: len(data)])
 
     assert recording.position == position
+
+
+def test_a_recording_that_is_known_is_found_without_a_scan_of_all_entries(folder, monkeypatch):
+    archive = Archive.open(folder)
+    recording = archive.recording(0)
+    monkeypatch.setattr(CatalogReader, "entries", None)
+
+    assert archive.recording(0) is recording
+
+
+def test_a_recording_that_was_known_and_deleted_does_not_exist(folder):
+    archive = Archive.open(folder)
+    archive.recording(0)
+    overwrite(folder, entry_offsets(folder)[0] + 4, struct.pack("<i", 2))
+
+    with pytest.raises(RecordingNotFoundError, match="recordings: 1, 2, 3, 5"):
+        archive.recording(0)

@@ -38,7 +38,9 @@ def entry_of_live(folder):
 
 
 @pytest.mark.usefixtures("running")
-def test_a_recording_that_stops_while_its_counter_is_read_ends_at_its_stop_position(folder, ends, monkeypatch):
+def test_a_recording_that_stops_while_its_counter_is_read_ends_at_its_stop_position(
+    folder, ends, monkeypatch
+):
     def position_of_freed_counter(self, recording_id):
         overwrite(folder, entry_of_live(folder) + STOP_POSITION, struct.pack("<q", ends[-1]))
 
@@ -115,7 +117,7 @@ def test_a_recording_that_is_deleted_during_a_scan_does_not_exist(folder, monkey
 
     monkeypatch.setattr(type(recording), "segments", delete)
 
-    with pytest.raises(RecordingNotFoundError, match="recording 5 .* was deleted"):
+    with pytest.raises(RecordingNotFoundError, match=r"recording 5 .* was deleted"):
         _ = recording.position
 
 
