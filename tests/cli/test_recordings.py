@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from packed_archive import unpack
+from packed_archive import entry_offsets, overwrite, unpack
 
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, time_ns_of, time_text
 from aeron_core.errors import ConfigurationError
@@ -189,6 +189,16 @@ def test_a_damaged_catalogue_of_an_aeron_archive_is_an_error_of_list_and_verify(
     for command in ("list", "verify"):
         outcome = aeron("recordings", command, folder)
         assert (outcome.code, "archive.catalog offset 32: an entry of" in outcome.err) == (1, True)
+
+
+def test_a_damaged_entry_of_an_aeron_archive_is_a_fault_of_its_catalogue(aeron, tmp_path):
+    folder = unpack(tmp_path / "foreign")
+    overwrite(folder, entry_offsets(folder)[1] + 92, b"\x03")  # the length of a segment
+
+    outcome = aeron("recordings", "verify", folder)
+
+    assert outcome.code == 1
+    assert "recording 1 position 0: archive.catalog: " in outcome.err
 
 
 def test_an_aeron_archive_is_not_purged(aeron, tmp_path):

@@ -48,7 +48,7 @@ def verify_recordings(
             try:
                 found.append(verify(archive.store, recording, time.time_ns(), advance))
             except RecordingError as error:
-                fault = RecordingFault(recording.recording_id, 0, "recording.json", str(error))
+                fault = RecordingFault(recording.recording_id, 0, recording.described_in, str(error))
                 found.append(VerifiedRecording(recording.recording_id, 0, 0, faults=[fault]))
     faults: list[object] = [*archive.faults(), *(fault for result in found for fault in result.faults)]
     if json:

@@ -138,6 +138,9 @@ class _Verification:
             yield begin, end, None
 
     def _verify_piece(self, base: int, begin: int, end: int, crc32: int | None) -> None:
+        if self._recording.is_preallocated:
+            self._verify_chunks(base, begin, end)
+            return
         data, offset = self._data(base, begin, end)
         if data.capacity < offset + end - begin:
             self._add_fault(base + data.capacity, base, f"ends there: must extend to position {end}")
@@ -156,6 +159,29 @@ class _Verification:
                 self._add_fault(
                     begin, base, f"checksum {found:#010x} of the frames up to {end}: must be {crc32:#010x}"
                 )
+
+    def _verify_chunks(self, base: int, begin: int, end: int) -> None:
+        """Verify frames without a checksum, which are read instead of mapped: the Archive may truncate the file.
+
+        Raises CorruptRecordingError if the recording was truncated meanwhile.
+        """
+        position = begin
+        while position < end:
+            data = self._store.read(self._path(base), position - base, min(CHUNK_LENGTH, end - position))
+            scanned = self._scanner.scan(AtomicBuffer(data), 0, len(data), position)
+            self._result.frame_count += self._scanner.frame_count
+            position += scanned
+            if scanned == 0 or self._scanner.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
+                break
+        if position != end and self._recording.position < self._result.end:
+            raise CorruptRecordingError(
+                f"{self._store.uri}/{self._path(base)}: was truncated concurrently; verify the recording again"
+            )
+        if position > end:
+            self._add_fault(end, base, f"padding extends to position {position}: must end here")
+        elif position < end:
+            is_short = self._scanner.fault == faults.NO_FAULT
+            self._add_fault(position, base, "ends there" if is_short else self._scanner.fault_text())
 
     def _verify_tail(self) -> None:
         """Add a fault unless the bytes after the end, those of an incomplete message, are whole frames.

@@ -40,6 +40,8 @@ class Recording:
     is_preallocated = False
     #: Whether all frames have the session id of the descriptor.
     has_one_session = True
+    #: Name of the file with the descriptor, for messages.
+    described_in = names.DESCRIPTOR
 
     def __init__(self, store: FileStore, recording_id: int) -> None:
         self.recording_id = recording_id

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from pydantic import ValidationError
 
+from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
 from aeron_core.recording._native import faults
@@ -37,6 +38,7 @@ class ForeignRecording(Recording):
 
     is_preallocated = True
     has_one_session = False
+    described_in = CATALOG
 
     def __init__(
         self, store: FileStore, catalog: CatalogReader, entry: CatalogEntry, positions: RecordedPositions
@@ -131,8 +133,10 @@ class ForeignRecording(Recording):
         if end is None:
             # The Archive stores the stop position before it frees the counter.
             descriptor = self.descriptor
-            end = descriptor.stop_position
-        return descriptor, end
+            return descriptor, descriptor.stop_position
+        # Any process of the driver's user can write to its counters.
+        is_possible = 0 <= end <= descriptor.max_position and end % wire.FRAME_ALIGNMENT == 0
+        return descriptor, end if is_possible else None
 
     @property
     def heartbeat_ms(self) -> int:

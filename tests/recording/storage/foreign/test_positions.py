@@ -9,6 +9,7 @@ from packed_archive import entry_offsets, overwrite
 
 from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
 from aeron_core.recording import Archive
+from aeron_core.recording.reading import verification
 from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.storage.foreign.recorded_positions import RecordedPositions
@@ -128,3 +129,42 @@ def test_files_at_positions_where_no_segment_begins_are_not_read(folder, ends, p
 
     assert recording.segments() == [0]
     assert recording.position == ends[-1]
+
+
+@pytest.mark.parametrize("value", [1 << 62, 33, -64])
+def test_a_counter_with_an_impossible_position_is_not_used(folder, ends, monkeypatch, value):
+    monkeypatch.setattr(RecordedPositions, "position", lambda self, recording_id: value)
+
+    assert Archive.open(folder).recording(LIVE).position == ends[-1]
+
+
+def test_a_file_that_the_archive_truncates_during_a_verification_is_not_mapped(folder, monkeypatch):
+    archive = Archive.open(folder)
+    recording = archive.recording(EXTENDED)
+    _ = recording.position
+    read = archive.store.read
+
+    def truncate(name, offset=0, length=-1):
+        if name.endswith(f"-{SEGMENT_LENGTH}.rec"):
+            overwrite(
+                folder, entry_offsets(folder)[EXTENDED] + STOP_POSITION, struct.pack("<q", SEGMENT_LENGTH)
+            )
+            with (folder / f"{EXTENDED}-{SEGMENT_LENGTH}.rec").open("r+b") as file:
+                file.truncate(0)
+                file.truncate(SEGMENT_LENGTH)
+        return read(name, offset, length)
+
+    monkeypatch.setattr(archive.store, "read", truncate)
+
+    with pytest.raises(CorruptRecordingError, match="was truncated concurrently; verify the recording again"):
+        verify(archive.store, recording, time.time_ns(), lambda _: None)
+
+
+def test_frames_across_the_chunks_of_a_verification_are_valid(folder, monkeypatch):
+    monkeypatch.setattr(verification, "CHUNK_LENGTH", 4096)
+    archive = Archive.open(folder)
+    recording = archive.recording(EXTENDED)
+
+    result = verify(archive.store, recording, time.time_ns(), lambda _: None)
+
+    assert (result.faults, result.end) == ([], recording.position)
