@@ -119,6 +119,8 @@ class _FragmentTimes:
         self._times_ns = self._ends
 
     def at(self, position: int) -> int:
+        if not self._recording.has_index:
+            return 0
         base = self._recording.segment_base(position - 1)
         if base != self._base or not len(self._ends) or position > self._ends[-1]:
             entries = self._recording.index_entries(base)

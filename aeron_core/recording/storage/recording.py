@@ -40,6 +40,8 @@ class Recording:
     is_preallocated = False
     #: Whether all frames have the session id of the descriptor.
     has_one_session = True
+    #: Whether there are files with times and checksums.
+    has_index = True
     #: Name of the file with the descriptor, for messages.
     described_in = names.DESCRIPTOR
 

@@ -38,6 +38,7 @@ class ForeignRecording(Recording):
 
     is_preallocated = True
     has_one_session = False
+    has_index = False
     described_in = CATALOG
 
     def __init__(

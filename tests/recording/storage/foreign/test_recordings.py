@@ -13,6 +13,7 @@ from aeron_core.recording.reading.messages import messages
 from aeron_core.recording.reading.replay import Replay, replay_channel
 from aeron_core.recording.reading.verification import verify
 from aeron_core.recording.retention.states import RecordingState, state_of
+from aeron_core.recording.storage.foreign.catalog import CatalogReader
 from aeron_core.testing import DriverPair
 
 STOPPED, PURGED, EXTENDED, TRUNCATED, DELETED, LIVE = range(6)
@@ -35,6 +36,20 @@ def sent(*counts):
 )
 def test_a_recording_has_the_messages_that_were_sent(folder, recording_id, expected):
     assert payloads(Archive.open(folder).recording(recording_id)) == expected
+
+
+def test_the_catalogue_is_not_read_for_each_message(folder, monkeypatch):
+    recording = Archive.open(folder).recording(STOPPED)
+    end, reads, entry = recording.position, [], CatalogReader.entry
+
+    def counted(self, known):
+        reads.append(known)
+        return entry(self, known)
+
+    monkeypatch.setattr(CatalogReader, "entry", counted)
+
+    assert len(list(messages(recording, 0, end))) == MANY
+    assert len(reads) < MANY / 10
 
 
 def test_an_extended_recording_is_replayed_as_one_stream(folder, tmp_path):
