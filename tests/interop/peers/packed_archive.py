@@ -31,3 +31,13 @@ def overwrite(folder: Path, offset: int, data: bytes) -> None:
     with (folder / "archive.catalog").open("r+b") as file:
         file.seek(offset)
         file.write(data)
+
+
+def name_driver(folder: Path, path: str) -> None:
+    """Set the directory of the driver in the mark file, the last of four texts."""
+    data = (folder / "archive-mark.dat").read_bytes()
+    at = 136
+    for _ in range(3):
+        at += 4 + int.from_bytes(data[at : at + 4], "little")
+    text = len(path).to_bytes(4, "little") + path.encode()
+    (folder / "archive-mark.dat").write_bytes(data[:at] + text + data[at + len(text) :])

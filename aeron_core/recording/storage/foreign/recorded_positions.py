@@ -22,8 +22,9 @@ RECORDING_POSITION_TYPE_ID: Final = 100
 #: Time without a sign of life after which the Archive counts as dead. Source: Archive.Configuration.
 LIVENESS_TIMEOUT_MS: Final = 10_000
 
-#: Interval between reads of the mark file. An invented number: a hundredth of the liveness timeout.
-_MARK_INTERVAL_S: Final = 0.1
+#: Interval between reads of the mark file, and between searches for counters. An invented number: a hundredth of the
+#: liveness timeout.
+_INTERVAL_S: Final = 0.1
 _KEY: Final = struct.Struct("<qii")  # recording id, session id, length of the source identity
 _ARCHIVE_ID: Final = struct.Struct("<q")
 
@@ -38,6 +39,7 @@ class RecordedPositions:
         self._counters: CountersReader | None = None
         self._driver_file: tuple[int, int] | None = None  # device and inode of the mapped file
         self._ids: dict[int, int] = {}  # counter ids by recording id
+        self._ids_time_s = float("-inf")
 
     @property
     def activity_ms(self) -> int:
@@ -57,25 +59,26 @@ class RecordedPositions:
         if counters is None:
             return None
         counter_id = self._ids.get(recording_id)
-        if counter_id is None or not self._belongs_to(counters, counter_id, recording_id):
-            counter_id = self._find(counters, recording_id)
+        if counter_id is None or self._recording_of(counters, counter_id) != recording_id:
+            self._search(counters)
+            counter_id = self._ids.get(recording_id)
             if counter_id is None:
                 return None
-            self._ids[recording_id] = counter_id
         position = counters.value(counter_id)
         # The counter may have been freed since it was found, and its id reused.
-        return position if self._belongs_to(counters, counter_id, recording_id) else None
+        return position if self._recording_of(counters, counter_id) == recording_id else None
 
     def _refresh(self) -> None:
         """Read the mark file again if that is due, and map the counters of the driver that it names."""
         now_s = time.monotonic()
-        if now_s - self._mark_time_s < _MARK_INTERVAL_S:
+        if now_s - self._mark_time_s < _INTERVAL_S:
             return
         self._mark, self._mark_time_s = read_mark(self._store), now_s
         driver_file = _identity_of(self._mark)
         if driver_file == self._driver_file:
             return
-        self._counters, self._driver_file, self._ids = None, None, {}
+        self._counters, self._driver_file = None, None
+        self._ids, self._ids_time_s = {}, float("-inf")
         if self._mark is None or driver_file is None:
             return
         try:
@@ -87,26 +90,37 @@ class RecordedPositions:
             driver_file,
         )
 
-    def _find(self, counters: CountersReader, recording_id: int) -> int | None:
-        found = (each for each in counters.allocated_ids() if self._belongs_to(counters, each, recording_id))
-        return next(found, None)
+    def _search(self, counters: CountersReader) -> None:
+        """Find the counters of all recordings, if that is due: there may be thousands of both."""
+        now_s = time.monotonic()
+        if now_s - self._ids_time_s < _INTERVAL_S:
+            return
+        self._ids, self._ids_time_s = {}, now_s
+        for counter_id in counters.allocated_ids():
+            recording_id = self._recording_of(counters, counter_id)
+            if recording_id is None:
+                continue
+            # The driver has not yet freed the counter of an Archive that died, if there are two.
+            other = self._ids.get(recording_id)
+            if other is None or counters.value(other) <= counters.value(counter_id):
+                self._ids[recording_id] = counter_id
 
-    def _belongs_to(self, counters: CountersReader, counter_id: int, recording_id: int) -> bool:
+    def _recording_of(self, counters: CountersReader, counter_id: int) -> int | None:
+        """Return the id of the recording of this archive whose position a counter has, None if it is another one."""
         if (
             counters.type_id(counter_id) != RECORDING_POSITION_TYPE_ID
             or counters.state(counter_id) != wire.COUNTER_STATE_ALLOCATED
         ):
-            return False
+            return None
         key = counters.key(counter_id)
-        found, _, length = _KEY.unpack_from(key)
-        if found != recording_id:
-            return False
+        recording_id: int
+        recording_id, _, length = _KEY.unpack_from(key)
         mark, at = self._mark, _KEY.size + length
         if mark is None or mark.archive_id is None or not _KEY.size <= at <= len(key) - _ARCHIVE_ID.size:
-            return True
+            return recording_id
         # Two archives may use one driver. Old versions store no archive id.
         (archive_id,) = _ARCHIVE_ID.unpack_from(key, at)
-        return archive_id in {0, mark.archive_id}
+        return recording_id if archive_id in {0, mark.archive_id} else None
 
 
 def _identity_of(mark: ArchiveMark | None) -> tuple[int, int] | None:

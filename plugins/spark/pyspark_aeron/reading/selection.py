@@ -138,7 +138,10 @@ class Selection:
         print(f"warning: data loss: {message}", flush=True)
 
     def _matches(self, recording: Recording) -> bool:
-        options, descriptor = self.options, recording.descriptor
+        options = self.options
+        if options.channel is None and options.channel_pattern is None and options.stream_id is None:
+            return True  # without reading the descriptor, because there may be thousands
+        descriptor = recording.descriptor
         if options.channel is not None and descriptor.channel != options.channel:
             return False
         if options.channel_pattern is not None and not re.fullmatch(

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from packed_archive import name_driver
 
 from aeron_core.recording import Archive
 from aeron_core.recording.storage.file_store import LocalStore
@@ -35,13 +36,3 @@ def test_a_directory_of_the_driver_that_is_no_path_is_no_mark(folder):
 
     assert Archive.open(folder).recording(LIVE).position == position
     assert read_mark(LocalStore(folder)) is None
-
-
-def name_driver(folder, path):
-    """Set the directory of the driver in the mark file, the last of four texts."""
-    data = (folder / "archive-mark.dat").read_bytes()
-    at = 136
-    for _ in range(3):
-        at += 4 + int.from_bytes(data[at : at + 4], "little")
-    text = len(path).to_bytes(4, "little") + path.encode()
-    (folder / "archive-mark.dat").write_bytes(data[:at] + text + data[at + len(text) :])
