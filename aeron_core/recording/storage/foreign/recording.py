@@ -21,6 +21,7 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor, first_f
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, CatalogReader
 from aeron_core.recording.storage.foreign.recorded_positions import RecordedPositions
+from aeron_core.recording.storage.foreign.tail import TAIL_LENGTH, last_border
 from aeron_core.recording.storage.frame_scanner import FrameScanner
 from aeron_core.recording.storage.index import ENTRY, IndexEntries
 from aeron_core.recording.storage.recording import Recording
@@ -211,7 +212,12 @@ class ForeignRecording(Recording):
             begin = max(end - 1 - (end - 1) % descriptor.term_length, descriptor.start_position)
             if begin <= scanned.border <= end:
                 begin = scanned.border
-            self._scanned = self._scan(begin, end)
+            border = None
+            if end - begin > TAIL_LENGTH:
+                # A term may have a gigabyte, and an archive thousands of recordings.
+                tail = self._read(end - TAIL_LENGTH, TAIL_LENGTH)
+                border = last_border(tail, descriptor, end) if len(tail) == TAIL_LENGTH else None
+            self._scanned = self._scan(begin, end) if border is None else _Scanned(end, end, end, border)
         return self._scanned.border
 
     def _written(self, descriptor: RecordingDescriptor) -> _Scanned:
