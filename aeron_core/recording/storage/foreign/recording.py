@@ -74,7 +74,7 @@ class ForeignRecording(Recording):
             )
         if self._descriptor is None or entry != self._entry:
             self._descriptor = self._descriptor_of(entry)
-            self._entry = entry
+        self._entry = entry
         return self._descriptor
 
     def _descriptor_of(self, entry: CatalogEntry) -> RecordingDescriptor:

@@ -164,3 +164,15 @@ def test_a_recording_that_was_known_and_deleted_does_not_exist(folder):
 
     with pytest.raises(RecordingNotFoundError, match="recordings: 1, 2, 3, 5"):
         archive.recording(0)
+
+
+def test_an_entry_whose_request_changed_is_parsed_once(folder, monkeypatch):
+    recording = Archive.open(folder).recording(0)
+    start, parsed, parse = recording.start_position, [], CatalogReader._parse
+    monkeypatch.setattr(
+        CatalogReader, "_parse", lambda self, *entry: parsed.append(entry) or parse(self, *entry)
+    )
+    overwrite(folder, entry_offsets(folder)[0] + 32, struct.pack("<q", 77))
+
+    assert [recording.start_position for _ in range(3)] == [start] * 3
+    assert len(parsed) == 1
