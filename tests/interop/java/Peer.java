@@ -139,6 +139,7 @@ public final class Peer
             case "static-counter" -> keep(counter(args, Long.parseLong(args[4])));
             case "set-counter" -> setCounter(object(args[0], Counter.class), Long.parseLong(args[1]));
             case "list-counters" -> listCounters(object(args[0], Client.class).aeron());
+            case "archive-samples" -> ArchiveSamples.all();
             case "archive" -> keep(Archives.launch(args));
             case "archive-client" -> keep(Archives.connect(args[0]));
             case "archive-record" ->

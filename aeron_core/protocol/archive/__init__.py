@@ -1,0 +1,1 @@
+"""Messages of the Archive control protocol: codecs without clock or socket."""
