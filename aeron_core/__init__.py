@@ -13,6 +13,7 @@ from aeron_core.version import VERSION
 
 if TYPE_CHECKING:
     from aeron_core import aio as aio
+    from aeron_core import archive as archive
     from aeron_core import resilient as resilient
     from aeron_core.client.aeron import Aeron as Aeron
     from aeron_core.client.channel_status import ChannelStatus as ChannelStatus
@@ -116,7 +117,7 @@ _HOMES: Final = {
 }
 
 #: Modules that are imported at their first use.
-_MODULES: Final = ("aio", "resilient")
+_MODULES: Final = ("aio", "archive", "resilient")
 
 __all__ = ["__version__", "get_include", *_MODULES, *_HOMES]  # noqa: PLE0604 - all are strings
 

@@ -28,6 +28,10 @@
         ├── SendTimeoutError(TimeoutError)     a message was not accepted in time: back pressure
         ├── MaxPositionExceededError       a stream has no positions left: add a new publication
         ├── RegistrationError              the driver refused a command; has its error code
+        ├── ArchiveRefusedError            an Aeron Archive refused a request; has its error code
+        │   └── ArchiveAuthenticationError     it refused the credentials
+        ├── ArchiveDisconnectedError       the session with an Aeron Archive ended: connect again
+        ├── ArchiveTimeoutError(TimeoutError)  an Aeron Archive did not respond in time
         ├── NoClaimError                   a claim was used that failed or is already complete
         └── ClosedError                    a client, publication, subscription or counter is closed
 
@@ -77,6 +81,37 @@ class ErrorCode(IntEnum):
             return cls(value)
         except ValueError:
             return cls.UNKNOWN_CODE_VALUE
+
+
+class ArchiveErrorCode(IntEnum):
+    """Error codes that an Aeron Archive sends to clients. Source: ArchiveException.java."""
+
+    UNKNOWN = -1
+    GENERIC = 0
+    ACTIVE_LISTING = 1
+    ACTIVE_RECORDING = 2
+    ACTIVE_SUBSCRIPTION = 3
+    UNKNOWN_SUBSCRIPTION = 4
+    UNKNOWN_RECORDING = 5
+    UNKNOWN_REPLAY = 6
+    MAX_REPLAYS = 7
+    MAX_RECORDINGS = 8
+    INVALID_EXTENSION = 9
+    AUTHENTICATION_REJECTED = 10
+    STORAGE_SPACE = 11
+    UNKNOWN_REPLICATION = 12
+    UNAUTHORISED_ACTION = 13
+    REPLICATION_CONNECTION_FAILURE = 14
+    EMPTY_RECORDING = 15
+    INVALID_POSITION = 16
+
+    @classmethod
+    def of(cls, value: int) -> ArchiveErrorCode:
+        """Return the code for `value`, UNKNOWN if this version does not define it."""
+        try:
+            return cls(value)
+        except ValueError:
+            return cls.UNKNOWN
 
 
 class AeronError(Exception):
@@ -192,6 +227,27 @@ class RegistrationError(ClientError):
     def __init__(self, message: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> None:
         super().__init__(message)
         self.code = code
+
+
+class ArchiveRefusedError(ClientError):
+    """An Aeron Archive refused a request; `code` is its error code, `correlation_id` that of the request."""
+
+    def __init__(self, message: str, code: ArchiveErrorCode, correlation_id: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.correlation_id = correlation_id
+
+
+class ArchiveAuthenticationError(ArchiveRefusedError):
+    """An Aeron Archive refused the credentials of a client."""
+
+
+class ArchiveDisconnectedError(ClientError):
+    """The session with an Aeron Archive ended: the archive or its driver stopped, or it closed the session."""
+
+
+class ArchiveTimeoutError(ClientError, TimeoutError):
+    """An Aeron Archive was not found, or did not respond in time."""
 
 
 class NoClaimError(ClientError):

@@ -13,9 +13,10 @@ PROTOCOL_VERSION: Final = 1 << 16 | 12 << 8
 ARCHIVE_ID_VERSION: Final = 1 << 16 | 11 << 8
 #: Stands for no id, position or limit. Source: Aeron.NULL_VALUE.
 NULL_VALUE: Final = -1
-#: Length of a replay that continues with what is recorded meanwhile, and of one that ends at the recorded position.
 REPLAY_ALL_AND_FOLLOW: Final = -1
+"""Length of a replay that continues with what is recorded meanwhile."""
 REPLAY_ALL_AND_STOP: Final = -2
+"""Length of a replay that ends at the position that is recorded when it starts."""
 
 
 class ControlResponseCode(IntEnum):
@@ -28,30 +29,25 @@ class ControlResponseCode(IntEnum):
 
 
 class SourceLocation(IntEnum):
-    """Origin of a stream to be recorded: a publication of the Archive's own driver, or a remote one."""
+    """Origin of a stream to be recorded."""
 
-    LOCAL = 0
-    REMOTE = 1
+    LOCAL = 0  # publications of the archive's own driver
+    REMOTE = 1  # the channel, to which the archive subscribes
 
 
 class RecordingSignal(IntEnum):
     """Event of a recording."""
 
-    START = 0
-    STOP = 1
-    EXTEND = 2
+    START = 0  # a new recording began
+    STOP = 1  # it stopped, at the position
+    EXTEND = 2  # it continues
     REPLICATE = 3  # the descriptor was copied from another archive
     MERGE = 4  # a replication joined the live stream
     SYNC = 5  # a replication has all that its source has
     DELETE = 6  # segments, or the whole recording
-    REPLICATE_END = 7
+    REPLICATE_END = 7  # the replication is over, complete or not
 
 
 ResponseCode = Annotated[ControlResponseCode, FixedField("i", NULL_I32, kind=ControlResponseCode)]
 Location = Annotated[SourceLocation, FixedField("i", NULL_I32, kind=SourceLocation)]
 Signal = Annotated[RecordingSignal, FixedField("i", NULL_I32, kind=RecordingSignal)]
-
-
-def semantic_version(version: int) -> str:
-    """Return a version as text: major, minor and patch are a byte each, above the lowest."""
-    return f"{version >> 16 & 0xFF}.{version >> 8 & 0xFF}.{version & 0xFF}"

@@ -23,8 +23,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from enum import IntEnum
-from typing import Annotated, ClassVar, Final, Self, TypeVar, cast, get_type_hints
+from operator import index
+from typing import Annotated, ClassVar, Final, Self, cast, get_type_hints
 
 from aeron_core.errors import ProtocolError
 from aeron_core.frozen import frozen
@@ -39,8 +39,6 @@ NULL_I64: Final = -(2**63)
 
 _HEADER: Final = struct.Struct("<HHHH")
 _LENGTH: Final = struct.Struct("<I")
-
-_E = TypeVar("_E", bound=IntEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ class VariableField:
 
 I32 = Annotated[int, FixedField("i", NULL_I32)]
 I64 = Annotated[int, FixedField("q", NULL_I64)]
-#: A protocol version, see `semantic_version`; 0 if it is unknown.
+#: A protocol version: major, minor and patch, a byte each above the lowest; 0 if it is unknown.
 Version = Annotated[int, FixedField("i", 0)]
 #: ASCII; other bytes are kept as surrogates, as in file names.
 Ascii = Annotated[str, VariableField(is_text=True)]
@@ -103,10 +101,13 @@ class SbeMessage:
     def encode(self, version: int = SCHEMA_VERSION) -> bytes:
         """Return header, block and variable fields; `version` is written to the header, all fields are encoded.
 
-        Raises struct.error for an integer that its field cannot hold, ValueError for text that is not ASCII.
+        Raises ValueError for an integer that its field cannot hold and for text that is not ASCII.
         """
         layout = _layout(type(self))
-        block = layout.block.pack(*[int(getattr(self, name)) for name, _ in layout.fixed])
+        try:
+            block = layout.block.pack(*[index(getattr(self, name)) for name, _ in layout.fixed])
+        except struct.error as error:
+            raise ValueError(f"{type(self).__name__}: {error}") from None
         header = _HEADER.pack(len(block), self.TEMPLATE_ID, SCHEMA_ID, version)
         tail = [_variable(name, getattr(self, name)) for name, _ in layout.variable]
         return b"".join([header, block, *tail])
