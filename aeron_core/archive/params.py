@@ -79,8 +79,10 @@ class ReplayParams:
     """What to replay of a recording: by default all of it, and then what is recorded meanwhile."""
 
     position: int | None = None  # the first byte, at the begin of a frame; None: the start position
-    length: int = REPLAY_ALL_AND_FOLLOW  # bytes, or REPLAY_ALL_AND_STOP
-    limit_counter_id: int | None = None  # a counter of the archive's driver: the replay stays below its value
+    length: int = REPLAY_ALL_AND_FOLLOW  # bytes, up to the end of a frame, or REPLAY_ALL_AND_STOP
+    limit_counter_id: int | None = (
+        None  # a counter of the archive's driver: the replay waits there, at ends of frames
+    )
     file_io_max_length: int | None = None  # bytes of one read of a file; None: the archive's own limit
 
 

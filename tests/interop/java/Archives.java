@@ -59,6 +59,12 @@ final class Archives
             switch (option[0])
             {
                 case "segment-length" -> archive.segmentFileLength(Integer.parseInt(option[1]));
+                case "id" -> archive.archiveId(Long.parseLong(option[1]));
+                case "control" -> archive.controlChannel(option[1]);
+                case "replication" -> archive.replicationChannel(option[1]);
+                case "events" -> archive.recordingEventsEnabled(true).recordingEventsChannel(option[1]);
+                case "token" -> archive.authenticatorSupplier(() -> new TokenAuthenticator(option[1], false));
+                case "challenge" -> archive.authenticatorSupplier(() -> new TokenAuthenticator(option[1], true));
                 case "checksum" -> archive.recordChecksum(io.aeron.archive.checksum.Checksums.newInstance(option[1]));
                 default -> throw new IllegalArgumentException("unknown option: " + args[i]);
             }
