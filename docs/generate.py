@@ -37,7 +37,8 @@ from aeron_core.version import SOFTWARE_VERSION
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-import channel_page  # noqa: E402 - found beside this program from any working directory
+import archive_page  # noqa: E402 - found beside this program from any working directory
+import channel_page  # noqa: E402
 import lumberjack_page  # noqa: E402
 import sp_page  # noqa: E402
 import spark_page  # noqa: E402
@@ -289,6 +290,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/sp.md": sp_page.sp_page,
     "reference/settings.md": settings_page,
     "reference/spark.md": spark_page.spark_page,
+    "wire/archive-control.md": archive_page.archive_control_page,
     "wire/cnc.md": wire_pages.cnc_page,
     "wire/frames.md": wire_pages.frames_page,
     "wire/log-buffers.md": wire_pages.log_buffers_page,

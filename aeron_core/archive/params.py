@@ -80,9 +80,7 @@ class ReplayParams:
 
     position: int | None = None  # the first byte, at the begin of a frame; None: the start position
     length: int = REPLAY_ALL_AND_FOLLOW  # bytes, up to the end of a frame, or REPLAY_ALL_AND_STOP
-    limit_counter_id: int | None = (
-        None  # a counter of the archive's driver: the replay waits there, at ends of frames
-    )
+    limit_counter_id: int | None = None  # wait at its value, the end of a frame; of the archive's driver
     file_io_max_length: int | None = None  # bytes of one read of a file; None: the archive's own limit
 
 

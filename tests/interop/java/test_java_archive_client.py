@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
+import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +45,7 @@ SEGMENT_LENGTH = 256 * 1024
 IPC = "aeron:ipc"
 ALL = ReplayParams(length=REPLAY_ALL_AND_STOP)
 VECTORS = Path(__file__).parents[2] / "vectors" / "archive" / "messages.json"
+GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "use-aeron-archive.md"
 SIDES = ["our client → Java archive", "our client, our driver → Java archive"]
 
 
@@ -479,6 +482,41 @@ def test_a_session_of_an_event_loop_records_and_replays(client, site):
         raise AssertionError("incomplete")
 
     assert asyncio.run(asyncio.wait_for(run(), TIMEOUT_S)) == expected_checksum(COUNT)
+
+
+def test_the_examples_of_the_guide_run(launch, client, capsys, free_port):
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
+    record_and_replay, connect, extend, replicate, in_loop = blocks[:5]
+    source, target = launch(name="source"), launch(name="target")
+    names = {
+        "AsyncAeronArchive": AsyncAeronArchive,
+        "RecordingSignal": RecordingSignal,
+        "SourceLocation": SourceLocation,
+    }
+
+    exec(record_and_replay.replace("/dev/shm/aeron-archive", str(source.directory)), names)
+    assert capsys.readouterr().out.endswith("b'message 0' b'message 999'\n")
+    names |= {"aeron": client(source.directory), "recording_id": names["found"]}
+    exec(
+        connect.replace("aeron:udp?endpoint=archive:8010", source.control)
+        .replace("client:0", "127.0.0.1:0")
+        .replace("archive:20121", f"127.0.0.1:{free_port()}")
+        .replace("AeronArchive.connect", "archive = AeronArchive.connect"),
+        names,
+    )
+    exec(extend, names)
+    names["publication"].await_connected(TIMEOUT_S)
+    # A replication of an active recording would not end.
+    assert names["archive"].stop_recorded_publication(names["publication"])
+    names["aeron"] = client(target.directory)
+    exec(replicate.replace("aeron:udp?endpoint=source:8010", source.control), names)
+    names["recording_id"] = 0
+    exec(
+        "async def run():\n" + textwrap.indent(in_loop + "            break\n", "    "),
+        names,
+    )
+    asyncio.run(asyncio.wait_for(names["run"](), TIMEOUT_S))
+    assert capsys.readouterr().out.startswith("64 b'message 0'")
 
 
 @pytest.mark.compatible("Aeron Archive, killed and restarted", SIDES[1])
