@@ -72,6 +72,8 @@ M = TypeVar("M", bound=SessionMessage)
 Procedure: TypeAlias = Generator[None, None, T]
 
 _FRAGMENT_LIMIT: Final = 10
+#: Polls of one call of `poll`, which leaves the rest to the next one. Invented.
+_POLL_LIMIT: Final = 100
 #: Errors of earlier requests that are kept for `take_error`. Invented.
 _MAX_ERRORS: Final = 16
 _NS_PER_S: Final = 1_000_000_000
@@ -171,9 +173,8 @@ class ControlSession:
     def _connected(self, correlation_id: int, deadline: Deadline) -> Procedure[ControlResponse]:
         """Return the response that opens the session, after the answer to a challenge if there is one."""
         while True:
-            message = yield from self._next(deadline, "connect")
-            if message.correlation_id != correlation_id:
-                continue
+            deadline.check("the session was not opened")
+            message = yield from self._next(deadline, "connect", correlation_id)
             self.control_session_id = message.control_session_id
             if isinstance(message, Challenge):
                 answer = self.params.on_challenge or (lambda _: self.params.credentials)
@@ -203,11 +204,9 @@ class ControlSession:
         """Return the procedure that waits for the result of a request that was sent; raises ArchiveRefusedError."""
         what, correlation_id = type(request).__name__, _correlation_id_of(request)
         while True:
-            message = yield from self._next(deadline, what)
+            message = yield from self._next(deadline, what, correlation_id)
             if not isinstance(message, ControlResponse):
-                continue
-            if message.correlation_id != correlation_id:
-                self._keep_error(message)
+                deadline.check(f"no response to {what}")
             elif message.code is ControlResponseCode.OK:
                 return message.relevant_id
             else:
@@ -222,10 +221,8 @@ class ControlSession:
             return found
         yield from self.send(request, deadline)
         while len(found) < count:
-            message = yield from self._next(deadline, what)
-            if message.correlation_id != correlation_id:
-                self._keep_error(message)
-            elif isinstance(message, kind):
+            message = yield from self._next(deadline, what, correlation_id)
+            if isinstance(message, kind):
                 found.append(message)
                 # A long list takes its time: the archive must only continue to send.
                 deadline.extend()
@@ -260,12 +257,15 @@ class ControlSession:
         """Dispatch signals, and keep errors, that have arrived; return how many signals; raise as a procedure."""
         self.check_open()
         count = 0
-        while self._arrived or self._poll():
-            message = self._take()
-            if isinstance(message, RecordingSignalEvent):
-                count += 1
-            elif message is not None:
-                self._keep_error(message)
+        for _ in range(_POLL_LIMIT):
+            if not self._arrived and not self._poll():
+                break
+            while self._arrived:
+                message = self._take()
+                if isinstance(message, RecordingSignalEvent):
+                    count += 1
+                elif message is not None:
+                    self._keep_error(message)
         if not self._subscription.is_connected:
             raise self._disconnected()
         return count
@@ -290,16 +290,24 @@ class ControlSession:
         if self.control_session_id != NULL_VALUE and not self.aeron.is_closed:
             # Without a wait: the archive also notices that the response stream has ended.
             self._publication.offer(CloseSessionRequest(self.control_session_id).encode())
-        self._publication.close()
-        self._subscription.close()
+        try:
+            self._publication.close()
+        finally:
+            self._subscription.close()
 
-    def _next(self, deadline: Deadline, what: str) -> Procedure[SessionMessage]:
-        """Return the next message of the session that is not a signal."""
+    def _next(self, deadline: Deadline, what: str, correlation_id: int) -> Procedure[SessionMessage]:
+        """Return the next message that answers a request."""
         while True:
-            while self._arrived or self._poll():
+            if not self._arrived:
+                self._poll()
+            while self._arrived:
                 message = self._take()
-                if message is not None and not isinstance(message, RecordingSignalEvent):
+                if message is None or isinstance(message, RecordingSignalEvent):
+                    continue
+                if message.correlation_id == correlation_id:
                     return message
+                self._keep_error(message)
+            # Also after messages of no interest: an archive that never stops sending must not extend the timeout.
             self.aeron._conductor.check_open()
             if not self._subscription.is_connected:
                 raise self._disconnected()
@@ -307,9 +315,7 @@ class ControlSession:
             yield
 
     def _take(self) -> SessionMessage | None:
-        """Return the oldest message that arrived, after the handlers of a signal; None if it is of no interest."""
-        if not self._arrived:
-            return None
+        """Remove and return the oldest message, after the handlers of a signal; None if it is of no interest."""
         message = decode_response(self._arrived.popleft())
         if message is None or self.control_session_id not in (NULL_VALUE, message.control_session_id):
             return None

@@ -37,9 +37,12 @@ class ArchiveDouble:
         self.answers: dict[type, Callable[[Any], list[Any]]] = {}
         self.version = VERSION
         self.challenge: bytes | None = None
+        self.challenges_again = False
         self.refuses = False
         self.is_silent = False
         self.publication: Any = None
+        #: A message that is sent without end.
+        self.floods: Any = None
         self._pending: list[bytes] = []
         self._subscription = aeron.add_subscription("aeron:ipc", 10)
         self._added: Any = None
@@ -55,6 +58,8 @@ class ArchiveDouble:
         if self._added is not None and self.publication is None:
             self.publication = self._added.poll()
         if self.publication is not None and not self.publication.is_closed:
+            while self.floods is not None and self.publication.offer(self.floods.encode()) > 0:
+                pass
             while self._pending and self.publication.offer(self._pending[0]) > 0:
                 self._pending.pop(0)
 
@@ -91,6 +96,8 @@ class ArchiveDouble:
                     self.send(Challenge(SESSION_ID, request.correlation_id, self.version, self.challenge))
                 else:
                     self._admit(request)
+            case requests.ChallengeResponse() if self.challenges_again:
+                self.send(Challenge(SESSION_ID, request.correlation_id, self.version, b"again?"))
             case requests.ChallengeResponse():
                 self._admit(request)
             case requests.ArchiveIdRequest():

@@ -85,6 +85,14 @@ def test_a_challenge_is_answered(world, double, options, answer):
     assert archive.is_connected
 
 
+def test_an_archive_that_challenges_without_end_is_a_timeout(world, double):
+    double.challenge = b"what?"
+    double.challenges_again = True
+
+    with pytest.raises(ArchiveTimeoutError, match="the session was not opened within 1 s"):
+        world.connect(on_challenge=lambda _: world.run(1) or b"")
+
+
 def test_refused_credentials_raise_and_leave_nothing_open(world, double):
     double.refuses = True
 
@@ -210,6 +218,28 @@ def test_mutated_responses_give_a_result_or_a_documented_error(archive, double, 
     double.answers.clear()
 
     assert archive.start_position(5) == 0
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [signal(1), ControlResponse(SESSION_ID, 1, 2, 0, VERSION, ""), ControlResponse(1, 1, 2, 0, VERSION, "")],
+    ids=["signals", "late responses", "another session"],
+)
+def test_an_archive_that_never_stops_sending_does_not_extend_a_request(world, double, flood):
+    archive = world.connect(on_recording_signal=lambda _: world.run(1))
+    double.answers[StartPositionRequest] = lambda request: []
+    double.floods = flood
+
+    with pytest.raises(ArchiveTimeoutError, match="no response to StartPositionRequest"):
+        archive.start_position(5)
+
+
+def test_a_poll_ends_although_more_signals_arrive(world, double):
+    archive = world.connect(on_recording_signal=lambda _: world.run(1))
+    double.floods = signal(1)
+    world.run()
+
+    assert archive.poll_for_recording_signals() > 0
 
 
 def test_signals_reach_the_handler_while_a_request_waits_and_between_requests(world, double):
