@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-from aeron_core.archive.control_session import Procedure, connecting
+from aeron_core.archive.connecting import connecting
 from aeron_core.archive.operations import ArchiveOperations
 from aeron_core.archive.params import ConnectOptions, ControlParams
+from aeron_core.archive.procedures import Procedure
 from aeron_core.errors import ClientError
 from aeron_core.protocol.archive.codes import SourceLocation
 from aeron_core.uri.values import INT32_MAX

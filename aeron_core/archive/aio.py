@@ -16,9 +16,10 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
 from aeron_core.aio import Backoff
-from aeron_core.archive.control_session import Procedure, connecting
+from aeron_core.archive.connecting import connecting
 from aeron_core.archive.operations import ArchiveOperations
 from aeron_core.archive.params import ConnectOptions, ControlParams
+from aeron_core.archive.procedures import Procedure
 from aeron_core.archive.recording_events import RecordingEvent, RecordingEvents
 from aeron_core.protocol.archive.codes import SourceLocation
 from aeron_core.uri.values import INT32_MAX

@@ -6,9 +6,7 @@
     connected ── no image of the response stream ──► disconnected, for good
               ── close ──► closed
 
-Requests are procedures: generators that yield while there is nothing to do, and return the result. A program that
-blocks and one with an event loop run the same procedures, each with its own waits. Not here: which requests exist
-(operations), and the waits (aeron_archive, aio).
+Not here: the streams of a session (connecting), which requests exist (operations), and the waits (aeron_archive, aio).
 Invariant: one procedure runs at a time.
 
 Source: AeronArchive.java, ArchiveProxy.java, ControlResponsePoller.java.
@@ -17,20 +15,17 @@ Source: AeronArchive.java, ArchiveProxy.java, ControlResponsePoller.java.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
+from aeron_core.archive.procedures import Deadline, Procedure
 from aeron_core.archive.refusals import refusal
 from aeron_core.client.publications.sending import error_of, is_final
 from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler
 from aeron_core.errors import (
     ArchiveDisconnectedError,
     ArchiveRefusedError,
-    ArchiveTimeoutError,
     ClosedError,
-    ErrorCode,
-    RegistrationError,
 )
 from aeron_core.logbuffer.results import OfferResult
 from aeron_core.protocol.archive.codes import (
@@ -53,56 +48,30 @@ from aeron_core.protocol.archive.responses import (
     SessionMessage,
     decode_response,
 )
-from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.version import VERSION
 
 if TYPE_CHECKING:
     from aeron_core.archive.params import ControlParams, SignalHandler
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
-    from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.header import Header
     from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.protocol.archive.sbe import SbeMessage
 
-T = TypeVar("T")
-S = TypeVar("S", bound="ControlSession")
 P = ParamSpec("P")
 M = TypeVar("M", bound=SessionMessage)
-Procedure: TypeAlias = Generator[None, None, T]
 
 _FRAGMENT_LIMIT: Final = 10
 #: Polls of one call of `poll`, which leaves the rest to the next one. Invented.
 _POLL_LIMIT: Final = 100
 #: Errors of earlier requests that are kept for `take_error`. Invented.
 _MAX_ERRORS: Final = 16
-_NS_PER_S: Final = 1_000_000_000
-
-
-class Deadline:
-    """The time until which a procedure waits, on the clock of the client."""
-
-    def __init__(self, aeron: Aeron, timeout: float) -> None:
-        self._clock = aeron._conductor.clock
-        self._timeout = timeout
-        self.extend()
-
-    def extend(self) -> None:
-        """Wait for the whole timeout again."""
-        self._deadline_ns = self._clock.nano_time() + int(self._timeout * _NS_PER_S)
-
-    def check(self, waits_for: str) -> None:
-        """Raise ArchiveTimeoutError, which names what a procedure waits for, once the time has passed."""
-        if self._clock.nano_time() >= self._deadline_ns:
-            raise ArchiveTimeoutError(
-                f"{waits_for} within {self._timeout} s: check that the archive runs, or use a longer message_timeout"
-            )
 
 
 class ControlSession:
     """The streams of one session, and the messages on them.
 
-    Methods that return a procedure raise nothing; the procedure raises, beside what its method names, ClosedError,
+    A method that returns a procedure, or the procedure, raises beside what the method names ClosedError,
     ArchiveDisconnectedError, ArchiveTimeoutError, ProtocolError for a message that cannot be used, and ValueError for
     an argument that a message cannot hold.
     """
@@ -345,66 +314,6 @@ class ControlSession:
             f"the session with the archive at {self.params.control_request_channel} has ended: the archive stopped, "
             "or the client did not poll for a minute: connect again"
         )
-
-
-def connecting(aeron: Aeron, params: ControlParams, kind: type[S]) -> Procedure[S]:
-    """Return the procedure that opens a session, a `kind`, and returns it; raises as `ControlSession.connect`."""
-    deadline = Deadline(aeron, params.message_timeout)
-    defaults = {"term-length": params.control_term_length, "sparse": True}
-    request = _with_defaults(params.control_request_channel, defaults)
-    response = _with_defaults(params.control_response_channel, defaults)
-    is_response_channel = response.get("control-mode") == "response"
-    if not is_response_channel:
-        # One session id for both streams: other clients of the archive, with the same channels, have others.
-        answer = aeron._operations.next_session_id(params.control_request_stream_id)
-        session_id = answer if isinstance(answer, int) else (yield from registered(answer))
-        request = request.with_params({"session-id": session_id})
-        response = response.with_params({"session-id": session_id})
-    with ExitStack() as opened:
-        subscription = yield from retried(
-            lambda: aeron.add_subscription_async(str(response), params.control_response_stream_id), deadline
-        )
-        opened.callback(subscription.close)
-        if is_response_channel:
-            request = request.with_params({"response-correlation-id": subscription.registration_id})
-        publication = yield from retried(
-            lambda: aeron.add_exclusive_publication_async(str(request), params.control_request_stream_id),
-            deadline,
-        )
-        opened.callback(publication.close)
-        session = kind(aeron, params, publication, subscription, str(request))
-        opened.callback(session.close)
-        yield from session.connect(deadline)
-        opened.pop_all()
-        return session
-
-
-def retried(add: Callable[[], Registration[T]], deadline: Deadline) -> Procedure[T]:
-    """Return the procedure that adds a resource, again while the driver temporarily lacks what it needs."""
-    while True:
-        try:
-            return (yield from registered(add()))
-        except RegistrationError as error:
-            if error.code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
-                raise
-            deadline.check(str(error))
-            yield
-
-
-def registered(registration: Registration[T]) -> Procedure[T]:
-    """Return the procedure that waits for the result of a registration, which it cancels when it is closed."""
-    try:
-        while (value := registration.poll()) is None:
-            yield
-    except GeneratorExit:
-        registration.cancel()
-        raise
-    return value
-
-
-def _with_defaults(channel: str, defaults: dict[str, int | bool]) -> ChannelUri:
-    uri = ChannelUri.parse(channel)
-    return uri.with_params({key: value for key, value in defaults.items() if key not in uri})
 
 
 def _correlation_id_of(request: SbeMessage) -> int:

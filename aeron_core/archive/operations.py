@@ -8,9 +8,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.archive.control_session import ControlSession, Procedure, registered
+from aeron_core.archive.control_session import ControlSession
 from aeron_core.archive.descriptors import ArchivedRecording, RecordingSubscription
 from aeron_core.archive.params import ReplayParams, ReplicationParams, none_if_null, null_if_none
+from aeron_core.archive.procedures import Procedure, registered
 from aeron_core.errors import (
     ArchiveErrorCode,
     ArchiveRefusedError,
