@@ -55,7 +55,7 @@ AuthConnectRequest(channel, credentials) ──►  INIT        adds a publicati
                         ◄── Challenge ──────  CHALLENGED  if the authenticator has a question
 ChallengeResponse ──────────────────────────►
              ◄── ControlResponse OK ────────  AUTHENTICATED  repeats it until a request arrives
-ArchiveIdRequest, KeepAliveRequest, … ──────► ACTIVE      answers requests; ArchivePing every 100 ms
+ArchiveIdRequest, KeepAliveRequest, … ──────► ACTIVE      answers requests; ArchivePing every second
 CloseSessionRequest ────────────────────────► DONE        closes the publication
 
              ◄── ControlResponse ERROR 10 ──  REJECTED    repeats it until the client disconnects
@@ -70,7 +70,8 @@ RECORDING_UNKNOWN or SUBSCRIPTION_UNKNOWN ends it. A session has one list at a t
 - `RecordingSignalEvent` arrives between responses. An error of a replay or a replication that has begun arrives as \
 `ControlResponse` ERROR with the correlation id of its request, after the OK.
 - The archive closes a session when its response stream has no subscriber, when it cannot send for 5 s (connect \
-timeout), or when a request image ends. Pings fill the window of a client that does not read in about a minute.
+timeout), or when a request image ends. Pings fill the window of a client that \
+does not read in about eight minutes.
 - `ReplayTokenRequest` is for replays over a response channel: the client adds a subscription with this channel and \
 another publication of requests, whose `response-correlation-id` is the id of that subscription, and sends \
 `ReplayRequest` there, with the token and the correlation id of the token's request.

@@ -35,8 +35,8 @@ class AeronArchive:
     again; ClosedError once it or the client is closed; ProtocolError for a response that cannot be used; ValueError or
     TypeError for a wrong argument; and ClientError in a handler.
 
-    The archive closes the session of a client that does not read for about a minute. Between requests, call
-    `poll_for_recording_signals` or `check_for_error_response` more often than that.
+    The archive closes the session of a client that does not read for some minutes. Between requests, call
+    `poll_for_recording_signals` or `check_for_error_response` at least once a minute.
     """
 
     def __init__(self, session: ArchiveOperations) -> None:

@@ -43,7 +43,7 @@ class AsyncAeronArchive:
     """A session with an archive, for the tasks of one event loop; they wait for one another's requests.
 
     Methods have the arguments, results and errors of `AeronArchive`. Between requests, iterate over `signals`, or call
-    `poll_for_recording_signals` more often than once a minute. A request that is cancelled may still be done.
+    `poll_for_recording_signals` at least once a minute. A request that is cancelled may still be done.
     """
 
     def __init__(self, session: ArchiveOperations) -> None:

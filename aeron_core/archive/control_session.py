@@ -312,7 +312,7 @@ class ControlSession:
         self._is_disconnected = True
         return ArchiveDisconnectedError(
             f"the session with the archive at {self.params.control_request_channel} has ended: the archive stopped, "
-            "or the client did not poll for a minute: connect again"
+            "or the client did not read for some minutes: connect again"
         )
 
 

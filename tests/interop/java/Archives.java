@@ -63,6 +63,8 @@ final class Archives
                 case "control" -> archive.controlChannel(option[1]);
                 case "replication" -> archive.replicationChannel(option[1]);
                 case "events" -> archive.recordingEventsEnabled(true).recordingEventsChannel(option[1]);
+                case "impatient" -> archive.sessionLivenessCheckIntervalNs(TimeUnit.MILLISECONDS.toNanos(1))
+                    .connectTimeoutNs(TimeUnit.SECONDS.toNanos(1));
                 case "token" -> archive.authenticatorSupplier(() -> new TokenAuthenticator(option[1], false));
                 case "challenge" -> archive.authenticatorSupplier(() -> new TokenAuthenticator(option[1], true));
                 case "checksum" -> archive.recordChecksum(io.aeron.archive.checksum.Checksums.newInstance(option[1]));

@@ -484,6 +484,17 @@ def test_a_session_of_an_event_loop_records_and_replays(client, site):
     assert asyncio.run(asyncio.wait_for(run(), TIMEOUT_S)) == expected_checksum(COUNT)
 
 
+def test_an_archive_ends_the_session_of_a_client_that_does_not_read(launch, client):
+    aeron = client(launch("impatient=true").directory)
+    idle, busy = ipc(aeron), ipc(aeron)
+
+    await_true(lambda: busy.poll_for_recording_signals() or not idle.is_connected, "the end of the session")
+
+    with pytest.raises(ArchiveDisconnectedError, match="or the client did not read for some minutes"):
+        idle.list_recordings()
+    assert busy.list_recordings() == []
+
+
 def test_the_examples_of_the_guide_run(launch, client, capsys, free_port):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
     record_and_replay, connect, extend, replicate, in_loop = blocks[:5]
