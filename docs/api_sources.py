@@ -19,6 +19,8 @@ ROOT: Final = Path(__file__).parent.parent
 PACKAGES: Final = (
     "aeron_core",
     "aeron_core.aio",
+    "aeron_core.archive",
+    "aeron_core.archive.aio",
     "aeron_core.resilient",
     "aeron_core.resilient.aio",
     "aeron_core.observation",

@@ -64,7 +64,7 @@ CloseSessionRequest ────────────────────
 - `ControlResponse` has the id of the session, which all further requests repeat, and the correlation id of the \
 request. Correlation ids are from the client's driver.
 - Each request has one `ControlResponse`, except those that list, and `KeepAliveRequest` and `CloseSessionRequest`, \
-which have none. The result is in `relevant_id`; with the code ERROR, an [error code](../reference/errors.md#codes).
+which have none. The result is in `relevant_id`; with the code ERROR, an [error code](../reference/errors.md).
 - A list is a sequence of descriptions with the correlation id of the request. If there are fewer than requested, \
 RECORDING_UNKNOWN or SUBSCRIPTION_UNKNOWN ends it. A session has one list at a time.
 - `RecordingSignalEvent` arrives between responses. An error of a replay or a replication that has begun arrives as \

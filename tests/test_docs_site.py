@@ -22,7 +22,18 @@ ROOT = Path(__file__).parent.parent
 VERSION = "9.8.7"
 #: Elements and their attributes with what a browser loads at once.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
-PACKAGES = ("aio", "device", "errors", "observation", "recording", "resilient", "settings", "spi", "testing")
+PACKAGES = (
+    "aio",
+    "archive",
+    "device",
+    "errors",
+    "observation",
+    "recording",
+    "resilient",
+    "settings",
+    "spi",
+    "testing",
+)
 
 pytestmark = pytest.mark.system
 
@@ -161,7 +172,7 @@ def test_pictures_are_on_the_front_page(site, pages):
 
 
 def test_every_public_name_is_documented(objects):
-    names = set(aeron_core.__all__) - {"__version__", "aio", "resilient"}
+    names = set(aeron_core.__all__) - {"__version__", "aio", "archive", "resilient"}
 
     assert {name for name in names if f"aeron_core.{name}" not in objects} == set()
 
@@ -192,7 +203,7 @@ def test_every_public_name_of_a_package_is_documented(package, objects):
 
 CLASSES = [
     (f"{module.__name__}.{name}", kind)
-    for module in (aeron_core, aeron_core.resilient)
+    for module in (aeron_core, aeron_core.archive, aeron_core.resilient)
     for name in module.__all__
     if isinstance(kind := getattr(module, name), type) and not name.endswith("Settings")
 ]

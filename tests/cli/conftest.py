@@ -146,8 +146,11 @@ def slow_driver(running_driver) -> Callable[[Process], None]:
 
 
 @pytest.fixture
-def running_driver(start, tmp_path):
-    """A driver in a process of its own, ready for clients: the process and its directory."""
+def running_driver(start, tmp_path, request):
+    """A driver in a process of its own, ready for clients: the process and its directory.
+
+    A fork, unless the test has the mark `parametrize("running_driver", ["new"], indirect=True)`.
+    """
     directory = tmp_path / "driver"
     defines = [
         f"-Daeron.dir={directory}",
@@ -160,7 +163,7 @@ def running_driver(start, tmp_path):
         "-Daeron.timer.interval=100ms",
         "-Daeron.driver.termination.validator=allow",
     ]
-    process = start("driver", *defines, is_forked=True)
+    process = start("driver", *defines, is_forked=getattr(request, "param", "fork") == "fork")
     await_driver(process, directory)
     return process, directory
 

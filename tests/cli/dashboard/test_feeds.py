@@ -58,6 +58,8 @@ def test_an_archive_that_cannot_be_read_is_a_problem(tmp_path):
     assert str(tmp_path) in reader.problems[0]
 
 
+# The settings are read from the command line, which a fork has from its parent.
+@pytest.mark.parametrize("running_driver", ["new"], indirect=True)
 def test_the_settings_of_a_running_driver_are_shown_with_their_origin(running_driver):
     _, directory = running_driver
     moment = LiveSource([directory]).read()
