@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from aeron_core.archive.params import ReplayParams as ReplayParams
     from aeron_core.archive.params import ReplicationParams as ReplicationParams
     from aeron_core.archive.recording_events import RecordingEvents as RecordingEvents
-    from aeron_core.errors import ArchiveAuthenticationError as ArchiveAuthenticationError
-    from aeron_core.errors import ArchiveDisconnectedError as ArchiveDisconnectedError
-    from aeron_core.errors import ArchiveErrorCode as ArchiveErrorCode
-    from aeron_core.errors import ArchiveRefusedError as ArchiveRefusedError
-    from aeron_core.errors import ArchiveTimeoutError as ArchiveTimeoutError
     from aeron_core.protocol.archive.codes import REPLAY_ALL_AND_FOLLOW as REPLAY_ALL_AND_FOLLOW
     from aeron_core.protocol.archive.codes import REPLAY_ALL_AND_STOP as REPLAY_ALL_AND_STOP
     from aeron_core.protocol.archive.codes import RecordingSignal as RecordingSignal
@@ -40,11 +35,6 @@ if TYPE_CHECKING:
 #: The module that defines each public name.
 _HOMES: Final = {
     "AeronArchive": "archive.aeron_archive",
-    "ArchiveAuthenticationError": "errors",
-    "ArchiveDisconnectedError": "errors",
-    "ArchiveErrorCode": "errors",
-    "ArchiveRefusedError": "errors",
-    "ArchiveTimeoutError": "errors",
     "ArchivedRecording": "archive.descriptors",
     "AsyncAeronArchive": "archive.aio",
     "REPLAY_ALL_AND_FOLLOW": "protocol.archive.codes",

@@ -4,16 +4,9 @@ import asyncio
 
 import pytest
 
-from aeron_core.archive import (
-    ArchiveDisconnectedError,
-    ArchiveRefusedError,
-    RecordingEvents,
-    RecordingProgress,
-    RecordingStarted,
-    RecordingStopped,
-)
+from aeron_core.archive import RecordingEvents, RecordingProgress, RecordingStarted, RecordingStopped
 from aeron_core.archive.aio import recording_events
-from aeron_core.errors import ClosedError
+from aeron_core.errors import ArchiveDisconnectedError, ArchiveRefusedError, ClosedError
 from aeron_core.protocol.archive.codes import RecordingSignal
 from aeron_core.protocol.archive.requests import ReplayRequest, StartPositionRequest, StopPositionRequest
 from aeron_core.protocol.archive.responses import RecordingSignalEvent

@@ -4,15 +4,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aeron_core.archive import (
-    AeronArchive,
+from aeron_core.archive import AeronArchive
+from aeron_core.errors import (
     ArchiveAuthenticationError,
     ArchiveDisconnectedError,
     ArchiveErrorCode,
     ArchiveRefusedError,
     ArchiveTimeoutError,
+    ClientError,
+    ClosedError,
+    ConfigurationError,
+    ProtocolError,
 )
-from aeron_core.errors import ClientError, ClosedError, ConfigurationError, ProtocolError
 from aeron_core.protocol.archive.codes import RecordingSignal
 from aeron_core.protocol.archive.requests import (
     ArchiveIdRequest,

@@ -8,14 +8,13 @@ from aeron_core.archive import (
     REPLAY_ALL_AND_STOP,
     AeronArchive,
     ArchivedRecording,
-    ArchiveRefusedError,
     AsyncAeronArchive,
     RecordingSubscription,
     ReplayParams,
     ReplicationParams,
     SourceLocation,
 )
-from aeron_core.errors import ChannelUriError, ClientError, ConfigurationError
+from aeron_core.errors import ArchiveRefusedError, ChannelUriError, ClientError, ConfigurationError
 from aeron_core.protocol.archive import requests as r
 from aeron_core.protocol.archive.codes import ControlResponseCode
 from aeron_core.protocol.archive.responses import (

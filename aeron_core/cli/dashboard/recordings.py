@@ -37,7 +37,7 @@ _COLUMNS: Final = (
 
 
 @frozen()
-class ArchivedRecording:
+class RecordingSize:
     """A recording of an archive; `growth` is in bytes per second, None if unknown."""
 
     archive: str
@@ -60,11 +60,11 @@ class ArchiveReader:
         self._next_s = 0.0
         self._read_s = 0.0
         self._positions: dict[tuple[str, int], int] = {}
-        self._found: tuple[ArchivedRecording, ...] = ()
+        self._found: tuple[RecordingSize, ...] = ()
         #: Why an archive, or a recording, could not be read.
         self.problems: tuple[str, ...] = ()
 
-    def read(self) -> tuple[ArchivedRecording, ...]:
+    def read(self) -> tuple[RecordingSize, ...]:
         """Return the recordings, those of the last reading if that was a short time ago."""
         now_s = time.monotonic()
         if not self._archives or now_s < self._next_s:
@@ -79,7 +79,7 @@ class ArchiveReader:
         self._found, self.problems, self._read_s = tuple(found), tuple(problems), now_s
         return self._found
 
-    def _recordings(self, uri: str, elapsed_s: float, problems: list[str]) -> Iterator[ArchivedRecording]:
+    def _recordings(self, uri: str, elapsed_s: float, problems: list[str]) -> Iterator[RecordingSize]:
         from aeron_core.recording.retention.states import state_of  # noqa: PLC0415 - lazy: only --archive needs it
         from aeron_core.recording.storage.archive import Archive  # noqa: PLC0415 - lazy: only --archive needs it
 
@@ -96,7 +96,7 @@ class ArchiveReader:
                 problems.append(f"archive {uri}: {error}")
                 continue
             before = self._positions.get((uri, descriptor.recording_id))
-            yield ArchivedRecording(
+            yield RecordingSize(
                 uri,
                 descriptor.recording_id,
                 state,
@@ -109,9 +109,7 @@ class ArchiveReader:
             )
 
 
-def recording_table(
-    moment: Moment, names: Mapping[Path, str], recordings: Iterable[ArchivedRecording]
-) -> Json:
+def recording_table(moment: Moment, names: Mapping[Path, str], recordings: Iterable[RecordingSize]) -> Json:
     """Return the table of all recordings, those of counters first."""
     rows = [*_counter_rows(moment, names), *map(_archive_row, recordings)]
     return table("Recordings", _COLUMNS, rows, "no recording; --archive adds those of an archive")
@@ -137,7 +135,7 @@ def _counter_rows(moment: Moment, names: Mapping[Path, str]) -> Iterator[TableRo
             yield TableRow(f"counter {driver.state.aeron_dir} {record.id}", cells)
 
 
-def _archive_row(recording: ArchivedRecording) -> TableRow:
+def _archive_row(recording: RecordingSize) -> TableRow:
     cells = (
         number_cell(str(recording.recording_id), recording.recording_id),
         text_cell(recording.state, is_alert=recording.state == "abandoned"),

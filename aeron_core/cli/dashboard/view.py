@@ -23,7 +23,7 @@ from aeron_core.cli.dashboard.documents import (
     text_cell,
 )
 from aeron_core.cli.dashboard.driver_settings import ShownSetting, setting_table
-from aeron_core.cli.dashboard.recordings import ArchivedRecording, recording_table
+from aeron_core.cli.dashboard.recordings import RecordingSize, recording_table
 from aeron_core.cli.dashboard.stream_map import map_of
 from aeron_core.cli.dashboard.trends import Trends, scope_of_driver, scope_of_stream
 from aeron_core.cli.text_table import counted
@@ -67,7 +67,7 @@ class Reading:
     """What was read at one time: of drivers, and of what belongs to no driver."""
 
     moment: Moment
-    recordings: tuple[ArchivedRecording, ...] = ()
+    recordings: tuple[RecordingSize, ...] = ()
     settings: tuple[ShownSetting, ...] = ()
     queries: Json = field(default_factory=dict)  # table of the lags of Spark queries
     problems: tuple[str, ...] = ()  # sources that could not be read

@@ -11,7 +11,7 @@ from observed import records_of, snapshot
 from aeron_core.cli.dashboard.driver_settings import DriverCommandLine, SettingsReader, command_of
 from aeron_core.cli.dashboard.feed import LiveFeed
 from aeron_core.cli.dashboard.history_feed import HistoryFeed
-from aeron_core.cli.dashboard.recordings import ArchivedRecording, ArchiveReader, recording_table
+from aeron_core.cli.dashboard.recordings import ArchiveReader, RecordingSize, recording_table
 from aeron_core.cli.dashboard.trends import ALL
 from aeron_core.cli.top.sources import DriverStatus, LiveSource, Moment, ObservedDriver
 from aeron_core.concurrent import counter_types as types
@@ -42,7 +42,7 @@ def test_recordings_of_counters_are_shown_with_their_growth():
 
 
 def test_recordings_of_an_archive_are_shown_with_their_size():
-    found = ArchivedRecording("/archive", 4, "abandoned", "aeron:ipc", 5, -7, 9_000, 8_000, 10.0)
+    found = RecordingSize("/archive", 4, "abandoned", "aeron:ipc", 5, -7, 9_000, 8_000, 10.0)
 
     table = recording_table(Moment(0), {}, [found])
 

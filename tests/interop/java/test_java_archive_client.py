@@ -21,10 +21,6 @@ from aeron_core import aio
 from aeron_core.archive import (
     REPLAY_ALL_AND_STOP,
     AeronArchive,
-    ArchiveAuthenticationError,
-    ArchiveDisconnectedError,
-    ArchiveErrorCode,
-    ArchiveRefusedError,
     AsyncAeronArchive,
     RecordingEvents,
     RecordingProgress,
@@ -36,6 +32,12 @@ from aeron_core.archive import (
     SourceLocation,
 )
 from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler
+from aeron_core.errors import (
+    ArchiveAuthenticationError,
+    ArchiveDisconnectedError,
+    ArchiveErrorCode,
+    ArchiveRefusedError,
+)
 
 pytestmark = pytest.mark.interop
 
