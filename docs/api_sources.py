@@ -40,7 +40,10 @@ _C_TYPES: Final = {"bint": "bool", "int32_t": "int", "int64_t": "int", "double":
 
 
 class Declarations(griffe.Extension):
-    """Adds the attributes that a `.pxd` declares to its class, and removes the methods that only C can call."""
+    """Adds the attributes that a `.pxd` declares to its class, and removes the methods that only C can call.
+
+    Those of `aeron_core.spi` remain: plugins implement them.
+    """
 
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
         """Read the declaration of a compiled class."""
@@ -53,6 +56,8 @@ class Declarations(griffe.Extension):
                 attribute = griffe.Attribute(name, annotation=_C_TYPES.get(kind, kind) or None, parent=cls)
                 attribute.docstring = griffe.Docstring(comment, parent=attribute) if comment else None
                 cls.set_member(name, attribute)
+            elif cls.path.startswith("aeron_core.spi."):
+                continue
             elif found := re.match(r"    cdef .*?\b(\w+)\(", line):
                 cls.members.pop(found[1], None)
 
