@@ -130,7 +130,7 @@ class GatheredSettings(Generic[S]):
         """Add the values of a file or of -D by environment name; an empty value unsets a setting.
 
         An unknown name with the prefix of the model is a warning, unless it belongs to another program or to the driver
-        or client. Raises ConfigurationError as `add_text` does.
+        or client, and so is the name of a field. Raises ConfigurationError as `add_text` does.
         """
         fields = self.model.field_of_variable()
         for variable_name, (written, text) in properties.items():
@@ -138,7 +138,11 @@ class GatheredSettings(Generic[S]):
                 continue
             name = fields.get(variable_name)
             if name is None:
-                if self._is_unknown(variable_name):
+                if variable_name.lower() in fields.values():
+                    # The name of TOML and Python. A property without the prefix is otherwise another program's.
+                    right = self.model.variable(variable_name.lower()).name.lower().replace("_", ".")
+                    self.unknown.append(f"{written}={text} ({source}): unknown setting: did you mean {right}")
+                elif self._is_unknown(variable_name):
                     hint = self._hint(variable_name, written)
                     self.unknown.append(f"{written}={text} ({source}): unknown setting{hint}")
             elif text:

@@ -172,6 +172,8 @@ def test_unknown_properties_are_warnings_except_those_of_other_programs(write):
     [
         ("aeron.term.bufer.length", "aeron.term.buffer.length"),
         ("AERON_TERM_BUFER_LENGTH", "AERON_TERM_BUFFER_LENGTH"),
+        ("term_buffer_length", "aeron.term.buffer.length"),
+        ("term.buffer.length", "aeron.term.buffer.length"),
     ],
 )
 def test_a_misspelt_property_is_reported_with_a_similar_name(written, hint):
