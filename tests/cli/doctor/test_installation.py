@@ -1,8 +1,12 @@
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from aeron_core.cli.doctor.installation import check_plugins, check_python
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_this_python_is_good(patient):
@@ -32,7 +36,18 @@ def test_an_extra_that_is_not_installed_is_shown(patient, monkeypatch):
     # How Python marks a module that must not be imported.
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    assert "not installed: plots" in patient.findings(check_plugins)["extras"].found
+    _, absent = patient.findings(check_plugins)["extras"].found.split("; not installed: ")
+
+    assert "plots" in absent.split(", ")
+
+
+def test_every_extra_is_shown(patient):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    found = patient.findings(check_plugins)["extras"].found
+
+    shown = set(found.replace("; not installed: ", ", ").split(", ")) - {"none"}
+    assert shown == set(project["optional-dependencies"])
 
 
 def test_a_broken_plugin_is_a_problem(patient, broken_distribution):
