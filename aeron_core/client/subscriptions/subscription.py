@@ -105,6 +105,7 @@ class Subscription:
         Each poll begins with the next image. An exception of the handler propagates; its fragment counts as
         delivered. Messages longer than `max_payload_length` of the publication arrive in several fragments:
         wrap the handler in a FragmentAssembler to reassemble them. Raises ProtocolError for an invalid frame.
+        Returns 0 once the subscription is closed, as when the driver has ended: end a loop at `is_closed`.
         """
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
