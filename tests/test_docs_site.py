@@ -17,6 +17,7 @@ import pytest
 from sphinx.util.inventory import InventoryFile
 
 import aeron_core
+from aeron_core.spi import congestion_control, flow_control
 
 ROOT = Path(__file__).parent.parent
 VERSION = "9.8.7"
@@ -223,6 +224,15 @@ def test_every_public_member_of_a_class_is_documented(path, kind, objects):
     }
 
     assert {name for name in members if f"{path}.{name}" not in objects} == set()
+
+
+@pytest.mark.parametrize("module", [flow_control, congestion_control], ids=lambda module: module.__name__)
+def test_the_methods_that_a_plugin_implements_are_documented(module, objects):
+    kind = "".join(map(str.title, module.__name__.rpartition(".")[2].split("_")))
+
+    missing = [name for name in module.METHODS if f"aeron_core.spi.{kind}.{name}" not in objects]
+
+    assert missing == []
 
 
 def test_signatures_of_compiled_classes_have_types(pages):
