@@ -438,6 +438,21 @@ def test_a_path_that_does_not_exist_creates_no_session(page, served, path):
     assert len(Client.instances) == before
 
 
+def test_a_page_without_a_connection_does_not_seem_empty(browser, page, served):
+    waiting = browser.new_page()
+    # Playwright takes the place of the server, and sends nothing.
+    waiting.route_web_socket(re.compile(".*"), lambda socket: None)
+    waiting.goto(served.url)
+
+    expect(part(waiting, "limits")).to_have_text("connecting …")
+    expect(part(page, "limits")).not_to_contain_text("connecting")
+    waiting.unroute_all()
+    waiting.close()
+    for client in list(Client.instances.values()):
+        if not client.has_socket_connection:
+            client.delete()  # otherwise it is deleted when the time to connect is over
+
+
 def test_a_closed_page_ends_its_session(browser, page, served):
     other = browser.new_page()
     other.goto(served.url)

@@ -24,6 +24,7 @@ export default {
         <span v-if="content.player.stride > 1" class="ac-muted">1 of {{ content.player.stride }} snapshots</span>
       </p>
       <ul class="ac-limits" aria-label="what holds streams back" data-test="limits">
+        <li v-if="!content.time" class="ac-muted">connecting …</li>
         <li v-for="text in content.limits" class="ac-alert">{{ text }}</li>
         <li v-if="content.more" class="ac-alert">and {{ content.more }} more</li>
         <li v-for="text in content.problems" class="ac-alert">{{ text }}</li>
