@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from aeron_core.cli.dashboard.documents import Json, TableColumn, TableRow, number_cell, table, text_cell
 from aeron_core.cli.dashboard.exchange import SNAPSHOTS_PATH, snapshots_of
+from aeron_core.cli.text_table import counted
 from aeron_core.cli.top.sources import DriverStatus, ObservedDriver, status_of
 from aeron_core.cli.top.tables import UNKNOWN
 from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
@@ -129,7 +130,7 @@ def _body_of(response: http.client.HTTPResponse) -> bytes:
     while chunk := response.read1():
         data += chunk
         if len(data) > MAX_LENGTH:
-            raise ProtocolError(f"answers with more than {MAX_LENGTH} bytes, which is the limit")
+            raise ProtocolError(f"answers with more than {counted(MAX_LENGTH, 'byte')}, which is the limit")
         if time.monotonic() > deadline_s:
             raise ProtocolError(f"the answer takes longer than {_ANSWER_S:g} s")
     return bytes(data)
