@@ -11,10 +11,10 @@ import hmac
 import secrets
 import time
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs
 
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope
 
@@ -68,13 +68,8 @@ class TokenCheck:
         kind, _, token = header(scope, b"authorization").partition(" ")
         if kind.lower() == "bearer":
             return self._is_token(token.strip())
-        cookie: SimpleCookie = SimpleCookie()
-        try:
-            cookie.load(header(scope, b"cookie"))
-        except CookieError:
-            return False
-        morsel = cookie.get(self._name)
-        found = "" if morsel is None else morsel.value
+        # Not http.cookies, which discards all cookies if one is malformed: other servers of this host set those.
+        found = cookie_parser(header(scope, b"cookie")).get(self._name, "")
         now = time.monotonic()
         is_known = False
         for each, until in self._browsers.items():

@@ -240,6 +240,15 @@ def test_another_cookie_is_not_known(cookie):
     assert ask(gate(GUARDED), cookie=cookie).status == HTTPStatus.UNAUTHORIZED
 
 
+@pytest.mark.parametrize("other", ['prefs={"a":1}', "a b=1", "=", "\x01=\x02", "é=é"])
+def test_a_malformed_cookie_of_another_server_of_the_host_does_not_log_a_browser_out(other):
+    front = gate(GUARDED)
+    cookie = cookie_of(log_in(front, TOKEN))
+
+    assert ask(front, cookie=f"{other}; {cookie}").status == HTTPStatus.OK
+    assert ask(front, cookie=f"{cookie}; {other}").status == HTTPStatus.OK
+
+
 def test_a_wrong_token_is_refused_after_a_delay(monkeypatch):
     slept = []
 
