@@ -150,5 +150,6 @@ def _remotes(urls: Sequence[str], token_file: Path | None, ca: Path | None) -> l
     if not urls and (token_file or ca):
         raise ConfigurationError("--from-token-file and --from-ca: must be given with --from")
     token = "" if token_file is None else read_token(token_file, "--from-token-file")
-    tls = client_context(ca) if any(url.startswith("https") for url in urls) else None
+    # The scheme of a URL may have any case.
+    tls = client_context(ca) if any(url.lower().startswith("https:") for url in urls) else None
     return [RemoteSource(url, token, tls) for url in urls]

@@ -61,7 +61,8 @@ class RemoteSource:
         """Read once; a host that does not answer is a problem, and its drivers are shown as not readable."""
         try:
             snapshots, queries = self._answer()
-        except (AeronError, OSError, http.client.HTTPException, UnicodeDecodeError) as error:
+        # UnicodeError: also a host name with an empty or too long label, which is only found at its resolution.
+        except (AeronError, OSError, http.client.HTTPException, UnicodeError) as error:
             self.problem = f"{self.url}: {error or type(error).__name__}"
             self.drivers = tuple(
                 ObservedDriver(replace(each.state, problem=self.problem), DriverStatus.UNREADABLE)
@@ -178,9 +179,11 @@ def _checked(url: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or not url.isprintable():
+    is_url = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    if not is_url or not url.isprintable() or " " in url or not f"{parts.path}{parts.query}".isascii():
         raise ConfigurationError(
             f"--from={url[:200]}: must be the URL of a dashboard or of metrics, such as http://host:8900/ or "
-            "http://host:9464/metrics, without user and password"
+            "http://host:9464/metrics, without user and password; other characters than ASCII, and blanks, must be "
+            "percent-encoded"
         )
     return parts

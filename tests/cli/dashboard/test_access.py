@@ -162,3 +162,15 @@ def test_an_address_in_use_is_refused(aeron):
 
     assert outcome.code == 1
     assert f"cannot listen on {address}: Address already in use; choose another address" in outcome.err
+
+
+def test_the_authorities_of_a_url_with_a_capital_scheme_are_used(aeron, tmp_path):
+    pytest.importorskip("nicegui")
+    missing = tmp_path / "ca.pem"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+
+        outcome = aeron("dashboard", "--listen", address, "--from", "HTTPS://h/", "--from-ca", missing)
+
+    assert outcome.code == 2
+    assert f"--from-ca={missing}: No such file or directory" in outcome.err

@@ -233,6 +233,15 @@ def test_a_host_that_does_not_answer_is_a_problem():
     assert "Connection refused" in source.problem
 
 
+@pytest.mark.parametrize("host", ["a..b", ".a", "a" * 64])
+def test_a_host_name_that_cannot_be_encoded_is_a_problem(host):
+    source = RemoteSource(f"http://{host}/")
+
+    source.read()
+
+    assert source.problem.startswith(f"http://{host}/: ")
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -244,6 +253,9 @@ def test_a_host_that_does_not_answer_is_a_problem():
         "http://u:p@h/",
         "file:///etc/passwd",
         "http://h/\n",
+        "http://h/a b",
+        "http://h/é",
+        "http://h/?é",
     ],
 )
 def test_only_urls_of_http_are_accepted(url):
