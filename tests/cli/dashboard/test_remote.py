@@ -2,8 +2,10 @@
 
 import http.server
 import json
+import socket
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,6 +223,35 @@ def test_an_answer_that_cannot_be_used_is_a_problem_and_drivers_are_not_readable
 
     assert reason in source.problem
     assert [driver.status for driver in source.drivers] == [DriverStatus.UNREADABLE]
+
+
+@pytest.mark.parametrize(
+    ("begin", "repeated"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b"\n"),
+    ],
+)
+def test_an_answer_that_never_ends_is_a_problem(begin, repeated, monkeypatch):
+    monkeypatch.setattr(remote, "_ANSWER_S", 0.1)
+
+    def answer():
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(begin)
+            for _ in range(100):
+                connection.sendall(repeated)
+                time.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        source = RemoteSource(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        source.read()
+        thread.join()
+
+    assert source.problem.endswith("/: the answer takes longer than 0.1 s")
 
 
 def test_a_host_that_does_not_answer_is_a_problem():
