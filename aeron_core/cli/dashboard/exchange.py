@@ -27,6 +27,8 @@ SNAPSHOTS_PATH: Final = "/snapshots"
 #: Drivers of a document, and counters of a driver. Invented.
 _MAX_DRIVERS: Final = 64
 _MAX_COUNTERS: Final = 100_000
+#: Characters of a directory: PATH_MAX of Linux. The page has it several times for each stream.
+_MAX_PATH_LENGTH: Final = 4096
 _INT64: Final = range(-(1 << 63), 1 << 63)
 #: Numbers of a counter, in this order; its label and its key follow.
 _COUNTER: Final = ("id", "type_id", "value", "registration_id", "owner_id", "reference_id")
@@ -67,10 +69,14 @@ def snapshots_of(data: bytes) -> list[DriverSnapshot]:
 
 
 def _snapshot_of(found: Any) -> DriverSnapshot:
+    driver = driver_of(found["driver"])
+    length = len(str(driver.aeron_dir))
+    if length > _MAX_PATH_LENGTH:
+        raise ValueError(f"a directory has {length} characters: must have at most {_MAX_PATH_LENGTH}")
     return DriverSnapshot(
         _checked(found["time_ns"]),
         _checked(found["monotonic_ns"]),
-        driver_of(found["driver"]),
+        driver,
         tuple(map(_record_of, found["counters"][:_MAX_COUNTERS])),
         **details_of(found["details"]),
     )
