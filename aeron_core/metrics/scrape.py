@@ -34,6 +34,8 @@ from aeron_core.observation.drivers import DriverState
 _PREFIX: Final = "aeron_"
 #: Samples of a text that are read. Invented.
 MAX_SAMPLES: Final = 100_000
+#: Characters of a line. Invented: the time of the parser grows with the square of them, 16 Ki take some milliseconds.
+MAX_LINE_LENGTH: Final = 16 * 1024
 _INT64: Final = 1 << 63
 _TYPES: Final = {f"{_PREFIX}{metric.name}": type_id for type_id, metric in STREAM_METRICS.items()}
 _SYSTEM_IDS: Final = {f"{_PREFIX}{metric.name}": number for number, metric in enumerate(SYSTEM_METRICS)}
@@ -67,8 +69,13 @@ class ScrapedMetrics:
 def scraped(text: str, name: str) -> ScrapedMetrics:
     """Return what a text of metrics contains; `name` stands for the directory of the driver.
 
-    Raises ProtocolError if it is not in the text format.
+    Raises ProtocolError if it is not in the text format, or if a line of it is too long.
     """
+    longest = max(map(len, text.split("\n")))
+    if longest > MAX_LINE_LENGTH:
+        raise ProtocolError(
+            f"a line of the metrics has {longest} characters: must have at most {MAX_LINE_LENGTH}"
+        )
     try:
         found = list(islice(_samples(text), MAX_SAMPLES))
     except (ValueError, KeyError, IndexError, TypeError) as error:

@@ -24,7 +24,7 @@ from aeron_core.concurrent.loss_report import LossEntry
 from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.metrics.prometheus import prometheus_text
 from aeron_core.metrics.samples import HEARTBEAT_AGE, Sample, counter_samples
-from aeron_core.metrics.scrape import scraped
+from aeron_core.metrics.scrape import MAX_LINE_LENGTH, scraped
 from aeron_core.observation import LogParameters, limitations
 from aeron_core.observation.limits import Party
 
@@ -107,6 +107,13 @@ def test_a_damaged_exchange_is_refused(change):
         snapshots_of(json.dumps(found).encode())
 
 
+def test_a_directory_that_no_driver_can_have_is_refused():
+    driver = replace(WHOLE.driver, aeron_dir=Path("/" + "x" * 4096))
+
+    with pytest.raises(ProtocolError, match="a directory has 4097 characters: must have at most 4096"):
+        snapshots_of(document_of_snapshots([replace(WHOLE, driver=driver)]))
+
+
 @pytest.mark.parametrize("data", [b"", b"[]", b"\xff", b"[" * 100_000])
 def test_what_is_no_exchange_is_refused(data):
     with pytest.raises(ProtocolError):
@@ -160,6 +167,15 @@ def test_labels_in_metrics_that_are_no_counters_are_left_out():
     for damaged in ('stream_id="x"', f'stream_id="{1 << 70}"', 'other="3"'):
         assert scraped(text.replace('stream_id="3"', damaged), "host").counters == ()
     assert scraped(text, "host").counters[0].value == 1
+
+
+def test_metrics_with_a_line_that_takes_the_parser_minutes_are_refused():
+    labels = ",".join(f'l{number}="x"' for number in range(MAX_LINE_LENGTH // 6))
+
+    with pytest.raises(
+        ProtocolError, match=r"a line of the metrics has [0-9]+ characters: must have at most"
+    ):
+        scraped(f"aeron_driver_errors{{{labels}}} 1\n", "host")
 
 
 def test_a_driver_without_a_recent_heartbeat_is_dead():
