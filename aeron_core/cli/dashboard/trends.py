@@ -18,13 +18,14 @@ Invariant: memory is bounded by `MAX_SCOPES` and the capacity.
 from __future__ import annotations
 
 from array import array
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Final
 
 from aeron_core.cli.top.sources import Moment, ObservedDriver
 from aeron_core.concurrent import counter_types as types
 from aeron_core.concurrent.counter_types import owner_of
+from aeron_core.observation.snapshots import DriverSnapshot
 from aeron_core.observation.streams import ReceivedStream, SentStream, StreamSession, lag
 
 NAMES: Final = (
@@ -72,14 +73,13 @@ class Trends:
         self._number = 0
         #: Number of the moment, and the values in the order of `NAMES`, NaN if they are not known.
         self._samples: dict[str, deque[tuple[int, array[float]]]] = {}
-        self._lost: dict[tuple[str, StreamKey], int] = {}
 
     def add(self, moment: Moment) -> None:
         """Add the samples of a moment."""
         self._number += 1
         self._times_ns.append(moment.time_ns)
         scopes: dict[str, Sample] = {ALL: {}}
-        for driver, key, values in self._values(moment):
+        for driver, key, values in _values(moment):
             for scope in (ALL, scope_of_driver(driver), scope_of_stream(*key)):
                 _merge(scopes.setdefault(scope, {}), values)
         oldest = self._number - self._capacity
@@ -112,36 +112,36 @@ class Trends:
             found[number - first] = value if value == value else None  # noqa: PLR0124
         return found
 
-    def _values(self, moment: Moment) -> Iterator[tuple[ObservedDriver, StreamKey, Sample]]:
-        sent = _sent_positions(moment)
-        lost: dict[tuple[str, StreamKey], int] = {}
-        for driver in moment.drivers:
-            if driver.snapshot is None:
-                continue
-            found: dict[StreamKey, Sample] = {}
-            for stream in driver.snapshot.streams:
-                key = (stream.stream_id, stream.session_id)
-                _merge(found.setdefault(key, {}), _lags(stream, sent.get(key)))
-            _add_counters(driver, found)
-            self._add_losses(driver, found, lost)
-            for key, sample in found.items():
-                yield driver, key, sample
-        self._lost = lost
 
-    def _add_losses(
-        self, driver: ObservedDriver, found: dict[StreamKey, Sample], lost: dict[tuple[str, StreamKey], int]
-    ) -> None:
-        assert driver.snapshot is not None
-        for entry in driver.snapshot.losses:
-            identity = (scope_of_driver(driver), (entry.stream_id, entry.session_id))
-            lost[identity] = lost.get(identity, 0) + entry.total_bytes_lost
-        if driver.rates is None:
-            return
+def _values(moment: Moment) -> Iterator[tuple[ObservedDriver, StreamKey, Sample]]:
+    sent = _sent_positions(moment)
+    for driver in moment.drivers:
+        if driver.snapshot is None:
+            continue
+        found: dict[StreamKey, Sample] = {}
+        for stream in driver.snapshot.streams:
+            key = (stream.stream_id, stream.session_id)
+            _merge(found.setdefault(key, {}), _lags(stream, sent.get(key)))
+        _add_counters(driver, found)
+        _add_losses(driver, found)
         for key, sample in found.items():
-            identity = (scope_of_driver(driver), key)
-            total = lost.get(identity, 0)
-            # A stream without a loss so far has no entry.
-            sample["lost"] = max(total - self._lost.get(identity, 0), 0) / driver.rates.seconds
+            yield driver, key, sample
+
+
+def _add_losses(driver: ObservedDriver, found: dict[StreamKey, Sample]) -> None:
+    if driver.snapshot is None or driver.previous is None or driver.rates is None:
+        return
+    before, now = _losses_of(driver.previous), _losses_of(driver.snapshot)
+    for key, sample in found.items():
+        # A stream without a loss so far has no entry.
+        sample["lost"] = max(now[key] - before[key], 0) / driver.rates.seconds
+
+
+def _losses_of(snapshot: DriverSnapshot) -> Counter[StreamKey]:
+    totals: Counter[StreamKey] = Counter()
+    for entry in snapshot.losses:
+        totals[entry.stream_id, entry.session_id] += entry.total_bytes_lost
+    return totals
 
 
 def _merge(into: Sample, values: Sample) -> None:

@@ -76,6 +76,21 @@ def test_losses_are_the_growth_of_the_loss_report():
     assert trends.values(SCOPE, "lost") == [None, 70, 30]
 
 
+def test_losses_of_a_driver_that_was_read_more_or_less_often_than_moments_are_those_between_its_snapshots():
+    def lost(s, total):
+        losses = (LossEntry(1, total, 0, 0, SESSION_ID, STREAM_ID, "c", "s"),)
+        return at(s, *records_of(rcv_hwm=50, rcv_pos=50), losses=losses)
+
+    first, second, third = lost(0, 100), lost(1, 170), lost(2, 200)
+    trends = Trends(10)
+    # The second moment has no new snapshot; before the third one there were two.
+    for now, before in ((first, None), (first, None), (third, second), (third, second)):
+        driver = ObservedDriver(now.driver, DriverStatus.ALIVE, now, before)
+        trends.add(Moment(now.time_ns, (driver,)))
+
+    assert trends.values(SCOPE, "lost") == [None, None, 30, 30]
+
+
 def test_the_round_trip_is_shown_once_it_was_measured():
     owner = CounterOwner(IMAGE, SESSION_ID, STREAM_ID, "c", -1)
     moments = [
