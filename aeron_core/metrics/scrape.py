@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -87,6 +87,19 @@ def scraped(text: str, name: str) -> ScrapedMetrics:
     )
     records = [_record_of(metric, labels, int(value)) for metric, labels, value in found]
     return ScrapedMetrics(state, tuple(_referring([each for each in records if each])), tuple(_lags(found)))
+
+
+def is_set_back(before: Iterable[CounterRecord], now: Iterable[CounterRecord]) -> bool:
+    """Return whether a counter that only grows has decreased: metrics do not show otherwise that a driver restarted."""
+    values = {each.id: each.value for each in before}
+    return any(each.value < values.get(each.id, each.value) and _grows(each) for each in now)
+
+
+def _grows(record: CounterRecord) -> bool:
+    if record.type_id == SYSTEM:
+        return record.id < len(SYSTEM_METRICS) and SYSTEM_METRICS[record.id].grows
+    metric = STREAM_METRICS.get(record.type_id)
+    return metric is not None and metric.grows
 
 
 def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:

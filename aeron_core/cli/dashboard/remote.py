@@ -25,7 +25,7 @@ from aeron_core.cli.text_table import counted
 from aeron_core.cli.top.sources import DriverStatus, ObservedDriver, status_of
 from aeron_core.cli.top.tables import UNKNOWN
 from aeron_core.errors import AeronError, ConfigurationError, ProtocolError
-from aeron_core.metrics.scrape import ScrapedLag, scraped
+from aeron_core.metrics.scrape import ScrapedLag, is_set_back, scraped
 from aeron_core.observation.limits import size_text
 from aeron_core.observation.snapshots import DriverSnapshot
 
@@ -61,7 +61,7 @@ class RemoteSource:
         self.problem = ""
 
     def read(self) -> None:
-        """Read once; a host that does not answer is a problem, and its drivers are shown as not readable."""
+        """Read once; a host that does not answer is a problem, its drivers are not readable, its queries unknown."""
         try:
             snapshots, queries = self._answer()
         # UnicodeError: also a host name with an empty or too long label, which is only found at its resolution.
@@ -71,6 +71,7 @@ class RemoteSource:
                 ObservedDriver(replace(each.state, problem=self.problem), DriverStatus.UNREADABLE)
                 for each in self.drivers
             )
+            self.queries = ()
             return
         before = {each.state.aeron_dir: each for each in self.drivers}
         self.drivers = tuple(_observed(each, before.get(each.driver.aeron_dir)) for each in snapshots)
@@ -198,7 +199,10 @@ def _observed(snapshot: DriverSnapshot, before: ObservedDriver | None) -> Observ
         if snapshot.monotonic_ns <= snapshot_before.monotonic_ns:
             # The other dashboard has not read its drivers since.
             return before
-        return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot, snapshot_before)
+        # Metrics have no process id, and registration ids of a driver that restarted may be those of before.
+        is_other = snapshot.driver.pid is None and is_set_back(snapshot_before.counters, snapshot.counters)
+        previous = None if is_other else snapshot_before
+        return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot, previous)
     return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot)
 
 

@@ -160,6 +160,28 @@ def test_metrics_give_rates_as_counters_do():
     assert rate * driver.rates.seconds == pytest.approx(4_000)
 
 
+def test_a_driver_that_restarted_between_two_readings_of_its_metrics_has_no_rates():
+    first, second = (snapshot(*records_of(pub_pos=n, pub_lmt=9_000)) for n in (4_000, 100))
+    with serving(metrics(*first.counters), metrics(*second.counters)) as (url, _):
+        source = RemoteSource(f"{url}/metrics")
+        source.read()
+        source.read()
+
+    (driver,) = source.drivers
+    assert driver.rates is None
+
+
+def test_a_limit_that_decreases_is_no_restart():
+    first, second = (snapshot(*records_of(pub_pos=n, pub_lmt=9_000 - n)) for n in (0, 4_000))
+    with serving(metrics(*first.counters), metrics(*second.counters)) as (url, _):
+        source = RemoteSource(f"{url}/metrics")
+        source.read()
+        source.read()
+
+    (driver,) = source.drivers
+    assert driver.rates is not None
+
+
 def test_labels_in_metrics_that_are_no_counters_are_left_out():
     owner = CounterOwner(1, 2, 3, "c")
     text = prometheus_text(lambda: counter_samples([record(types.PUBLISHER_POSITION, "x", 1, owner)]))
@@ -207,6 +229,18 @@ def test_lags_of_queries_are_read_from_the_metrics_of_a_pipeline():
         "2",
         "aeron:ipc",
     ]
+
+
+def test_lags_of_a_host_that_no_longer_answers_are_not_shown():
+    text = '# TYPE aeron_query_lag_bytes gauge\naeron_query_lag_bytes{query="trades"} 4096.0\n'
+    with serving((200, "text/plain", text.encode()), (500, "text/plain", b"")) as (url, _):
+        source = RemoteSource(f"{url}/metrics")
+        source.read()
+        assert len(source.queries) == 1
+        source.read()
+
+    assert source.queries == ()
+    assert "status 500" in source.problem
 
 
 def test_the_token_is_sent_and_redirections_are_not_followed():
