@@ -113,8 +113,10 @@ class Chat:
                 time.sleep(0.01)
 
     def _on_message(self, buffer: memoryview, header: aeron_core.Header) -> None:
-        message = json.loads(bytes(buffer))
-        name, event, text = message["name"], message["event"], message["text"]
+        message = decoded(bytes(buffer))
+        if message is None:
+            return
+        name, event, text = message
         if event == "left":
             if header.session_id == self._publication.session_id:
                 self._is_over.set()
@@ -124,7 +126,7 @@ class Chat:
         if header.session_id not in self._names:
             self._names[header.session_id] = name
             self._show("", f"{name} joined")
-        if event == "hello":
+        if event == "hello" and "here" not in self._due:
             self._due.append("here")
         elif event == "message":
             self._show(name, text)
@@ -134,6 +136,16 @@ class Chat:
         name = self._names.pop(session_id, None)
         if name is not None and not self._is_over.is_set():
             self._show("", f"{name} left")
+
+
+def decoded(data: bytes) -> tuple[str, str, str] | None:
+    """Return name, event and text; None if it is no message of a chat: any program can send to the group."""
+    try:
+        message = json.loads(data)
+        name, event, text = message["name"], message["event"], message["text"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return (name, event, text) if all(isinstance(each, str) for each in (name, event, text)) else None
 
 
 def is_interactive() -> bool:

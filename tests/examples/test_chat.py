@@ -102,6 +102,28 @@ def test_a_participant_at_a_terminal_talks_and_sees_others(example, tmp_path):
     assert "Traceback" not in terminal.text
 
 
+def test_what_is_no_message_of_a_chat_is_ignored(example):
+    chat = example("chat.py").Chat
+    shown = []
+    with (
+        chat("ann", "127.0.0.1", lambda *line: shown.append(line)) as ann,
+        chat("bob", "127.0.0.1", lambda *_: None) as bob,
+    ):
+        deadline_s = time.monotonic() + 60
+        while ann.names != ["ann", "bob"]:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+        for data in (b"\xff", b"[]", b"{}", b"[" * 1300, b'{"name": 1, "event": "message", "text": "no"}'):
+            bob._publication.send(data, timeout=5)
+        bob.publish("still here")
+        while ("bob", "still here") not in shown:
+            assert time.monotonic() < deadline_s, shown
+            assert ann._thread.is_alive()
+            time.sleep(0.01)
+
+    assert all(text != "no" for _, text in shown)
+
+
 def test_an_interface_that_does_not_exist_is_reported_without_a_traceback(example):
     with pytest.raises(SystemExit, match=r"could not find matching interface='10\.98\.7\.0/24'"):
         example("chat.py").main(["ann", "--interface", "10.98.7.0/24"])
