@@ -161,7 +161,8 @@ class _StreamMap:
         self, source: NodeKey, target: NodeKey, stream: StreamKey, rate: float, *, is_alert: bool = False
     ) -> None:
         edge = self._edges.setdefault((source, target), _Edge())
-        edge.rates[stream] = edge.rates.get(stream, 0.0) + rate
+        # A counter that was set back is no negative rate.
+        edge.rates[stream] = edge.rates.get(stream, 0.0) + max(rate, 0.0)
         edge.is_alert |= is_alert
         for key in (source, target):
             streams = self._nodes[key].streams

@@ -82,3 +82,12 @@ def test_nodes_are_bounded_and_the_others_are_counted():
     assert len(labels(document, CHANNELS)) == MAX_NODES
     assert document["hidden"] == 2 * 5
     assert all(each["from"][1] < MAX_NODES > each["to"][1] for each in document["edges"])
+
+
+def test_a_counter_that_was_set_back_is_no_negative_rate():
+    before, now = (snapshot(*records_of(pub_pos=n, pub_lmt=9_999), at_s=s) for s, n in ((0, 5_000), (1, 10)))
+    moment = Moment(0, (ObservedDriver(now.driver, DriverStatus.ALIVE, now, before),))
+
+    document = map_of(moment, names_of(moment.drivers))
+
+    assert {edge["rate"] for edge in document["edges"]} == {0}
