@@ -97,7 +97,7 @@ def is_set_back(before: Iterable[CounterRecord], now: Iterable[CounterRecord]) -
 
 def _grows(record: CounterRecord) -> bool:
     if record.type_id == SYSTEM:
-        return record.id < len(SYSTEM_METRICS) and SYSTEM_METRICS[record.id].grows
+        return record.id in range(len(SYSTEM_METRICS)) and SYSTEM_METRICS[record.id].grows
     metric = STREAM_METRICS.get(record.type_id)
     return metric is not None and metric.grows
 

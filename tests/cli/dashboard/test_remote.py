@@ -24,7 +24,7 @@ from aeron_core.concurrent.loss_report import LossEntry
 from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.metrics.prometheus import prometheus_text
 from aeron_core.metrics.samples import HEARTBEAT_AGE, Sample, counter_samples
-from aeron_core.metrics.scrape import MAX_LINE_LENGTH, scraped
+from aeron_core.metrics.scrape import MAX_LINE_LENGTH, is_set_back, scraped
 from aeron_core.observation import LogParameters, limitations
 from aeron_core.observation.limits import Party
 
@@ -169,6 +169,15 @@ def test_a_driver_that_restarted_between_two_readings_of_its_metrics_has_no_rate
 
     (driver,) = source.drivers
     assert driver.rates is None
+
+
+def test_a_system_counter_with_an_id_that_no_driver_has_is_no_sign_of_a_restart():
+    first, second = (
+        scraped(f'aeron_counter{{id="{-(1 << 70)}",type_id="0",label="x"}} {value}\n', "host").counters
+        for value in (2, 1)
+    )
+
+    assert not is_set_back(first, second)
 
 
 def test_a_limit_that_decreases_is_no_restart():
