@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from aeron_core.cli.dashboard.documents import Json
 from aeron_core.cli.dashboard.driver_settings import SettingsReader
 from aeron_core.cli.dashboard.exchange import document_of_snapshots
-from aeron_core.cli.dashboard.recordings import ArchiveReader
+from aeron_core.cli.dashboard.recordings import ARCHIVE_INTERVAL_S, ArchiveReader
 from aeron_core.cli.dashboard.remote import RemoteSource, query_table
 from aeron_core.cli.dashboard.trends import ALL, Trends
 from aeron_core.cli.dashboard.view import Reading, document_of
@@ -82,6 +82,7 @@ class LiveFeed:
         self._source = source
         self._remotes = remotes
         self._archives = ArchiveReader(archives)
+        self._has_archives = bool(archives)
         self._settings = SettingsReader()
         self._trends = Trends(SAMPLES)
         self._local = Moment(0)
@@ -92,13 +93,17 @@ class LiveFeed:
         self._lock = threading.Lock()
 
     async def run(self) -> None:
-        """Read again and again, each remote source on its own, until this task is cancelled."""
+        """Read again and again, remote sources and archives on their own, until this task is cancelled."""
         is_over = threading.Event()
-        for remote in self._remotes:
+        sources: list[tuple[RemoteSource | ArchiveReader, float]] = [
+            (remote, self._interval_s) for remote in self._remotes
+        ]
+        if self._has_archives:
+            sources.append((self._archives, ARCHIVE_INTERVAL_S))
+        for source in sources:
             # Not of a pool: a host that does not answer must delay neither others nor the end of the process.
-            arguments = (remote, is_over)
             threading.Thread(
-                target=self._read_remote, args=arguments, name="aeron-remote", daemon=True
+                target=_read_repeatedly, args=(*source, is_over), name="aeron-remote", daemon=True
             ).start()
         try:
             while True:
@@ -108,11 +113,6 @@ class LiveFeed:
         finally:
             is_over.set()
 
-    def _read_remote(self, remote: RemoteSource, is_over: threading.Event) -> None:
-        while not is_over.is_set():
-            remote.read()
-            is_over.wait(self._interval_s)
-
     def read(self) -> None:
         """Read the drivers of this machine, and add what was read last of others."""
         local = self._source.read()
@@ -120,10 +120,9 @@ class LiveFeed:
         moment = Moment(local.time_ns, tuple(drivers), local.events)
         # Computed here, outside of the lock.
         _ = moment.limitations
-        recordings = self._archives.read()
         reading = Reading(
             moment,
-            recordings,
+            self._archives.found,
             self._settings.read(local),
             query_table(self._remotes),
             (*filter(None, (each.problem for each in self._remotes)), *self._archives.problems),
@@ -154,3 +153,11 @@ class LiveFeed:
             for driver in self._local.drivers
             if driver.snapshot is not None and driver.status is DriverStatus.ALIVE
         )
+
+
+def _read_repeatedly(
+    source: RemoteSource | ArchiveReader, interval_s: float, is_over: threading.Event
+) -> None:
+    while not is_over.is_set():
+        source.read()
+        is_over.wait(interval_s)

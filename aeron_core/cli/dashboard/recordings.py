@@ -52,32 +52,28 @@ class RecordingSize:
 
 
 class ArchiveReader:
-    """Reads archives at most every `ARCHIVE_INTERVAL_S`; one thread at a time."""
+    """Reads archives. One thread at a time reads; the results may be used by others."""
 
     def __init__(self, archives: Sequence[str]) -> None:
         """Open nothing: an archive may be created later."""
         self._archives = archives
-        self._next_s = 0.0
         self._read_s = 0.0
         self._positions: dict[tuple[str, int], int] = {}
-        self._found: tuple[RecordingSize, ...] = ()
+        #: Recordings of the last reading.
+        self.found: tuple[RecordingSize, ...] = ()
         #: Why an archive, or a recording, could not be read.
         self.problems: tuple[str, ...] = ()
 
-    def read(self) -> tuple[RecordingSize, ...]:
-        """Return the recordings, those of the last reading if that was a short time ago."""
+    def read(self) -> None:
+        """Read once; an archive that cannot be read is a problem."""
         now_s = time.monotonic()
-        if not self._archives or now_s < self._next_s:
-            return self._found
-        self._next_s = now_s + ARCHIVE_INTERVAL_S
         problems: list[str] = []
         elapsed_s = now_s - self._read_s
         found = [
             each for archive in self._archives for each in self._recordings(archive, elapsed_s, problems)
         ]
         self._positions = {(each.archive, each.recording_id): each.position for each in found}
-        self._found, self.problems, self._read_s = tuple(found), tuple(problems), now_s
-        return self._found
+        self.found, self.problems, self._read_s = tuple(found), tuple(problems), now_s
 
     def _recordings(self, uri: str, elapsed_s: float, problems: list[str]) -> Iterator[RecordingSize]:
         from aeron_core.recording.retention.states import state_of  # noqa: PLC0415 - lazy: only --archive needs it

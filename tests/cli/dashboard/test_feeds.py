@@ -1,7 +1,9 @@
 """What the feeds of the page add to drivers: recordings, settings, and recorded histories."""
 
+import asyncio
 import json
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,8 +56,35 @@ def test_recordings_of_an_archive_are_shown_with_their_size():
 def test_an_archive_that_cannot_be_read_is_a_problem(tmp_path):
     reader = ArchiveReader([str(tmp_path)])
 
-    assert reader.read() == ()
+    reader.read()
+
+    assert reader.found == ()
     assert str(tmp_path) in reader.problems[0]
+
+
+def test_an_archive_that_does_not_answer_delays_neither_drivers_nor_the_end(monkeypatch):
+    is_over = threading.Event()
+
+    def recordings(*_):
+        is_over.wait(5)
+        return ()
+
+    monkeypatch.setattr(ArchiveReader, "_recordings", recordings)
+    feed = LiveFeed(LiveSource(["/missing"]), 0.01, archives=["s3://archive"])
+
+    async def run():
+        reading = asyncio.create_task(feed.run())
+        woken = asyncio.Event()
+        with feed.subscribers.including(woken):
+            await asyncio.wait_for(woken.wait(), 4)
+        reading.cancel()
+        await asyncio.wait([reading])
+
+    try:
+        asyncio.run(run())
+        assert feed.document(ALL)["recordings"]["total"] == 0
+    finally:
+        is_over.set()
 
 
 # The settings are read from the command line, which a fork has from its parent.
