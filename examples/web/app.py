@@ -149,7 +149,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
 
     print(f"open http://{chosen.host}:{chosen.port}, Ctrl-C ends", flush=True)
-    Server(uvicorn.Config(app, host=chosen.host, port=chosen.port, log_level="warning")).run()
+    config = uvicorn.Config(
+        app,
+        host=chosen.host,
+        port=chosen.port,
+        log_level="warning",
+        timeout_graceful_shutdown=2,  # a browser that does not read must not hold up the end
+    )
+    Server(config).run()
 
 
 if __name__ == "__main__":

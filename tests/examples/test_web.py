@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -104,3 +105,50 @@ def test_an_interrupt_ends_the_server_quietly_while_a_browser_is_connected():
         process.communicate()
 
     assert (process.returncode, errors) == (0, "")
+
+
+#: Prints a line when the queue of a browser is full.
+WITH_LONG_TEXTS = """
+import sys
+from contextlib import suppress
+sys.path.insert(0, {folder!r})
+import app
+app.PRICES, app.INTERVAL_S, app.QUEUE_LENGTH = {{"x" * 100_000: 1.0}}, 0.001, 5
+put = app.broadcast.put
+def observed(text):
+    put(text)
+    if any(queue.full() for queue in app.broadcast._queues):
+        app.broadcast.put = put
+        print("full", flush=True)
+app.broadcast.put = observed
+with suppress(KeyboardInterrupt):
+    app.main(["--host", {host!r}, "--port", "{port}"])
+"""
+
+
+@pytest.mark.usefixtures("python_interrupts")
+def test_an_interrupt_ends_the_server_while_a_browser_does_not_read():
+    code = WITH_LONG_TEXTS.format(folder=str(EXAMPLES / "web"), host=HOST, port=PORT)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout.readline().startswith("open http://")
+        deadline_s = time.monotonic() + 60
+        while True:
+            try:
+                connection = socket.create_connection((HOST, PORT))
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < deadline_s
+                time.sleep(0.05)
+        with connection:
+            connection.sendall(b"GET /events HTTP/1.1\r\nHost: example\r\n\r\n")
+            assert process.stdout.readline() == "full\n"
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert process.returncode == 0
