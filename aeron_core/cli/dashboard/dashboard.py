@@ -152,4 +152,4 @@ def _remotes(urls: Sequence[str], token_file: Path | None, ca: Path | None) -> l
     token = "" if token_file is None else read_token(token_file, "--from-token-file")
     # The scheme of a URL may have any case.
     tls = client_context(ca) if any(url.lower().startswith("https:") for url in urls) else None
-    return [RemoteSource(url, token, tls) for url in urls]
+    return [RemoteSource(url, token, tls) for url in dict.fromkeys(urls)]

@@ -81,18 +81,19 @@ class RemoteSource:
     def _answer(self) -> tuple[list[DriverSnapshot], tuple[ScrapedLag, ...]]:
         time_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
         kind, data = self._fetch()
-        host = self._parts.netloc.rpartition("@")[2]
+        name = _name_of(self._parts)
         if kind == "application/json":
-            found = snapshots_of(data)
-            return [
-                replace(each, driver=replace(each.driver, aeron_dir=Path(f"{host}:{each.driver.aeron_dir}")))
-                for each in found
-            ], ()
+            found = [
+                replace(each, driver=replace(each.driver, aeron_dir=Path(f"{name}:{each.driver.aeron_dir}")))
+                for each in snapshots_of(data)
+            ]
+            # The page identifies drivers by their directories.
+            return list({each.driver.aeron_dir: each for each in found}.values()), ()
         if kind != "text/plain":
             raise ProtocolError(
                 f"answers with {kind[:80]!r}: must be a dashboard, or metrics in the text format of Prometheus"
             )
-        metrics = scraped(data.decode(), host)
+        metrics = scraped(data.decode(), name)
         # A host with queries alone has no driver.
         has_driver = metrics.state.heartbeat_age_ms is not None or metrics.counters
         snapshots = (
@@ -206,6 +207,12 @@ def _observed(snapshot: DriverSnapshot, before: ObservedDriver | None) -> Observ
     return ObservedDriver(snapshot.driver, status_of(snapshot.driver), snapshot)
 
 
+def _name_of(parts: SplitResult) -> str:
+    """Return the host of a URL, with the path if it is not a usual one: a proxy may have several endpoints."""
+    path = parts.path.rstrip("/").removesuffix("/metrics").removesuffix(SNAPSHOTS_PATH)
+    return f"{parts.netloc}{path}" + (f"?{parts.query}" if parts.query else "")
+
+
 def _checked(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
@@ -213,7 +220,7 @@ def _checked(url: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         parts = urlsplit("")
-    is_url = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    is_url = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
     if not is_url or not url.isprintable() or " " in url or not f"{parts.path}{parts.query}".isascii():
         raise ConfigurationError(
             f"--from={url[:200]}: must be the URL of a dashboard or of metrics, such as http://host:8900/ or "

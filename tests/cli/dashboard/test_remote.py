@@ -147,6 +147,28 @@ def test_streams_are_read_from_the_metrics_of_a_driver():
     assert requests == [("/metrics", None)]
 
 
+def test_endpoints_of_one_host_are_different_drivers():
+    with serving(metrics(), metrics(), dashboard(WHOLE)) as (url, _):
+        sources = [RemoteSource(f"{url}{path}") for path in ("/a/metrics", "/b/metrics", "/c/snapshots")]
+        for source in sources:
+            source.read()
+
+    host = url.removeprefix("http://")
+    assert [str(driver.state.aeron_dir) for source in sources for driver in source.drivers] == [
+        f"{host}/a",
+        f"{host}/b",
+        f"{host}/c:/a/driver",
+    ]
+
+
+def test_a_directory_that_a_dashboard_names_twice_is_one_driver():
+    with serving(dashboard(WHOLE, WHOLE)) as (url, _):
+        source = RemoteSource(url)
+        source.read()
+
+    assert len(source.drivers) == 1
+
+
 def test_metrics_give_rates_as_counters_do():
     first, second = (snapshot(*records_of(pub_pos=n, pub_lmt=9_000)) for n in (0, 4_000))
     with serving(metrics(*first.counters), metrics(*second.counters)) as (url, _):
@@ -341,6 +363,7 @@ def test_a_host_name_that_cannot_be_encoded_is_a_problem(host):
         "http://",
         "http://h:x/",
         "http://u:p@h/",
+        "http://:p@h/",
         "file:///etc/passwd",
         "http://h/\n",
         "http://h/a b",
