@@ -23,9 +23,11 @@ class Capture:
     """Packets that pass a port of the switch, while the context lasts."""
 
     def __init__(self, port):
-        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        # Without a protocol until it is bound: otherwise it receives what passes any interface in between, such as the
+        # same text, unsealed, of another test.
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
-        self._socket.bind((port, 0))
+        self._socket.bind((port, ETH_P_ALL))
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self.packets = []

@@ -397,30 +397,6 @@ def test_a_recording_is_replicated_between_two_archives(launch, client):
         )
 
 
-@pytest.mark.compatible("Aeron Archive, replicate", SIDES[0])
-def test_a_replication_joins_the_live_stream(launch, client, free_port):
-    source, target = launch(name="source"), launch(name="target")
-    aeron = client(source.directory)
-    control = f"control=127.0.0.1:{free_port()}|control-mode=dynamic"
-    origin = ipc(aeron)
-    publication = origin.add_recorded_exclusive_publication(f"aeron:udp?{control}|fc=max", 100)
-    send(publication, COUNT // 2)
-    recording_id = recording_of(origin, publication)
-    signals = []
-    archive = ipc(client(target.directory), on_recording_signal=signals.append)
-    live = ReplicationParams(live_destination=f"aeron:udp?endpoint=127.0.0.1:0|{control}")
-
-    archive.replicate(recording_id, source.control, params=live)
-    await_true(lambda: has(archive, signals, RecordingSignal.MERGE), "the live stream")
-    send(publication, COUNT - COUNT // 2, COUNT // 2)
-    (copy,) = archive.list_recordings()
-    await_true(
-        lambda: archive.recording_position(copy.recording_id) == publication.position, "the end of the copy"
-    )
-
-    assert replayed(archive, copy.recording_id) == expected_checksum(COUNT)
-
-
 @pytest.mark.compatible("Aeron Archive, authentication", SIDES[0])
 @pytest.mark.parametrize("kind", ["token", "challenge"])
 def test_only_clients_with_the_token_are_admitted(launch, client, kind):
