@@ -145,7 +145,7 @@ class DatagramProtectorConformance(ABC):
         assert not self.encrypts or not any(text[at : at + 16] in datagram for at in range(len(text) - 15))
 
     def test_faults_have_texts_without_values_of_peers(self) -> None:
-        """The error log keeps each text for as long as the driver runs."""
+        """The error log keeps each text until the driver ends."""
         here, there = self._begin()
         texts = set()
         for number in range(50):

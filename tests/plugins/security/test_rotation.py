@@ -79,3 +79,4 @@ def test_a_secret_is_replaced_in_three_steps(tmp_path, key_file, first):
             publication = simulation.result(sender.connect().add_publication_async(CHANNEL, 1001))
             load = Load(publication, subscription)
             simulation.run_until(lambda load=load: load.step() >= 20)
+            assert sender.errors() == receiver.errors() == []

@@ -98,6 +98,8 @@ def test_a_stream_flows_in_spite_of_loss_and_another_order(tmp_path, profiles):
 
         flow(pair, publication, [subscription], messages_of(1000))
 
+        assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+
 
 def test_counters_show_what_was_sealed_opened_and_refused(pair):
     subscription = pair.add_subscription(SECURED, 1001)
@@ -124,6 +126,9 @@ def test_a_receiver_that_joins_and_one_that_returns_prove_themselves_again(pair)
         subscription.close()
         pair.run_until(lambda: not publication.is_connected)
         pair.run_for(S)
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+    assert pair.sender.errors() == pair.receiver.errors() == []
 
 
 def test_events_of_the_event_log_have_frames_and_not_what_is_on_the_wire(tmp_path, profiles):
@@ -184,6 +189,8 @@ def test_a_stream_flows_to_manual_destinations(pair):
         pair.result(publication.add_destination_async(f"aeron:udp?endpoint=10.0.0.2:{port}"))
 
     flow(pair, publication, subscriptions, messages_of(300))
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
 
 
 def test_a_subscription_receives_at_several_destinations(pair):

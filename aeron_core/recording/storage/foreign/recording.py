@@ -221,7 +221,7 @@ class ForeignRecording(Recording):
         return self._scanned.border
 
     def _written(self, descriptor: RecordingDescriptor) -> _Scanned:
-        """Return the frames of the last segment, as far as the files tell: zeros follow the last frame.
+        """Return the frames that the last segment file has: zeros follow the last frame.
 
         It may be incomplete: while the Archive runs, and if a whole page of it is zeros, because a process that is
         killed may have written it in part.
