@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "sealer.h"
+#include "exchange.h"
 
 #define AC_WINDOW 2048
 #define AC_WINDOW_WORDS 64 /* a power of two, greater than AC_WINDOW / 64: the words around the window are spare */
@@ -14,6 +14,7 @@
 #define AC_MAX_SECRETS 4
 #define AC_ASKED 64
 #define AC_BUDGET 64
+#define AC_COOKIE_BUDGET 512
 #define AC_BUDGET_NS 10000000LL
 #define AC_ASK_AGAIN_NS 100000000LL
 #define AC_SILENT_NS 60000000000LL
@@ -31,6 +32,7 @@ enum
     AC_FORGED,
     AC_REPLAYED,
     AC_UNPROVED,
+    AC_BAD_HANDSHAKE,
     AC_REASONS
 };
 
@@ -38,6 +40,8 @@ typedef struct
 {
     uint8_t salt[AC_SALT_LENGTH];
     uint8_t next_salt[AC_SALT_LENGTH];
+    ac_secret_t next_secret;
+    uint32_t owner; /* number of the identity that granted it */
     uint8_t parent[AC_SALT_LENGTH]; /* the salt before this one; zeros if it was challenged */
     ac_keys_t keys;
     uint64_t top; /* greatest number */
@@ -62,16 +66,23 @@ typedef struct
     uint8_t token_key[32];
     int64_t budget_until_ns;
     int unknown_left; /* datagrams of unknown salts that may still be checked */
-    int replies_left; /* challenges and answers that may still be sent */
+    int replies_left; /* challenges, answers and hellos that may still be sent */
+    int cookies_left;
+    int has_identity; /* peers are admitted by handshakes, not by challenges */
+    uint8_t public_key[32];
+    ac_exchange_t *exchange; /* with the conductor; NULL without an identity */
     ac_asked_t asked[AC_ASKED];
     int asked_next;
     uint64_t opened;
     uint64_t counts[AC_REASONS];
 } ac_opener_t;
 
-/* What is to be sent after a datagram was checked. */
+/* What is to be sent after a datagram was checked. `hello_length` is 0, or that of `hello`, which is a hello or a cookie
+ * and is not sealed. */
 typedef struct
 {
+    int hello_length;
+    uint8_t hello[AC_HELLO_LENGTH];
     int answers;    /* an answer with `token` */
     int challenges; /* a challenge of `salt` with `challenge_token` */
     uint8_t token[AC_TOKEN_LENGTH];
@@ -208,13 +219,16 @@ static inline void ac_mark(ac_peer_t *peer, uint64_t number)
     peer->window[(number / 64) % AC_WINDOW_WORDS] |= 1ULL << (number % 64);
 }
 
-static int ac_token(const ac_opener_t *opener, const uint8_t *salt, int64_t step, uint8_t *token)
+/* A token; or a cookie, if there is the address of a peer in `name`. */
+static int ac_token(
+    const ac_opener_t *opener, const uint8_t *salt, int64_t step, const void *name, size_t name_length, uint8_t *token)
 {
-    uint8_t data[AC_SALT_LENGTH + 8];
+    uint8_t data[AC_SALT_LENGTH + 8 + AC_NAME_LENGTH];
     uint8_t out[32];
     memcpy(data, salt, AC_SALT_LENGTH);
     memcpy(data + AC_SALT_LENGTH, &step, 8);
-    if (!ac_crypto_hmac(opener->token_key, data, sizeof(data), out))
+    memcpy(data + AC_SALT_LENGTH + 8, name, name_length);
+    if (!ac_crypto_hmac(opener->token_key, data, AC_SALT_LENGTH + 8 + name_length, out))
     {
         return 0;
     }
@@ -222,13 +236,15 @@ static int ac_token(const ac_opener_t *opener, const uint8_t *salt, int64_t step
     return 1;
 }
 
-static int ac_is_token(const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const uint8_t *token)
+static int ac_is_token(
+    const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length,
+    const uint8_t *token)
 {
     uint8_t expected[AC_TOKEN_LENGTH];
     for (int64_t step = now_ns / AC_TOKEN_STEP_NS; step >= now_ns / AC_TOKEN_STEP_NS - 1; step--)
     {
         uint8_t difference = 0;
-        if (!ac_token(opener, salt, step, expected))
+        if (!ac_token(opener, salt, step, name, name_length, expected))
         {
             return 0;
         }
@@ -254,7 +270,8 @@ static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_n
             return;
         }
     }
-    if (opener->replies_left <= 0 || !ac_token(opener, salt, now_ns / AC_TOKEN_STEP_NS, reply->challenge_token))
+    if (opener->replies_left <= 0 ||
+        !ac_token(opener, salt, now_ns / AC_TOKEN_STEP_NS, "", 0, reply->challenge_token))
     {
         return;
     }
@@ -269,7 +286,7 @@ static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_n
 /* Admit a salt; all numbers up to `top` count as received. Takes over `keys`. Return 1, or 0 if memory runs out. */
 static int ac_admit(
     ac_opener_t *opener, const ac_secret_t *secret, const uint8_t *salt, ac_keys_t *keys, uint64_t top, int64_t now_ns,
-    const ac_peer_t *parent)
+    const ac_peer_t *parent, uint32_t owner)
 {
     uint8_t before[AC_SALT_LENGTH] = {0};
     uint8_t grandparent[AC_SALT_LENGTH] = {0};
@@ -279,7 +296,7 @@ static int ac_admit(
         memcpy(grandparent, parent->parent, AC_SALT_LENGTH);
     }
     ac_peer_t *peer = calloc(1, sizeof(*peer));
-    if (NULL == peer || !ac_next_salt(secret, opener->role, salt, peer->next_salt))
+    if (NULL == peer || !ac_next(secret, opener->role, salt, &peer->next_secret, peer->next_salt))
     {
         free(peer);
         ac_keys_free(keys);
@@ -287,6 +304,7 @@ static int ac_admit(
     }
     memcpy(peer->salt, salt, AC_SALT_LENGTH);
     memcpy(peer->parent, before, AC_SALT_LENGTH);
+    peer->owner = NULL == parent ? owner : parent->owner;
     peer->keys = *keys;
     peer->top = top;
     /* All up to `top` are marked; the words behind its own are cleared when the window reaches them. */
@@ -326,6 +344,19 @@ static int ac_open_unknown(
         return AC_BUSY;
     }
     opener->unknown_left--;
+    const ac_peer_t *parent = ac_parent_of(opener, salt);
+    if (opener->has_identity)
+    {
+        if (NULL == parent)
+        {
+            if (length >= AC_HELLO_LENGTH)
+            {
+                ac_challenge(opener, salt, now_ns, reply);
+            }
+            return AC_UNPROVED;
+        }
+        secret = &parent->next_secret;
+    }
     if (!ac_keys_init(&keys, secret, opener->role, salt, 0))
     {
         return AC_BUSY;
@@ -337,18 +368,17 @@ static int ac_open_unknown(
     }
     if (AC_ANSWER == datagram[5])
     {
-        if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, salt, now_ns, content))
+        if (AC_TOKEN_LENGTH == content_length && ac_is_token(opener, salt, now_ns, "", 0, content))
         {
-            return ac_admit(opener, secret, salt, &keys, number, now_ns, NULL) ? 0 : AC_BUSY;
+            return ac_admit(opener, secret, salt, &keys, number, now_ns, NULL, 0) ? 0 : AC_BUSY;
         }
         ac_keys_free(&keys);
         return AC_UNPROVED;
     }
-    const ac_peer_t *parent = ac_parent_of(opener, salt);
     if (NULL != parent)
     {
         /* The next salt of an admitted one: nothing can have been recorded of it before. */
-        if (!ac_admit(opener, secret, salt, &keys, 0, now_ns, parent))
+        if (!ac_admit(opener, secret, salt, &keys, 0, now_ns, parent, 0))
         {
             return AC_BUSY;
         }
@@ -361,17 +391,108 @@ static int ac_open_unknown(
     return AC_CHALLENGE == datagram[5] ? 0 : AC_UNPROVED;
 }
 
-/* Open a datagram in place. Return 0 if it may be used: frames are then behind its header, and challenges and answers have
- * had their effect, on `reply`. Otherwise return the reason. */
+static int ac_is_own(const ac_sealer_t *own, const uint8_t *salt)
+{
+    return 0 == memcmp(salt, own->salt, AC_SALT_LENGTH) || 0 == memcmp(salt, own->previous_salt, AC_SALT_LENGTH);
+}
+
+/* Check a datagram of a handshake: answer a hello in `reply`, pass another one to the conductor. Return 0, the reason of a
+ * refusal, or -1 if it is for another socket. */
+static int ac_open_handshake(
+    ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length, int64_t now_ns, const void *name,
+    size_t name_length, uint32_t socket, ac_reply_t *reply)
+{
+    int kind = datagram[5];
+    const uint8_t *salt = datagram + 8;
+    if (!ac_is_own(own, datagram + 24))
+    {
+        return -1;
+    }
+    if (own->secret.cipher != datagram[7])
+    {
+        return AC_FORGED;
+    }
+    if (length != ac_handshake_length(kind) || name_length > AC_NAME_LENGTH)
+    {
+        return AC_BAD_HANDSHAKE;
+    }
+    if (AC_HELLO == kind)
+    {
+        if (opener->cookies_left <= 0)
+        {
+            return AC_BUSY;
+        }
+        opener->cookies_left--;
+        reply->hello_length =
+            ac_put_cookie(reply->hello, own, datagram, opener->public_key) &&
+            ac_token(opener, salt, now_ns / AC_TOKEN_STEP_NS, name, name_length, reply->hello + 56) ? AC_HELLO_LENGTH : 0;
+        return 0;
+    }
+    int is_mine = AC_COOKIE == kind || AC_SECOND == kind;
+    if (!ac_is_token(opener, salt, now_ns, name, is_mine ? 0 : name_length, datagram + 40))
+    {
+        return AC_BAD_HANDSHAKE;
+    }
+    return ac_pass(opener->exchange, datagram, length, name, name_length, socket) ? 0 : AC_BUSY;
+}
+
+/* Do what the conductor has ordered. */
+static void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
+{
+    ac_order_t *order;
+    while (NULL != (order = ac_next_order(opener->exchange)))
+    {
+        uint8_t salt[AC_SALT_LENGTH];
+        ac_secret_t secret;
+        ac_keys_t keys;
+        int is_admission = AC_ADMIT == order->code;
+        if (AC_FORGET == order->code)
+        {
+            for (int i = 0; i < AC_TABLE_LENGTH; i++)
+            {
+                /* A removal may move another one to this index. */
+                while (NULL != opener->table[i] && opener->table[i]->owner == order->owner)
+                {
+                    memcpy(salt, opener->table[i]->salt, AC_SALT_LENGTH);
+                    ac_remove(opener, salt);
+                }
+            }
+        }
+        else if (!ac_owned_secret(
+            &secret, order->prk, own->secret.cipher, is_admission ? opener->role : own->role, salt))
+        {
+            return;
+        }
+        else if (is_admission)
+        {
+            if (NULL == ac_find(opener, salt) && ac_keys_init(&keys, &secret, opener->role, salt, 0))
+            {
+                ac_admit(opener, &secret, salt, &keys, order->number, now_ns, NULL, order->owner);
+            }
+        }
+        else if (!ac_sealer_change(own, &secret, salt, now_ns))
+        {
+            /* Out of memory: a peer that was removed must not keep its key, so the order stays. */
+            return;
+        }
+        explicit_bzero(&secret, sizeof(secret));
+        ac_end_order(opener->exchange);
+    }
+}
+
+/* Open a datagram in place. Return 0 if it may be used: frames are then behind its header, and all others have had their
+ * effect, on `reply`. Otherwise return the reason, or -1 if it is for another socket. `name` is the address of its sender,
+ * `socket` the number of the socket that received it. */
 static int ac_opener_open(
-    ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, ac_reply_t *reply)
+    ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
+    size_t name_length, uint32_t socket, ac_reply_t *reply)
 {
     const ac_secret_t *secret = NULL;
     const uint8_t *salt = datagram + 8;
     uint64_t number;
     int reason = 0;
     if (length < AC_OVERHEAD || 0 != memcmp(datagram, "AeSU", 4) || AC_VERSION != datagram[4] ||
-        datagram[5] > AC_ANSWER)
+        datagram[5] > AC_THIRD)
     {
         return AC_PLAIN;
     }
@@ -379,7 +500,8 @@ static int ac_opener_open(
     {
         secret = opener->secrets[i].id == datagram[7] ? &opener->secrets[i] : NULL;
     }
-    if (NULL == secret)
+    if (opener->has_identity ? AC_CHALLENGE == datagram[5] || AC_ANSWER == datagram[5]
+                             : NULL == secret || datagram[5] > AC_ANSWER)
     {
         return AC_OTHER_SECRET;
     }
@@ -387,7 +509,7 @@ static int ac_opener_open(
     {
         return AC_OTHER_ROLE;
     }
-    if (0 == memcmp(salt, own->salt, AC_SALT_LENGTH) || 0 == memcmp(salt, own->previous_salt, AC_SALT_LENGTH))
+    if (ac_is_own(own, salt))
     {
         return AC_ECHO;
     }
@@ -395,6 +517,11 @@ static int ac_opener_open(
     {
         opener->budget_until_ns = now_ns + AC_BUDGET_NS;
         opener->unknown_left = opener->replies_left = AC_BUDGET;
+        opener->cookies_left = AC_COOKIE_BUDGET;
+    }
+    if (datagram[5] >= AC_HELLO)
+    {
+        return ac_open_handshake(opener, own, datagram, length, now_ns, name, name_length, socket, reply);
     }
 
     ac_peer_t *peer = ac_find(opener, salt);

@@ -18,34 +18,63 @@ typedef struct
     int64_t rotate_at_ns;
     uint64_t sealed;
     uint64_t rotations;
+    uint64_t version; /* odd while the secret, the salt and the number change; another thread may read them */
 } ac_sealer_t;
 
+/* Begin with a secret, and a random salt unless the secret is of this socket, which has made its salt. */
 static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
 {
     sealer->secret = *secret;
     sealer->role = role;
     sealer->rotate_at_ns = now_ns + sealer->rotate_interval_ns;
-    return ac_random(sealer->salt, AC_SALT_LENGTH) &&
+    return (secret->is_owned || ac_random(sealer->salt, AC_SALT_LENGTH)) &&
         ac_keys_init(&sealer->keys, secret, role, sealer->salt, 1);
 }
 
-static int ac_sealer_rotate(ac_sealer_t *sealer, int64_t now_ns)
+/* Continue with another secret and salt; return 1, or 0 if memory runs out: then nothing has changed. */
+static int ac_sealer_change(ac_sealer_t *sealer, const ac_secret_t *secret, const uint8_t *salt, int64_t now_ns)
 {
-    uint8_t next[AC_SALT_LENGTH];
     ac_keys_t keys;
-    if (!ac_next_salt(&sealer->secret, sealer->role, sealer->salt, next) ||
-        !ac_keys_init(&keys, &sealer->secret, sealer->role, next, 1))
+    if (!ac_keys_init(&keys, secret, sealer->role, salt, 1))
     {
         return 0;
     }
     ac_keys_free(&sealer->keys);
     sealer->keys = keys;
+    __atomic_store_n(&sealer->version, sealer->version + 1, __ATOMIC_RELAXED);
+    /* Release: a reader that sees a part of the change sees the odd version. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    sealer->secret = *secret;
     memcpy(sealer->previous_salt, sealer->salt, AC_SALT_LENGTH);
-    memcpy(sealer->salt, next, AC_SALT_LENGTH);
+    memcpy(sealer->salt, salt, AC_SALT_LENGTH);
     sealer->number = 0;
+    /* Release: a reader that sees the even version sees the whole change. */
+    __atomic_store_n(&sealer->version, sealer->version + 1, __ATOMIC_RELEASE);
     sealer->rotate_at_ns = now_ns + sealer->rotate_interval_ns;
-    sealer->rotations++;
     return 1;
+}
+
+/* Copy what a grant has; any thread may call it. Return 1, or 0 if the agent changes it: then try again later. */
+static int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint8_t *salt, uint64_t *number)
+{
+    uint64_t version = __atomic_load_n(&sealer->version, __ATOMIC_ACQUIRE);
+    memcpy(prk, sealer->secret.prk, 32);
+    memcpy(salt, sealer->salt, AC_SALT_LENGTH);
+    *number = __atomic_load_n(&sealer->number, __ATOMIC_RELAXED);
+    /* Acquire: the copies are made before the version is read again. */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return 0 == version % 2 && version == __atomic_load_n(&sealer->version, __ATOMIC_RELAXED);
+}
+
+static int ac_sealer_rotate(ac_sealer_t *sealer, int64_t now_ns)
+{
+    uint8_t salt[AC_SALT_LENGTH];
+    ac_secret_t next;
+    int is_made = ac_next(&sealer->secret, sealer->role, sealer->salt, &next, salt) &&
+        ac_sealer_change(sealer, &next, salt, now_ns);
+    explicit_bzero(&next, sizeof(next));
+    sealer->rotations += (uint64_t)is_made;
+    return is_made;
 }
 
 /* Begin a batch: its datagrams share a freshness. Return 1, or 0 on failure: then nothing may be sealed. */

@@ -21,14 +21,20 @@ enum
 {
     AC_FRAMES = 0,
     AC_CHALLENGE = 1,
-    AC_ANSWER = 2
+    AC_ANSWER = 2,
+    AC_HELLO = 3,
+    AC_COOKIE = 4,
+    AC_FIRST = 5,
+    AC_SECOND = 6,
+    AC_THIRD = 7
 };
 
 typedef struct
 {
     uint8_t prk[32];
     uint8_t id;
-    uint8_t cipher; /* 1 AES-128-GCM, 2 AES-256-GCM, 3 ChaCha20-Poly1305 */
+    uint8_t cipher;   /* 1 AES-128-GCM, 2 AES-256-GCM, 3 ChaCha20-Poly1305 */
+    uint8_t is_owned; /* of one socket: salts and the next secret are derived from it */
 } ac_secret_t;
 
 /* Keys of one salt. `aead` has the batch key of `freshness` if `is_keyed`. */
@@ -65,17 +71,48 @@ static int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
     return 1;
 }
 
-static int ac_next_salt(const ac_secret_t *secret, int role, const uint8_t *salt, uint8_t *next)
+/* Make the secret of one socket from its PRK, and its salt. */
+static int ac_owned_secret(ac_secret_t *secret, const uint8_t *prk, int cipher, int role, uint8_t *salt)
+{
+    uint8_t info[5] = "salt";
+    uint8_t out[32];
+    memmove(secret->prk, prk, 32);
+    secret->cipher = (uint8_t)cipher;
+    secret->is_owned = 1;
+    if (!ac_expand(prk, (const uint8_t *)"id", 2, out))
+    {
+        return 0;
+    }
+    secret->id = out[0];
+    info[4] = (uint8_t)role;
+    if (!ac_expand(secret->prk, info, sizeof(info), out))
+    {
+        return 0;
+    }
+    memcpy(salt, out, AC_SALT_LENGTH);
+    return 1;
+}
+
+/* Set the secret and the salt that follow a salt of `role` at a rotation. */
+static int ac_next(const ac_secret_t *secret, int role, const uint8_t *salt, ac_secret_t *next, uint8_t *next_salt)
 {
     uint8_t info[5 + AC_SALT_LENGTH] = "next";
     uint8_t out[32];
+    int is_made;
+    if (secret->is_owned)
+    {
+        is_made = ac_expand(secret->prk, info, 4, out) && ac_owned_secret(next, out, secret->cipher, role, next_salt);
+        explicit_bzero(out, sizeof(out));
+        return is_made;
+    }
     info[4] = (uint8_t)role;
     memcpy(info + 5, salt, AC_SALT_LENGTH);
     if (!ac_expand(secret->prk, info, sizeof(info), out))
     {
         return 0;
     }
-    memcpy(next, out, AC_SALT_LENGTH);
+    *next = *secret;
+    memcpy(next_salt, out, AC_SALT_LENGTH);
     return 1;
 }
 

@@ -1,5 +1,5 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.atomic_long cimport AtomicLong
@@ -19,15 +19,30 @@ cdef extern from "opener.h" nogil:
         int64_t rotate_interval_ns
         uint64_t sealed
         uint64_t rotations
+    ctypedef struct ac_order_t:
+        int32_t code
+    ctypedef struct ac_passed_t:
+        uint8_t data[168]
+        uint8_t name[32]
+        int32_t length
+        uint32_t name_length
+        uint32_t socket
+    ctypedef struct ac_exchange_t:
+        uint64_t taken_count
     ctypedef struct ac_opener_t:
+        ac_exchange_t *exchange
+        bint has_identity
+        uint8_t public_key[32]
         ac_secret_t secrets[4]
         int secret_count
         int role
         uint8_t token_key[32]
         int peer_count
         uint64_t opened
-        uint64_t counts[9]
+        uint64_t counts[10]
     ctypedef struct ac_reply_t:
+        int hello_length
+        uint8_t hello[88]
         int answers
         int challenges
         uint8_t token[16]
@@ -59,6 +74,8 @@ cdef class SealingSession:
     cdef readonly Clock clock
     cdef AtomicLong fault               # a reason, set by the agent, cleared by the conductor
     cdef SocketAddress fault_source
+    cdef readonly dict sockets          # channels by number; used by the conductor
+    cdef uint32_t socket_count
 
     cdef int32_t keep_fault(self, int32_t reason, SocketAddress source) noexcept nogil
 
@@ -70,10 +87,12 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef bint _has_reply_address
     cdef SocketAddress _reply_address   # where challenges and answers go; otherwise to the source of the datagram
     cdef SocketAddress _source
+    cdef uint32_t _number               # among the sockets of the session
 
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil
     cdef int32_t _send_control(self, int kind, const uint8_t *content, int length) except -1 nogil
+    cdef int32_t _send_staged(self, int length) except -1 nogil
     cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil
     cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil
     cdef int32_t _take_error(self) noexcept nogil

@@ -4,7 +4,7 @@ Source: docs/wire/secure-udp.md.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove
 
@@ -24,6 +24,11 @@ cdef extern from "opener.h" nogil:
         AC_CHALLENGE
         AC_ANSWER
         AC_MAX_SECRETS
+        AC_HELLO
+        AC_HELLO_LENGTH
+        AC_ADMIT
+        AC_FORGET
+        AC_RENEW
         AC_PLAIN
         AC_OTHER_ROLE
         AC_FORGED
@@ -35,9 +40,18 @@ cdef extern from "opener.h" nogil:
     int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
     int ac_sealer_begin(ac_sealer_t *sealer, int64_t now_ns)
     int ac_sealer_seal(ac_sealer_t *sealer, int kind, uint8_t *to, const uint8_t *source, int length)
+    int ac_fresh_number(uint64_t *number)
+    int ac_owned_secret(ac_secret_t *secret, const uint8_t *prk, int cipher, int role, uint8_t *salt)
+    int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint8_t *salt, uint64_t *number)
     int ac_opener_open(
-        ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, ac_reply_t *reply)
+        ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
+        size_t name_length, uint32_t socket, ac_reply_t *reply)
     void ac_opener_free(ac_opener_t *opener)
+    void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
+    void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
+    ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
+    void ac_end_passed(ac_exchange_t *exchange)
+    int ac_give_order(ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *prk, uint64_t number)
 
 cdef extern from "datagrams.h" nogil:
     int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
@@ -59,7 +73,12 @@ cdef extern from *:
 #: Bytes that sealing adds to a datagram.
 OVERHEAD = AC_OVERHEAD
 #: Reasons for which datagrams are not opened, in the order of the checks.
-REASONS = ("plain", "secret", "role", "echo", "busy", "forged", "replayed", "unproved")
+REASONS = ("plain", "secret", "role", "echo", "busy", "forged", "replayed", "unproved", "handshake")
+# Orders of the conductor to the agent: admit the secret that an identity granted, forget all that it granted, and seal
+# with another secret.
+ADMIT = AC_ADMIT
+FORGET = AC_FORGET
+RENEW = AC_RENEW
 
 # UDP_MAX_SEGMENTS, and the greatest payload of a datagram over IPv4.
 cdef int32_t _MAX_SEGMENTS = 64
@@ -82,18 +101,27 @@ def has_fresh_numbers():
     return bool(ac_has_fresh_numbers())
 
 
+def fresh_number():
+    """Return 8 random bytes of the processor, or of the operating system if the processor has no instruction for them."""
+    cdef uint64_t number
+    if not ac_fresh_number(&number) and not ac_random(&number, sizeof(number)):
+        raise OSError(11, "no random numbers: try again later")
+    return (<const char *>&number)[:8]
+
+
 @cython.final
 cdef class SealingSession:
     """Salts, keys and windows of one endpoint; its sockets share it, and one agent uses it.
 
     `secrets`: from 1 to 4 secrets of 32 bytes; the first one seals, all are accepted. `cipher`: 1 AES-128-GCM,
     2 AES-256-GCM, 3 ChaCha20-Poly1305. `role` and `peer_role`: 0 publication, 1 subscription, 2 name resolver.
-    Raises ValueError for other arguments, MemoryError if memory runs out, OSError without libcrypto.
+    With a `public_key` of 32 bytes, the session has an identity: the only secret is its own, and the conductor admits the
+    secrets of peers. Raises ValueError for other arguments, MemoryError if memory runs out, OSError without libcrypto.
     """
 
     def __cinit__(
         self, secrets, int cipher, int role, int peer_role, Clock clock, uint64_t rotate_numbers=ROTATE_NUMBERS,
-        int64_t rotate_interval_ns=ROTATE_INTERVAL_NS
+        int64_t rotate_interval_ns=ROTATE_INTERVAL_NS, bytes public_key=None
     ):
         if not ac_crypto_load():
             raise OSError(2, "libcrypto.so.3 was not found: install OpenSSL 3 (on Debian, apt-get install libssl3)")
@@ -108,16 +136,32 @@ cdef class SealingSession:
         for secret in secrets:
             if len(secret) != 32:
                 raise ValueError(f"a secret of {len(secret)} bytes: must be 32")
+            if public_key is not None:
+                if not ac_owned_secret(&self.opener.secrets[0], secret, cipher, role, self.sealer.salt):
+                    raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
+                break
             if not ac_secret_init(&self.opener.secrets[self.opener.secret_count], secret, cipher):
                 raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
             self.opener.secret_count += 1
         self.opener.role = peer_role
+        if public_key is not None:
+            if len(public_key) != 32:
+                raise ValueError(f"a public key of {len(public_key)} bytes: must be 32")
+            self.opener.has_identity = True
+            memcpy(self.opener.public_key, <const uint8_t *>public_key, 32)
+            self.opener.exchange = <ac_exchange_t *>calloc(1, sizeof(ac_exchange_t))
+            if self.opener.exchange == NULL:
+                raise MemoryError("cannot allocate a session: free memory, or raise the memory limit")
+        self.sockets = {}
         self.sealer.rotate_numbers = rotate_numbers
         self.sealer.rotate_interval_ns = rotate_interval_ns
         if not ac_random(self.opener.token_key, 32) or not ac_sealer_init(
             self.sealer, &self.opener.secrets[0], role, clock.nano_time()
         ):
             raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
+        # The sealer has its copy; the secret of a session with an identity changes.
+        if public_key is not None:
+            explicit_bzero(self.opener.secrets, sizeof(self.opener.secrets))
         self.clock = clock
         self.staging = AtomicBuffer.allocate(_STAGING_LENGTH)
         self.outgoing = SendBatch()
@@ -129,6 +173,9 @@ cdef class SealingSession:
             ac_sealer_free(self.sealer)
         if self.opener != NULL:
             ac_opener_free(self.opener)
+            if self.opener.exchange != NULL:
+                explicit_bzero(self.opener.exchange, sizeof(ac_exchange_t))
+                free(self.opener.exchange)
             explicit_bzero(self.opener, sizeof(ac_opener_t))
         free(self.sealer)
         free(self.opener)
@@ -145,9 +192,45 @@ cdef class SealingSession:
             named[reason] = self.opener.counts[index + 1]
         return named
 
+    def grant(self):
+        """Return the secret, the salt and the last number of this session; None while the agent changes them.
+
+        Any thread may call it.
+        """
+        cdef uint8_t prk[32]
+        cdef uint8_t salt[16]
+        cdef uint64_t number
+        if not ac_sealer_read(self.sealer, prk, salt, &number):
+            return None
+        found = (<const char *>prk)[:32], (<const char *>salt)[:16], number
+        explicit_bzero(prk, 32)
+        return found
+
+    def order(self, int code, uint32_t owner, bytes prk, uint64_t number=0):
+        """Order ADMIT, FORGET or RENEW; return whether the ring had space. Called by the conductor only."""
+        if len(prk) != 32:
+            raise ValueError(f"a secret of {len(prk)} bytes: must be 32")
+        return bool(ac_give_order(self.opener.exchange, code, owner, prk, number))
+
+    def take_handshake(self):
+        """Return the oldest datagram of a handshake, its source and the number of its socket, or None.
+
+        Its token or cookie is right. Called by the conductor only.
+        """
+        cdef SocketAddress source
+        cdef ac_passed_t *passed = ac_next_passed(self.opener.exchange)
+        if passed == NULL:
+            return None
+        source = SocketAddress()
+        memcpy(&source._storage, passed.name, passed.name_length)
+        source._length = passed.name_length
+        found = (<const char *>passed.data)[:passed.length], source, passed.socket
+        ac_end_passed(self.opener.exchange)
+        return found
+
     cdef int32_t keep_fault(self, int32_t reason, SocketAddress source) noexcept nogil:
         # Reasons of a peer that is set differently, or of an attack; the others occur in a working network.
-        if (reason <= AC_OTHER_ROLE or reason == AC_FORGED) and self.fault.get_acquire() == 0:
+        if 0 < reason and (reason <= AC_OTHER_ROLE or reason == AC_FORGED) and self.fault.get_acquire() == 0:
             self.fault_source.assign(source)
             # Release: the source is stored first.
             self.fault.set_release(reason)
@@ -179,11 +262,25 @@ cdef class SealedDatagrams(DatagramChannel):
         self._has_reply_address = reply_address is not None
         self._reply_address = SocketAddress() if reply_address is None else reply_address.copy()
         self._source = SocketAddress()
+        session.socket_count += 1
+        self._number = session.socket_count
+        if session.opener.has_identity:
+            session.sockets[self._number] = self
+
+    def send_handshake(self, bytes datagram, SocketAddress destination):
+        """Send an unsealed datagram from the conductor's thread, to the group of a multicast channel if there is one."""
+        cdef SendBatch batch = SendBatch()
+        cdef AtomicBuffer memory = AtomicBuffer.allocate(len(datagram))
+        memcpy(memory.at(0, len(datagram)), <const uint8_t *>datagram, len(datagram))
+        batch.add(memory, 0, len(datagram), len(datagram))
+        # One that cannot be sent is lost, as on the network.
+        self._channel.send(batch, self._reply_address if self._has_reply_address else destination)
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
         cdef int32_t count = 0, slot, rounds = 0
         cdef int64_t now_ns
         # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
+        ac_obey(self._session.opener, self._session.sealer, self._session.clock.nano_time())
         while count == 0 and rounds < _RECEIVE_ROUNDS:
             rounds += 1
             count = self._channel.receive(batch)
@@ -210,12 +307,19 @@ cdef class SealedDatagrams(DatagramChannel):
             opener.counts[AC_PLAIN] += 1
         while at < length:
             part = min(step, length - at)
-            reply.answers = reply.challenges = 0
-            reason = ac_opener_open(opener, self._session.sealer, memory + at, part, now_ns, &reply)
-            if reply.answers or reply.challenges:
+            reply.answers = reply.challenges = reply.hello_length = 0
+            if part > 5 and memory[at + 5] >= AC_HELLO:
+                batch.copy_source(slot, self._source)
+            reason = ac_opener_open(
+                opener, self._session.sealer, memory + at, part, now_ns, &self._source._storage, self._source._length,
+                self._number, &reply
+            )
+            if reply.hello_length or reply.answers or reply.challenges:
                 batch.copy_source(slot, self._source)
                 self._reply(&reply, now_ns)
-            if reason != 0:
+            if reason < 0:
+                pass
+            elif reason != 0:
                 opener.counts[reason] += 1
                 batch.copy_source(slot, self._source)
                 self._session.keep_fault(reason, self._source)
@@ -231,6 +335,12 @@ cdef class SealedDatagrams(DatagramChannel):
 
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil:
         cdef uint8_t challenge[32]
+        if self._session.opener.has_identity:
+            if reply.challenges:
+                ac_put_header(reply.hello, self._session.sealer, AC_HELLO, reply.salt)
+                memcpy(reply.hello + 40, reply.challenge_token, AC_TOKEN_LENGTH)
+            memcpy(self._session.staging.at(0, AC_HELLO_LENGTH), reply.hello, AC_HELLO_LENGTH)
+            return self._send_staged(AC_HELLO_LENGTH)
         if not ac_sealer_begin(self._session.sealer, now_ns):
             return 0
         if reply.answers:
@@ -245,8 +355,11 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef uint8_t *to = self._session.staging.at(0, length + AC_OVERHEAD)
         if not ac_sealer_seal(self._session.sealer, kind, to, content, length):
             return 0
+        return self._send_staged(length + AC_OVERHEAD)
+
+    cdef int32_t _send_staged(self, int length) except -1 nogil:
         self._session.outgoing.clear()
-        self._session.outgoing.add(self._session.staging, 0, length + AC_OVERHEAD, length + AC_OVERHEAD)
+        self._session.outgoing.add(self._session.staging, 0, length, length)
         # A challenge or an answer that cannot be sent is lost, as on the network.
         if self._has_reply_address:
             self._channel.send(self._session.outgoing, self._reply_address)
@@ -257,8 +370,10 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
         cdef Staged staged
         cdef int32_t count = 0, taken, last
+        cdef int64_t now_ns = self._session.clock.nano_time()
         staged.entry = staged.done = 0
-        if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
+        ac_obey(self._session.opener, self._session.sealer, now_ns)
+        if not ac_sealer_begin(self._session.sealer, now_ns):
             self.error_code = 12  # ENOMEM
             return 0
         # Rounds of as many datagrams as a batch and the memory for sealed ones hold.
@@ -352,4 +467,5 @@ cdef class SealedDatagrams(DatagramChannel):
 
     def close(self):
         """See `DatagramChannel.close`."""
+        self._session.sockets.pop(self._number, None)
         self._channel.close()

@@ -1,0 +1,145 @@
+/* What the agent of a socket and the conductor exchange in a handshake: datagrams for the conductor, and its orders. Each ring
+ * has one writer and one reader. Source: docs/wire/secure-udp.md. */
+#ifndef AERON_SECURITY_EXCHANGE_H
+#define AERON_SECURITY_EXCHANGE_H
+
+#include "sealer.h"
+
+#define AC_HELLO_LENGTH 88
+#define AC_FIRST_LENGTH 168
+#define AC_NAME_LENGTH 32 /* of sockaddr_in and sockaddr_in6 */
+#define AC_RING_LENGTH 64 /* a power of two */
+
+enum
+{
+    AC_ADMIT,
+    AC_FORGET,
+    AC_RENEW
+};
+
+typedef struct
+{
+    uint8_t data[AC_FIRST_LENGTH];
+    uint8_t name[AC_NAME_LENGTH];
+    int32_t length;
+    uint32_t name_length;
+    uint32_t socket;
+} ac_passed_t;
+
+typedef struct
+{
+    uint8_t prk[32];
+    uint64_t number;
+    uint32_t owner;
+    int32_t code;
+} ac_order_t;
+
+typedef struct
+{
+    ac_passed_t passed[AC_RING_LENGTH];
+    uint64_t passed_count;
+    uint64_t taken_count;
+    ac_order_t orders[AC_RING_LENGTH];
+    uint64_t ordered_count;
+    uint64_t done_count;
+} ac_exchange_t;
+
+/* The agent passes a datagram to the conductor; return 0 if the ring is full. */
+static int ac_pass(
+    ac_exchange_t *exchange, const uint8_t *data, int length, const void *name, size_t name_length, uint32_t socket)
+{
+    uint64_t count = exchange->passed_count;
+    ac_passed_t *passed = &exchange->passed[count % AC_RING_LENGTH];
+    /* Acquire: the conductor has finished with the slot. */
+    if (count - __atomic_load_n(&exchange->taken_count, __ATOMIC_ACQUIRE) >= AC_RING_LENGTH)
+    {
+        return 0;
+    }
+    memcpy(passed->data, data, (size_t)length);
+    memcpy(passed->name, name, name_length);
+    passed->length = length;
+    passed->name_length = (uint32_t)name_length;
+    passed->socket = socket;
+    /* Release: the slot is written first. */
+    __atomic_store_n(&exchange->passed_count, count + 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* The conductor takes the oldest datagram, NULL if there is none; it calls `ac_end_passed` after use. */
+static ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
+{
+    return exchange->taken_count == __atomic_load_n(&exchange->passed_count, __ATOMIC_ACQUIRE)
+        ? NULL
+        : &exchange->passed[exchange->taken_count % AC_RING_LENGTH];
+}
+
+static void ac_end_passed(ac_exchange_t *exchange)
+{
+    __atomic_store_n(&exchange->taken_count, exchange->taken_count + 1, __ATOMIC_RELEASE);
+}
+
+/* The conductor gives an order; return 0 if the ring is full. */
+static int ac_give_order(ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *prk, uint64_t number)
+{
+    uint64_t count = exchange->ordered_count;
+    ac_order_t *order = &exchange->orders[count % AC_RING_LENGTH];
+    if (count - __atomic_load_n(&exchange->done_count, __ATOMIC_ACQUIRE) >= AC_RING_LENGTH)
+    {
+        return 0;
+    }
+    memcpy(order->prk, prk, sizeof(order->prk));
+    order->number = number;
+    order->owner = owner;
+    order->code = code;
+    __atomic_store_n(&exchange->ordered_count, count + 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static ac_order_t *ac_next_order(ac_exchange_t *exchange)
+{
+    return NULL == exchange || exchange->done_count == __atomic_load_n(&exchange->ordered_count, __ATOMIC_ACQUIRE)
+        ? NULL
+        : &exchange->orders[exchange->done_count % AC_RING_LENGTH];
+}
+
+static void ac_end_order(ac_exchange_t *exchange)
+{
+    explicit_bzero(&exchange->orders[exchange->done_count % AC_RING_LENGTH], sizeof(ac_order_t));
+    __atomic_store_n(&exchange->done_count, exchange->done_count + 1, __ATOMIC_RELEASE);
+}
+
+static int ac_handshake_length(int kind)
+{
+    static const uint8_t lengths[] = {AC_HELLO_LENGTH, AC_HELLO_LENGTH, AC_FIRST_LENGTH, 144, 120};
+    return lengths[kind - AC_HELLO];
+}
+
+static void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
+{
+    memset(to, 0, AC_HELLO_LENGTH);
+    memcpy(to, "AeSU", 4);
+    to[4] = AC_VERSION;
+    to[5] = (uint8_t)kind;
+    to[6] = (uint8_t)own->role;
+    to[7] = own->secret.cipher;
+    memcpy(to + 8, own->salt, AC_SALT_LENGTH);
+    memcpy(to + 24, salt, AC_SALT_LENGTH);
+}
+
+/* Make the cookie datagram that answers `hello`, all but its cookie; return 1, or 0 on failure. */
+static int ac_put_cookie(uint8_t *to, const ac_sealer_t *own, const uint8_t *hello, const uint8_t *public_key)
+{
+    uint8_t data[20] = "hint";
+    uint8_t hint[32];
+    ac_put_header(to, own, AC_COOKIE, hello + 8);
+    memcpy(to + 40, hello + 40, 16);
+    memcpy(data + 4, hello + 40, 16);
+    if (!ac_crypto_hmac(public_key, data, sizeof(data), hint))
+    {
+        return 0;
+    }
+    memcpy(to + 72, hint, 16);
+    return 1;
+}
+
+#endif
