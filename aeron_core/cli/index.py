@@ -125,7 +125,7 @@ PLUGINS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "media_udp": {"aeron_media_transports": ("udp",)},
     "recording": {"aeron_settings": ("recording",)},
     "resolvers": {"aeron_name_resolvers": ("csv_table", "default", "driver")},
-    "security": {"aeron_datagram_protectors": ("group-secret",)},
+    "security": {"aeron_datagram_protectors": ("group-secret", "identities")},
     "spark": {},
 }
 

@@ -100,7 +100,14 @@ class DatagramProtector:
         return None
 
     def on_timer(self, now_ns: int) -> None:
-        """Update counters, and do what a handshake needs; called at the interval of the conductor's timer."""
+        """Update counters; called at the interval of the conductor's timer."""
+
+    def do_work(self, now_ns: int) -> int:
+        """Do what a handshake needs, such as answering its datagrams; return the work count.
+
+        Called in each duty cycle of the conductor if a class overrides it. It must not block.
+        """
+        return 0
 
     def close(self) -> None:
         """Forget keys; called after the sockets of the endpoint closed."""

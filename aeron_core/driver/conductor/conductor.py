@@ -80,6 +80,7 @@ class Conductor:
         work += self.registrars.images.create_waiting()
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
+        work += self._context.handshakes.do_work(now_ns)
         work += self._context.logs.free_ended()
         # Timeouts of clients and of their resources are checked here only, so a state may last one timer interval
         # longer than its timeout.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.agent_proxy import AgentProxy
     from aeron_core.driver.conductor.client_proxy import ClientProxy
+    from aeron_core.driver.conductor.endpoints.protection import HandshakeWork
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.driver.conductor.log_storage import LogStorage
     from aeron_core.driver.conductor.unknown_keys import UnknownKeys
@@ -44,6 +45,7 @@ class DriverContext:
     counters: CountersManager
     system_counters: SystemCounters
     errors: ErrorSink
+    handshakes: HandshakeWork
     unknown_keys: UnknownKeys
     events: EventLog
     # The conductor prepares the entry of each image; the receiver writes it.

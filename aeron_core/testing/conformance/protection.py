@@ -168,6 +168,7 @@ class DatagramProtectorConformance(ABC):
             arrived = []
             for sender, receiver in ((here, there), (there, here)):
                 sender.protector.on_timer(self._clock.nano_time())
+                sender.protector.do_work(self._clock.nano_time())
                 sender.probe.send([(bytes(32), 32)], receiver.address)
                 arrived.append(receiver.take(sender.take_sent(), sender.address) == [bytes(32)])
             if all(arrived) and not here.sent and not there.sent:

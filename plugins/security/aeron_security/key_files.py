@@ -1,5 +1,7 @@
 """Files with a secret: 64 hexadecimal digits in one line, readable by their owner only.
 
+Not here: identities, and lists of peers (`identity_files`).
+
 Invariant: no message contains any part of a secret.
 """
 
@@ -25,6 +27,14 @@ def read_secret(path: str | Path) -> bytes:
     Raises ConfigurationError if the file cannot be read, is no regular file, belongs to another user than this process
     or root, may be read or written by others, or has another content.
     """
+    return _parsed(path, read_file(path, _READ_LENGTH))
+
+
+def read_file(path: str | Path, length: int, *, is_secret: bool = True) -> bytes:
+    """Return at most `length` bytes of a file that only its owner can write, and read if it is secret.
+
+    Raises ConfigurationError as `read_secret`, but for the content.
+    """
     try:
         # O_NONBLOCK: opening a named pipe would wait until a writer opens it.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -35,14 +45,13 @@ def read_secret(path: str | Path) -> bytes:
         ) from None
     try:
         # The descriptor is checked, not the path, which may lead to another file the next time.
-        _check(path, os.fstat(descriptor))
-        data = os.read(descriptor, _READ_LENGTH)
+        _check(path, os.fstat(descriptor), is_secret=is_secret)
+        return os.read(descriptor, length)
     finally:
         os.close(descriptor)
-    return _parsed(path, data)
 
 
-def _check(path: str | Path, status: os.stat_result) -> None:
+def _check(path: str | Path, status: os.stat_result, *, is_secret: bool) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise ConfigurationError(
             f"key file {str(path)!r}: must be a regular file, not a folder, pipe or device"
@@ -53,7 +62,12 @@ def _check(path: str | Path, status: os.stat_result) -> None:
             f"{os.geteuid()}, or to root: chown it"
         )
     mode = stat.S_IMODE(status.st_mode)
-    if mode & 0o077:
+    if not is_secret and mode & 0o022:
+        raise ConfigurationError(
+            f"key file {str(path)!r}: mode {mode:04o} lets other users change it: must be 0644, or less: chmod it, and "
+            f"check its peers"
+        )
+    if is_secret and mode & 0o077:
         raise ConfigurationError(
             f"key file {str(path)!r}: mode {mode:04o} lets other users read or change it: must be 0600 or 0400: "
             f"chmod it, and replace the secret if others may have read it"
@@ -76,12 +90,12 @@ def fingerprint_of(secret: bytes) -> str:
     return hmac.digest(secret, b"aeron-core fingerprint", "sha256")[:8].hex()
 
 
-def write_secret(path: Path) -> None:
-    """Write a new random secret to a new file that only its owner can read.
+def write_secret(path: Path, prefix: str = "") -> None:
+    """Write `prefix` and a new random secret to a new file that only its owner can read.
 
     Raises ConfigurationError if the file exists or cannot be written.
     """
-    text = os.urandom(SECRET_LENGTH).hex() + "\n"
+    text = prefix + os.urandom(SECRET_LENGTH).hex() + "\n"
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(descriptor, "w", encoding="ascii") as file:

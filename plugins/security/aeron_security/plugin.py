@@ -1,4 +1,4 @@
-"""Registers the datagram protector `group-secret`, and the commands for its keys."""
+"""Registers the datagram protectors `group-secret` and `identities`, and the commands for their keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 @hookimpl
 def aeron_datagram_protectors() -> Mapping[str, DatagramProtectorFactory | str]:
     """Return the built-in protectors by their names in `protector` of a security profile."""
-    return {"group-secret": "aeron_security.group_secret:GroupSecretProtector"}
+    return {
+        "group-secret": "aeron_security.group_secret:GroupSecretProtector",
+        "identities": "aeron_security.identities:IdentityProtector",
+    }
 
 
 @hookimpl

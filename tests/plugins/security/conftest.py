@@ -1,6 +1,12 @@
 """Secrets in files, and drivers that use them."""
 
+import contextlib
+
 import pytest
+from aeron_security.identity_files import Peer, write_peers
+from aeron_security.noise import public_key_of
+
+from aeron_core.testing import DriverPair
 
 SECRET, OTHER = bytes(range(32)), bytes(range(100, 132))
 
@@ -27,3 +33,67 @@ def profiles(key_file):
         "strong": {"secret_file": secret_file, "cipher": "aes-256-gcm"},
         "other": {"secret_file": key_file(OTHER, "other.key")},
     }
+
+
+#: Private keys of hosts, by name.
+PRIVATE = {name: bytes([number]) * 32 for number, name in enumerate(("one", "two", "three", "stranger"), 1)}
+
+
+class Identities:
+    """Files of hosts with identities; `options` are added to each profile."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self.options = {}
+        for name, key in PRIVATE.items():
+            path = folder / f"{name}.identity"
+            path.write_text(f"aeron-core-identity {key.hex()}\n", encoding="ascii")
+            path.chmod(0o600)
+
+    def allow(self, host, *peers, until_ms=None):
+        write_peers(
+            self._folder / f"{host}.peers",
+            [Peer(peer, public_key_of(PRIVATE[peer]), until_ms) for peer in peers],
+        )
+
+    def profiles(self, host, *peers):
+        self.allow(host, *peers)
+        return {
+            "orders": {
+                "protector": "identities",
+                "identity": str(self._folder / f"{host}.identity"),
+                "allow": str(self._folder / f"{host}.peers"),
+                **self.options,
+            }
+        }
+
+
+@pytest.fixture
+def identities(tmp_path):
+    """Return the files of hosts."""
+    return Identities(tmp_path)
+
+
+class HostPair(DriverPair):
+    """A pair of drivers whose hosts have identities: `one` on 10.0.0.1, `two` on 10.0.0.2, `three` on 10.0.0.3."""
+
+    def __init__(self, directory, profiles_of, **settings):
+        self._profiles_of = profiles_of
+        super().__init__(directory, **settings)
+
+    def add_driver(self, *addresses, **settings):
+        name = {"10.0.0.1": "one", "10.0.0.2": "two"}.get(addresses[0], "three")
+        return super().add_driver(*addresses, security_profiles=self._profiles_of[name], **settings)
+
+
+@pytest.fixture
+def start_pair(tmp_path, identities):
+    """Return a function that starts two drivers with identities; each argument is the peers that the host allows."""
+    with contextlib.ExitStack() as stack:
+
+        def start(one=("two", "three"), two=("one", "three"), three=("one", "two"), **settings):
+            allowed = {"one": one, "two": two, "three": three}
+            profiles = {name: identities.profiles(name, *peers) for name, peers in allowed.items()}
+            return stack.enter_context(HostPair(tmp_path, profiles, **settings))
+
+        yield start

@@ -66,6 +66,7 @@ class EndpointEntry:
             self.protector = open_protector(
                 self.context, profile, role, self.new_counter, self.new_refusal_counter
             )
+            self.context.handshakes.add(self.protector)
 
     def frame_mtu(self, mtu: int) -> int:
         """Return the maximum length of frames in bytes for datagrams of at most `mtu` bytes, a multiple of 32.
@@ -202,8 +203,7 @@ class EndpointEntry:
 
         The sockets are closed, so that no agent uses the endpoint.
         """
-        if self.protector is not None:
-            self.protector.close()
+        self._close_protector()
         self._free_addresses()
         for counter in self._media_counters:
             self.context.counters.free(counter.id)
@@ -213,7 +213,11 @@ class EndpointEntry:
     def close_sockets(self) -> None:
         """Close all sockets and the protector; only after the agents have stopped."""
         self.transport.close_endpoint(self.native)
+        self._close_protector()
+
+    def _close_protector(self) -> None:
         if self.protector is not None:
+            self.context.handshakes.remove(self.protector)
             self.protector.close()
 
     def record_fault(self) -> None:

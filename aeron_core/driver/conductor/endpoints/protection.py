@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.spi.protection import ProtectedRole, ProtectorParams
+from aeron_core.spi.protection import DatagramProtector, ProtectedRole, ProtectorParams
 from aeron_core.uri.channel_uri import INVALID_TAG
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.settings.driver import DriverFields
     from aeron_core.settings.variables import SecurityProfile
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.spi.protection import DatagramProtector
     from aeron_core.uri.channel_uri import ChannelUri
 
     NewCounter = Callable[[str], AtomicCounter]
@@ -101,6 +101,35 @@ def open_protector(
     )
 
 
+class HandshakeWork:
+    """Protectors that work in each duty cycle of the conductor. Used by the conductor only."""
+
+    def __init__(self, errors: ErrorSink) -> None:
+        self._errors = errors
+        self._protectors: list[DatagramProtector] = []
+
+    def add(self, protector: DatagramProtector) -> None:
+        """Let a protector work, if its class does."""
+        if type(protector).do_work is not DatagramProtector.do_work:
+            self._protectors.append(protector)
+
+    def remove(self, protector: DatagramProtector) -> None:
+        """Let a protector work no more."""
+        if protector in self._protectors:
+            self._protectors.remove(protector)
+
+    def do_work(self, now_ns: int) -> int:
+        """Return the work count; exceptions of protectors are logged."""
+        work = 0
+        for protector in self._protectors:
+            try:
+                work += protector.do_work(now_ns)
+            except Exception as error:
+                # The protector is a plugin: its failure must not stop the conductor's other work.
+                self._errors.record_exception(error, "datagram protector")
+        return work
+
+
 def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
     """Return the protector of what the name resolver sends to other drivers, None if it has none; raise likewise."""
     name = context.settings.resolver_security
@@ -113,7 +142,9 @@ def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
             context.counters, counter_types.MEDIA, name, "name resolver", -1
         )
 
-    return open_protector(context, profile, ProtectedRole.RESOLVER, new_counter, new_counter)
+    protector = open_protector(context, profile, ProtectedRole.RESOLVER, new_counter, new_counter)
+    context.handshakes.add(protector)
+    return protector
 
 
 def _names(settings: DriverFields) -> str:

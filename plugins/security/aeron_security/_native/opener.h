@@ -470,7 +470,7 @@ static void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
                 ac_admit(opener, &secret, salt, &keys, order->number, now_ns, NULL, order->owner);
             }
         }
-        else if (!ac_sealer_change(own, &secret, salt, now_ns))
+        else if (!ac_sealer_change(own, &secret, salt, now_ns, 1))
         {
             /* Out of memory: a peer that was removed must not keep its key, so the order stays. */
             return;

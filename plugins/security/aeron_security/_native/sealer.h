@@ -18,6 +18,7 @@ typedef struct
     int64_t rotate_at_ns;
     uint64_t sealed;
     uint64_t rotations;
+    uint64_t renewals;
     uint64_t version; /* odd while the secret, the salt and the number change; another thread may read them */
 } ac_sealer_t;
 
@@ -32,7 +33,8 @@ static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int ro
 }
 
 /* Continue with another secret and salt; return 1, or 0 if memory runs out: then nothing has changed. */
-static int ac_sealer_change(ac_sealer_t *sealer, const ac_secret_t *secret, const uint8_t *salt, int64_t now_ns)
+static int ac_sealer_change(
+    ac_sealer_t *sealer, const ac_secret_t *secret, const uint8_t *salt, int64_t now_ns, int is_renewal)
 {
     ac_keys_t keys;
     if (!ac_keys_init(&keys, secret, sealer->role, salt, 1))
@@ -48,6 +50,7 @@ static int ac_sealer_change(ac_sealer_t *sealer, const ac_secret_t *secret, cons
     memcpy(sealer->previous_salt, sealer->salt, AC_SALT_LENGTH);
     memcpy(sealer->salt, salt, AC_SALT_LENGTH);
     sealer->number = 0;
+    sealer->renewals += (uint64_t)is_renewal;
     /* Release: a reader that sees the even version sees the whole change. */
     __atomic_store_n(&sealer->version, sealer->version + 1, __ATOMIC_RELEASE);
     sealer->rotate_at_ns = now_ns + sealer->rotate_interval_ns;
@@ -55,11 +58,11 @@ static int ac_sealer_change(ac_sealer_t *sealer, const ac_secret_t *secret, cons
 }
 
 /* Copy what a grant has; any thread may call it. Return 1, or 0 if the agent changes it: then try again later. */
-static int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint8_t *salt, uint64_t *number)
+static int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
 {
     uint64_t version = __atomic_load_n(&sealer->version, __ATOMIC_ACQUIRE);
     memcpy(prk, sealer->secret.prk, 32);
-    memcpy(salt, sealer->salt, AC_SALT_LENGTH);
+    *renewals = sealer->renewals;
     *number = __atomic_load_n(&sealer->number, __ATOMIC_RELAXED);
     /* Acquire: the copies are made before the version is read again. */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -71,7 +74,7 @@ static int ac_sealer_rotate(ac_sealer_t *sealer, int64_t now_ns)
     uint8_t salt[AC_SALT_LENGTH];
     ac_secret_t next;
     int is_made = ac_next(&sealer->secret, sealer->role, sealer->salt, &next, salt) &&
-        ac_sealer_change(sealer, &next, salt, now_ns);
+        ac_sealer_change(sealer, &next, salt, now_ns, 0);
     explicit_bzero(&next, sizeof(next));
     sealer->rotations += (uint64_t)is_made;
     return is_made;

@@ -42,7 +42,7 @@ cdef extern from "opener.h" nogil:
     int ac_sealer_seal(ac_sealer_t *sealer, int kind, uint8_t *to, const uint8_t *source, int length)
     int ac_fresh_number(uint64_t *number)
     int ac_owned_secret(ac_secret_t *secret, const uint8_t *prk, int cipher, int role, uint8_t *salt)
-    int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint8_t *salt, uint64_t *number)
+    int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
     int ac_opener_open(
         ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
         size_t name_length, uint32_t socket, ac_reply_t *reply)
@@ -193,16 +193,15 @@ cdef class SealingSession:
         return named
 
     def grant(self):
-        """Return the secret, the salt and the last number of this session; None while the agent changes them.
+        """Return the secret, its last number, and the RENEW orders that were obeyed; None while the agent changes them.
 
         Any thread may call it.
         """
         cdef uint8_t prk[32]
-        cdef uint8_t salt[16]
-        cdef uint64_t number
-        if not ac_sealer_read(self.sealer, prk, salt, &number):
+        cdef uint64_t number, renewals
+        if not ac_sealer_read(self.sealer, prk, &number, &renewals):
             return None
-        found = (<const char *>prk)[:32], (<const char *>salt)[:16], number
+        found = (<const char *>prk)[:32], number, renewals
         explicit_bzero(prk, 32)
         return found
 

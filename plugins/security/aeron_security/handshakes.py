@@ -1,0 +1,222 @@
+"""Handshakes of one socket: datagrams in, datagrams and grants out, without socket and clock.
+
+An initiator answers a cookie with a first, and a second with a third; a responder answers a first with a second. What
+the agent passed on has a right token or cookie. Source: docs/wire/secure-udp.md.
+Invariant: nothing is admitted before its peer has proved an identity that is in the list now.
+"""
+
+from __future__ import annotations
+
+import copy
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+
+from aeron_security import noise
+from aeron_security.identity_files import Peer
+from aeron_security.noise import Noise, NoiseError
+
+COOKIE, FIRST, SECOND, THIRD = range(4, 8)
+PROLOGUE: Final = b"aeron-core secure udp identities 1"
+MAX_PENDING: Final = 64
+MAX_AGE_NS: Final = 5_000_000_000
+MAX_IN_SECOND: Final = 256
+MAX_OF_HOST_IN_SECOND: Final = 64
+_S: Final = 1_000_000_000
+_THIRD_NONCE: Final = bytes(12)
+
+
+class RefusedError(Exception):
+    """A datagram is refused for `reason`: `identity`, `handshake` or `busy`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the handshakes need of their socket.
+
+    `grant` returns the current secret and its last number, None for a moment in which it changes. `admit` takes the
+    identity that granted a secret, that, and its last number. `fresh` returns 8 random bytes.
+    """
+
+    private_key: bytes
+    public_key: bytes
+    cipher: int
+    role: int
+    grant: Callable[[], tuple[bytes, int] | None]
+    admit: Callable[[Peer, bytes, int], None]
+    fresh: Callable[[], bytes]
+
+
+@dataclass(slots=True)
+class _Pending:
+    noise: Noise
+    peer: Peer
+    own_salt: bytes
+    began_ns: int
+    #: Message 1, or the whole second.
+    message: bytes
+    #: Of an initiator: the last cookie. Of a responder: the ephemeral key of message 1.
+    detail: bytes
+
+
+class Handshakes:
+    """All handshakes of one socket that have not ended. Used by the conductor only."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._peers: dict[bytes, Peer] = {}
+        # By whether this socket is the initiator, and the salt of the other one.
+        self._pending: dict[tuple[bool, bytes], _Pending] = {}
+        self._second = -1
+        self._in_second = 0
+        self._of_host: dict[str, int] = {}
+        #: Identities that were given the current secret.
+        self.granted: set[bytes] = set()
+        #: Calls of X25519, and handshakes that have ended well.
+        self.agreements = 0
+        self.completed = 0
+
+    def set_peers(self, peers: dict[bytes, Peer]) -> None:
+        """Allow these peers, by public key, and no others."""
+        self._peers = peers
+        self._pending = {key: each for key, each in self._pending.items() if each.peer.public_key in peers}
+
+    def forget_grants(self) -> None:
+        """Forget handshakes with a secret that is no longer used, and which peers have it."""
+        self._pending.clear()
+        self.granted.clear()
+
+    def on_datagram(self, data: bytes, source_host: str, now_ns: int) -> bytes | None:
+        """Return the answer to a datagram, if there is one. Raises RefusedError."""
+        # Messages of a handshake that this socket has not begun cost nothing.
+        key = (data[5] in (COOKIE, SECOND), data[8:24])
+        pending = self._pending.get(key)
+        if pending is not None and now_ns - pending.began_ns > MAX_AGE_NS:
+            del self._pending[key]
+            pending = None
+        if data[5] in (SECOND, THIRD) and pending is None:
+            return None
+        self._count(source_host, now_ns)
+        try:
+            if data[5] == COOKIE:
+                return self._on_cookie(data, pending, now_ns)
+            if data[5] == FIRST:
+                return self._on_first(data, pending, now_ns)
+            if pending is None:
+                return None
+            if data[5] == SECOND:
+                return self._on_second(data, pending)
+            self._on_third(data, pending)
+        except (NoiseError, InvalidTag):
+            raise RefusedError("handshake") from None
+        return None
+
+    def _count(self, source_host: str, now_ns: int) -> None:
+        if now_ns // _S != self._second:
+            self._second, self._in_second = now_ns // _S, 0
+            self._of_host.clear()
+        of_host = self._of_host.get(source_host, 0)
+        if self._in_second >= MAX_IN_SECOND or of_host >= MAX_OF_HOST_IN_SECOND:
+            raise RefusedError("busy")
+        # The table is bounded by the limit of all hosts.
+        self._in_second += 1
+        self._of_host[source_host] = of_host + 1
+
+    def _keep(self, key: tuple[bool, bytes], pending: _Pending) -> None:
+        self._pending.pop(key, None)
+        if len(self._pending) >= MAX_PENDING:
+            del self._pending[next(iter(self._pending))]
+        self._pending[key] = pending
+
+    def _agree(self, private_key: bytes, public_key: bytes) -> bytes:
+        self.agreements += 1
+        return noise.agree(private_key, public_key)
+
+    def _noise(self, responder_key: bytes, roles: tuple[int, int], salts: tuple[bytes, bytes]) -> Noise:
+        prologue = PROLOGUE + bytes([self._host.cipher, *roles]) + b"".join(salts)
+        return Noise(prologue, responder_key, self._agree)
+
+    def _header(self, kind: int, own_salt: bytes, salt: bytes) -> bytes:
+        return b"AeSU" + bytes([1, kind, self._host.role, self._host.cipher]) + own_salt + salt
+
+    def _grant(self, peer: Peer) -> bytes | None:
+        found = self._host.grant()
+        if found is None:
+            return None
+        self.granted.add(peer.public_key)
+        return found[0] + found[1].to_bytes(8, "little")
+
+    def _admit(self, peer: Peer, grant: bytes) -> None:
+        self._host.admit(peer, grant[:32], int.from_bytes(grant[32:], "little"))
+        self.completed += 1
+
+    def _on_cookie(self, data: bytes, pending: _Pending | None, now_ns: int) -> bytes:
+        salt, own_salt = data[8:24], data[24:40]
+        token, cookie, hint = data[40:56], data[56:72], data[72:88]
+        if pending is None or pending.own_salt != own_salt:
+            peer = self._peer_of(token, hint)
+            state = self._noise(peer.public_key, (self._host.role, data[6]), (own_salt, salt))
+            message = state.write_first(
+                noise.new_ephemeral(self._host.fresh),
+                self._host.private_key,
+                self._host.public_key,
+                peer.public_key,
+            )
+            pending = _Pending(state, peer, own_salt, now_ns, message, cookie)
+            self._keep((True, salt), pending)
+        pending.detail = cookie
+        # The same message as before if a first or a second was lost, so that its keys are not computed again.
+        return self._header(FIRST, own_salt, salt) + cookie + token + pending.message
+
+    def _peer_of(self, token: bytes, hint: bytes) -> Peer:
+        for peer in self._peers.values():
+            if hmac.compare_digest(hmac.digest(peer.public_key, b"hint" + token, "sha256")[:16], hint):
+                return peer
+        raise RefusedError("identity")
+
+    def _on_first(self, data: bytes, pending: _Pending | None, now_ns: int) -> bytes | None:
+        salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
+        if pending is not None and pending.detail == message[:32] and pending.own_salt == own_salt:
+            return self._header(SECOND, own_salt, salt) + token + pending.message
+        state = self._noise(self._host.public_key, (data[6], self._host.role), (salt, own_salt))
+        found: list[Peer] = []
+
+        def check(static: bytes) -> None:
+            if static not in self._peers:
+                raise RefusedError("identity")
+            found.append(self._peers[static])
+
+        state.read_first(message, self._host.private_key, check)
+        grant = self._grant(found[0])
+        if grant is None:
+            return None
+        second = state.write_second(noise.new_ephemeral(self._host.fresh), grant)
+        self._keep((False, salt), _Pending(state, found[0], own_salt, now_ns, second, message[:32]))
+        return self._header(SECOND, own_salt, salt) + token + second
+
+    def _on_second(self, data: bytes, pending: _Pending) -> bytes | None:
+        salt = data[8:24]
+        # A forged second must not spoil the state for the right one.
+        state = copy.copy(pending.noise)
+        theirs = state.read_second(data[56:])
+        del self._pending[True, salt]
+        self._admit(pending.peer, theirs)
+        grant = self._grant(pending.peer)
+        if grant is None:
+            return None
+        freshness = self._host.fresh()
+        head = self._header(THIRD, pending.own_salt, salt) + pending.detail + freshness
+        return head + state.third(freshness).encrypt(_THIRD_NONCE, grant, state.h + head)
+
+    def _on_third(self, data: bytes, pending: _Pending) -> None:
+        head, freshness = data[:64], data[56:64]
+        theirs = pending.noise.third(freshness).decrypt(_THIRD_NONCE, data[64:], pending.noise.h + head)
+        del self._pending[False, data[8:24]]
+        self._admit(pending.peer, theirs)

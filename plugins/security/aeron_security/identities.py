@@ -1,0 +1,265 @@
+"""Protector `identities`: hosts with key pairs and lists of allowed peers agree on the keys of each socket.
+
+Not here: messages of a handshake (`handshakes`), and sealing (`_native`). Source: docs/wire/secure-udp.md.
+Invariant: after a peer is removed from the list, it is given no key, and the keys that it has are replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
+from aeron_core.spi.endpoints import Fault
+from aeron_core.spi.protection import DatagramProtector, ProtectorParams
+from aeron_security._native import sealing
+from aeron_security.identity_files import Peer, read_identity, read_peers
+from aeron_security.options import COMMON_OPTIONS, CommonOptions, check_machine, check_names
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.datagrams import DatagramChannel
+
+#: Name of the protector in a profile.
+NAME: Final = "identities"
+OPTIONS: Final = ("identity", "allow", *COMMON_OPTIONS)
+#: Interval at which a changed list is noticed.
+CHECK_INTERVAL_NS: Final = 250_000_000
+# Datagrams of handshakes in one duty cycle of the conductor. Invented: a first takes 0.5 ms.
+_WORK_LIMIT: Final = 8
+_SECRET_LENGTH: Final = 32
+PACKAGE_REMEDY: Final = "install it with `pip install 'aeron-core[secure]'`"
+
+#: By reason; constant, because each text is an entry of the error log.
+_FAULTS: Final = {
+    "plain": "it is not sealed: set security= of the channel at its sender, or it was sent by a stranger",
+    "secret": "it is sealed with a group secret: use protector=identities for all members of the channel",
+    "role": "it was sent by a socket of the same side: check the endpoints of the channel",
+    "forged": "its seal is wrong: use the same cipher for all members of the channel, or it was forged or damaged",
+    "identity": "its identity is not in the list of peers, or has expired: add it with `aeron-core keys allow`",
+}
+
+
+@frozen()
+class IdentityOptions:
+    """Options of a profile: the files of the identity and of the allowed peers, and those of all protectors."""
+
+    identity: str
+    allow: str
+    common: CommonOptions
+
+    @classmethod
+    def parse(cls, profile: str, options: Mapping[str, str]) -> IdentityOptions:
+        """Return the options of a profile; raise ConfigurationError for an unknown or wrong one."""
+        heading = f"security profile {profile!r}"
+        check_names(heading, options, OPTIONS)
+        for name, remedy in (
+            ("identity", "set it to a file that `aeron-core keys generate --identity` has written"),
+            ("allow", "set it to a file that `aeron-core keys allow` has written"),
+        ):
+            if name not in options:
+                raise ConfigurationError(f"{heading}: has no {name}: {remedy}")
+        return cls(options["identity"], options["allow"], CommonOptions.parse(heading, options))
+
+
+def check_package(profile: str) -> None:
+    """Raise ConfigurationError if the package cryptography is not installed."""
+    try:
+        import cryptography.hazmat.primitives.asymmetric.x25519  # noqa: F401, PLC0415 - optional
+    except ImportError:
+        raise ConfigurationError(
+            f"security profile {profile!r}: protector={NAME} needs the package cryptography: {PACKAGE_REMEDY}"
+        ) from None
+
+
+class _PeerList:
+    """The allowed peers in a file, read again when it changes."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stamp = self._stat()
+        self._peers = read_peers(path)
+
+    def _stat(self) -> tuple[int, ...]:
+        with contextlib.suppress(OSError):
+            found = os.stat(self._path)
+            return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode, found.st_uid)
+        return ()
+
+    def read_changes(self) -> None:
+        """Read the file if it has changed. Raises ConfigurationError once for a file that is wrong; its list stays."""
+        stamp = self._stat()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._peers = read_peers(self._path)
+
+    def allowed(self, now_ms: int) -> dict[bytes, Peer]:
+        """Return the peers that have not expired, by public key."""
+        return {
+            each.public_key: each for each in self._peers if each.until_ms is None or now_ms < each.until_ms
+        }
+
+
+class IdentityProtector(DatagramProtector):
+    """Seals the datagrams of one endpoint for peers that proved an allowed identity.
+
+    Raises ConfigurationError for wrong options and files, and if libcrypto or the package cryptography is missing.
+    """
+
+    overhead = sealing.OVERHEAD
+
+    def __init__(self, params: ProtectorParams) -> None:
+        options = IdentityOptions.parse(params.profile, params.options)
+        check_machine(params.profile, options.common)
+        check_package(params.profile)
+        # Imports the package cryptography, which other protectors do not need.
+        from aeron_security import handshakes, noise  # noqa: PLC0415
+
+        self._refused_error = handshakes.RefusedError
+        private_key = read_identity(options.identity)
+        public_key = noise.public_key_of(private_key)
+        self._list = _PeerList(options.allow)
+        self._clock = params.clock
+        self._peers = self._list.allowed(self._clock.epoch_ms())
+        self._session = sealing.SealingSession(
+            [os.urandom(_SECRET_LENGTH)],
+            options.common.cipher,
+            params.role,
+            params.role.peer,
+            params.clock,
+            rotate_interval_ns=options.common.rotation_interval_ns,
+            public_key=public_key,
+        )
+        self._handshakes = handshakes.Handshakes(
+            handshakes.Host(
+                private_key,
+                public_key,
+                options.common.cipher,
+                params.role,
+                self._grant,
+                self._admit,
+                sealing.fresh_number,
+            )
+        )
+        self._handshakes.set_peers(self._peers)
+        # Orders that the agent has no space for.
+        self._orders: deque[tuple[int, int, bytes, int]] = deque()
+        # Numbers of identities, by public key, for the agent.
+        self._owners: dict[bytes, int] = {}
+        self._next_owner = 1
+        self._renewals = 0
+        self._renewed = b""
+        self._check_at_ns = 0
+        self._faults: dict[str, Fault] = {}
+        self._refused = dict.fromkeys(("identity", "handshake", "busy"), 0)
+        new = params.new_counter
+        self._counters = {
+            name: new(f"security-{name}")
+            for name in ("sealed", "opened", "rotations", "handshakes", "rekeys")
+        }
+        for reason in (*sealing.REASONS, "identity"):
+            make = params.new_refusal_counter if reason in _FAULTS else new
+            self._counters[reason] = make(f"security-refused-{reason}")
+
+    @property
+    def agreements(self) -> int:
+        """Number of times that X25519 was computed for handshakes."""
+        return self._handshakes.agreements
+
+    def protect(
+        self, datagrams: DatagramChannel, reply_address: SocketAddress | None = None
+    ) -> DatagramChannel:
+        """See `DatagramProtector.protect`."""
+        return sealing.SealedDatagrams(datagrams, self._session, reply_address)
+
+    def take_fault(self) -> Fault | None:
+        """See `DatagramProtector.take_fault`."""
+        if self._faults:
+            return self._faults.pop(next(iter(self._faults)))
+        found = self._session.take_fault()
+        if found is None:
+            return None
+        reason, source = found
+        return Fault(f"refused a datagram: {_FAULTS[reason]}", str(source))
+
+    def on_timer(self, now_ns: int) -> None:
+        """See `DatagramProtector.on_timer`."""
+        counts = self._session.counts()
+        counts |= {"handshakes": self._handshakes.completed, "rekeys": self._renewals}
+        for name, count in counts.items():
+            self._counters[name].set_release(count + self._refused.get(name, 0))
+        self._counters["identity"].set_release(self._refused["identity"])
+
+    def do_work(self, now_ns: int) -> int:
+        """See `DatagramProtector.do_work`."""
+        work = self._give_orders()
+        if now_ns >= self._check_at_ns:
+            self._check_at_ns = now_ns + CHECK_INTERVAL_NS
+            self._check_list()
+        for _ in range(_WORK_LIMIT):
+            found = self._session.take_handshake()
+            if found is None:
+                break
+            work += 1
+            self._on_datagram(*found, now_ns)
+        return work
+
+    def _on_datagram(self, data: bytes, source: SocketAddress, number: int, now_ns: int) -> None:
+        try:
+            answer = self._handshakes.on_datagram(data, source.host, now_ns)
+        except self._refused_error as error:
+            self._refused[error.reason] += 1
+            if error.reason in _FAULTS:
+                text = f"refused a datagram: {_FAULTS[error.reason]}"
+                self._faults[error.reason] = Fault(text, str(source))
+            return
+        channel = self._session.sockets.get(number)
+        if answer is not None and channel is not None:
+            channel.send_handshake(answer, source)
+
+    def _check_list(self) -> None:
+        try:
+            self._list.read_changes()
+        except ConfigurationError as error:
+            self._faults["list"] = Fault(f"kept the list of peers as it was: {error}", "")
+        allowed = self._list.allowed(self._clock.epoch_ms())
+        if allowed == self._peers:
+            return
+        removed = self._peers.keys() - allowed.keys()
+        self._peers = allowed
+        is_renewal = not self._handshakes.granted.isdisjoint(removed)
+        for key in removed:
+            if key in self._owners:
+                self._orders.append((sealing.FORGET, self._owners.pop(key), bytes(_SECRET_LENGTH), 0))
+        if is_renewal:
+            self._renewals += 1
+            self._renewed = os.urandom(_SECRET_LENGTH)
+            self._orders.append((sealing.RENEW, 0, self._renewed, 0))
+            self._handshakes.forget_grants()
+        self._handshakes.set_peers(allowed)
+        self._give_orders()
+
+    def _grant(self) -> tuple[bytes, int] | None:
+        found = self._session.grant()
+        if found is None:
+            return None
+        prk, number, renewals = found
+        # Until the agent has obeyed, the next secret is granted, which no datagram has used.
+        return (prk, number) if renewals == self._renewals else (self._renewed, 0)
+
+    def _admit(self, peer: Peer, secret: bytes, number: int) -> None:
+        owner = self._owners.setdefault(peer.public_key, self._next_owner)
+        self._next_owner = max(self._next_owner, owner + 1)
+        self._orders.append((sealing.ADMIT, owner, secret, number))
+        self._give_orders()
+
+    def _give_orders(self) -> int:
+        given = 0
+        while self._orders and self._session.order(*self._orders[0]):
+            self._orders.popleft()
+            given += 1
+        return given

@@ -1,0 +1,158 @@
+"""Identities and lists of allowed peers, in files.
+
+An identity is one line, `aeron-core-identity` and the private key; a list has a line for each peer, `NAME KEY` and
+optionally `until=TIME`, and comments that begin with `#`. Keys are 64 hexadecimal digits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.frozen import frozen
+from aeron_security.key_files import read_file, write_secret
+
+PREFIX: Final = "aeron-core-identity "
+MAX_PEERS: Final = 1024
+_READ_LENGTH: Final = 256
+_MAX_LIST_LENGTH: Final = 256 * 1024
+_KEY: Final = re.compile(r"[0-9a-fA-F]{64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@frozen()
+class Peer:
+    """A peer that is allowed; `until_ms` is a time in ms since the epoch, None if the entry does not expire."""
+
+    name: str
+    public_key: bytes
+    until_ms: int | None = None
+
+    def line(self) -> str:
+        """Return the line of the list."""
+        until = ""
+        if self.until_ms is not None:
+            until = f" until={datetime.fromtimestamp(self.until_ms / 1000, UTC).isoformat()}"
+        return f"{self.name} {self.public_key.hex()}{until}\n"
+
+
+def write_identity(path: Path) -> None:
+    """Write a new identity to a new file that only its owner can read. Raises ConfigurationError as `write_secret`."""
+    # Any 32 bytes are a private key of X25519.
+    write_secret(path, PREFIX)
+
+
+def is_identity(path: str | Path) -> bool:
+    """Return whether a key file has an identity, not a group secret. Raises ConfigurationError as `read_secret`."""
+    return read_file(path, _READ_LENGTH).startswith(PREFIX.encode())
+
+
+def read_identity(path: str | Path) -> bytes:
+    """Return the private key in a file. Raises ConfigurationError as `read_secret`."""
+    digits = read_file(path, _READ_LENGTH).removesuffix(b"\n").decode("latin-1")
+    if digits.startswith(PREFIX) and _KEY.fullmatch(digits, len(PREFIX)):
+        return bytes.fromhex(digits.removeprefix(PREFIX))
+    # The content is not shown: it may be a secret.
+    raise ConfigurationError(
+        f"identity file {str(path)!r}: must have one line as written by `aeron-core keys generate --identity`"
+    )
+
+
+def parse_key(text: str) -> bytes:
+    """Return the public key that is written as text. Raises ConfigurationError."""
+    if not _KEY.fullmatch(text):
+        raise ConfigurationError(
+            f"public key {text[:80]!r}: must be 64 hexadecimal digits, as `aeron-core keys show` prints it"
+        )
+    return bytes.fromhex(text)
+
+
+def parse_time_ms(text: str) -> int:
+    """Return a time in ms since the epoch, in UTC unless it has a zone. Raises ConfigurationError."""
+    try:
+        time = datetime.fromisoformat(text)
+        return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise ConfigurationError(
+            f"until={text[:80]!r}: must be a date or a time such as 2030-01-31 or 2030-01-31T12:00:00Z"
+        ) from None
+
+
+def check_name(text: str) -> str:
+    """Return the name of a peer. Raises ConfigurationError."""
+    if not _NAME.fullmatch(text):
+        raise ConfigurationError(
+            f"name of a peer {text[:80]!r}: must be 1 to 64 letters, digits, '.', '-' and '_'"
+        )
+    return text
+
+
+def parse_peers(text: str, path: str | Path) -> list[Peer]:
+    """Return the peers of a list. Raises ConfigurationError with the number of a wrong line."""
+    peers: list[Peer] = []
+    names: set[object] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("#", 1)[0].split()
+        if not fields:
+            continue
+        try:
+            peers.append(_parsed(fields))
+        except ConfigurationError as error:
+            raise ConfigurationError(f"list of peers {str(path)!r}, line {number}: {error}") from None
+        if peers[-1].name in names or peers[-1].public_key in names:
+            raise ConfigurationError(
+                f"list of peers {str(path)!r}, line {number}: {peers[-1].name} or its key is there twice: remove one "
+                f"line"
+            )
+        names |= {peers[-1].name, peers[-1].public_key}
+    if len(peers) > MAX_PEERS:
+        raise ConfigurationError(
+            f"list of peers {str(path)!r}: has {len(peers)}: must be at most {MAX_PEERS}: divide the channel"
+        )
+    return peers
+
+
+def _parsed(fields: list[str]) -> Peer:
+    name, key, until = [*fields, "", ""][:3]
+    if len(fields) > 3 or (until and not until.startswith("until=")):
+        raise ConfigurationError(
+            f"must be a name, a public key, and optionally until=TIME: has {fields[2:]!r}"
+        )
+    until_ms = parse_time_ms(until.removeprefix("until=")) if until else None
+    return Peer(check_name(name), parse_key(key), until_ms)
+
+
+def read_peers(path: str | Path) -> list[Peer]:
+    """Return the peers in a list, in its order.
+
+    Raises ConfigurationError if others can change the file, it cannot be read, or has a wrong line.
+    """
+    data = read_file(path, _MAX_LIST_LENGTH + 1, is_secret=False)
+    if len(data) > _MAX_LIST_LENGTH:
+        raise ConfigurationError(f"list of peers {str(path)!r}: is longer than {_MAX_LIST_LENGTH} bytes")
+    return parse_peers(data.decode("utf-8", "replace"), path)
+
+
+def write_peers(path: Path, peers: list[Peer]) -> None:
+    """Replace a list as a whole: a driver that reads it sees the old one or the new one. Raises ConfigurationError."""
+    try:
+        descriptor, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write("".join(each.line() for each in peers))
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(made, path)
+        except BaseException:
+            os.unlink(made)
+            raise
+    except OSError as error:
+        raise ConfigurationError(
+            f"list of peers {str(path)!r}: cannot be written: {error.strerror}: name a file in a folder that you may "
+            f"write to"
+        ) from None
