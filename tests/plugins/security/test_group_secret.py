@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from aeron_security import group_secret
 from aeron_security.group_secret import GroupSecretOptions, GroupSecretProtector
+from aeron_security.options import CIPHERS, CommonOptions
 
 from aeron_core._native.clock import Clock
 from aeron_core.errors import ConfigurationError
@@ -13,7 +14,7 @@ from aeron_core.spi import ProtectedRole, ProtectorParams
 from aeron_core.testing.conformance import DatagramProtectorConformance
 
 
-@pytest.mark.parametrize("cipher", group_secret.CIPHERS)
+@pytest.mark.parametrize("cipher", CIPHERS)
 class TestGroupSecret(DatagramProtectorConformance):
     @pytest.fixture(autouse=True)
     def _options(self, key_file, cipher):
@@ -40,7 +41,7 @@ def test_it_is_installed_by_its_name(key_file):
 
 def test_options_have_defaults():
     assert GroupSecretOptions.parse("orders", {"secret_file": "/k"}) == GroupSecretOptions(
-        ("/k",), 1, 3600 * 10**9, False
+        ("/k",), CommonOptions(1, 3600 * 10**9, False)
     )
 
 
@@ -54,7 +55,7 @@ def test_options_are_parsed():
     }
 
     assert GroupSecretOptions.parse("orders", options) == GroupSecretOptions(
-        ("/k", "/a", "/b"), 3, 90 * 10**9, True
+        ("/k", "/a", "/b"), CommonOptions(3, 90 * 10**9, True)
     )
 
 

@@ -1,41 +1,10 @@
 """Streams between hosts with identities, over a simulated network."""
 
-import os
-
 import pytest
+from hosts import DYNAMIC, MULTICAST, SECURED, flow, messages_of, value
 
+from aeron_core.testing import SimulatedLink, Simulation
 from aeron_core.testing.pair import MS, S
-
-SECURED = "aeron:udp?endpoint=10.0.0.2:20121|security=orders"
-MULTICAST = "aeron:udp?endpoint=224.0.1.1:20121|interface=127.0.0.1|security=orders"
-DYNAMIC = "control=10.0.0.1:20000|control-mode=dynamic|security=orders"
-
-
-def messages_of(count, length=500):
-    return [os.urandom(8) + number.to_bytes(4, "little") * (length // 4 - 2) for number in range(count)]
-
-
-def flow(simulation, publication, subscriptions, messages):
-    """Send messages; assert that each subscription gets all of them in order."""
-    received = [bytearray() for _ in subscriptions]
-    waiting, length = list(messages), sum(map(len, messages))
-
-    def step():
-        while waiting and publication.offer(waiting[0]) > 0:
-            waiting.pop(0)
-        for into, subscription in zip(received, subscriptions, strict=True):
-            subscription.poll(lambda buffer, _, into=into: into.extend(buffer))
-        return all(len(each) >= length for each in received)
-
-    simulation.run_until(
-        lambda: publication.is_connected and all(each.is_connected for each in subscriptions)
-    )
-    simulation.run_until(step, within_ns=60 * S)
-    assert all(each == b"".join(messages) for each in received)
-
-
-def value(driver, name):
-    return driver.find_counter(f"security-{name}: ").value
 
 
 @pytest.mark.parametrize("cipher", ["aes-128-gcm", "chacha20-poly1305"])
@@ -52,3 +21,116 @@ def test_a_stream_flows_after_a_handshake(start_pair, identities, cipher):
     assert pair.sender.errors() == pair.receiver.errors() == []
     assert value(pair.sender, "handshakes") >= 1
     assert value(pair.receiver, "handshakes") >= 1
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.05])
+def test_a_stream_flows_to_dynamic_destinations(start_pair, loss):
+    pair = start_pair(link=SimulatedLink(loss=loss))
+    three = pair.add_driver("10.0.0.3")
+    publication = pair.add_publication(f"aeron:udp?{DYNAMIC}|fc=min,g:/3", 1001)
+    subscriptions = [
+        pair.add_subscription(f"aeron:udp?endpoint=10.0.0.2:{port}|{DYNAMIC}", 1001)
+        for port in (20001, 20002)
+    ]
+    channel = f"aeron:udp?endpoint=10.0.0.3:20001|{DYNAMIC}"
+    subscriptions.append(pair.result(three.connect().add_subscription_async(channel, 1001)))
+
+    flow(pair, publication, subscriptions, messages_of(300))
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+    assert [driver.errors() for driver in pair.drivers] == [[]] * 3
+
+
+def test_a_stream_flows_to_manual_destinations(start_pair):
+    pair = start_pair()
+    publication = pair.add_publication("aeron:udp?control-mode=manual|security=orders|fc=min,g:/2", 1001)
+    subscriptions = [
+        pair.add_subscription(f"aeron:udp?endpoint=10.0.0.2:{port}|security=orders", 1001)
+        for port in (20001, 20002)
+    ]
+    for port in (20001, 20002):
+        pair.result(publication.add_destination_async(f"aeron:udp?endpoint=10.0.0.2:{port}"))
+
+    flow(pair, publication, subscriptions, messages_of(300))
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.05])
+def test_a_multicast_stream_flows_to_several_receivers(start_pair, loss):
+    pair = start_pair(link=SimulatedLink(loss=loss))
+    three = pair.add_driver("10.0.0.3").connect()
+    subscriptions = [pair.add_subscription(MULTICAST, 1001)]
+    subscriptions.append(pair.result(three.add_subscription_async(MULTICAST, 1001)))
+    publication = pair.add_publication(f"{MULTICAST}|fc=min,g:/2", 1001)
+
+    flow(pair, publication, subscriptions, messages_of(300))
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+    assert [driver.errors() for driver in pair.drivers] == [[]] * 3
+
+
+def test_a_subscription_receives_at_several_destinations(start_pair):
+    pair = start_pair()
+    three = pair.add_driver("10.0.0.3").connect()
+    subscription = pair.add_subscription("aeron:udp?control-mode=manual|security=orders", 1001)
+    for port in (20001, 20002):
+        pair.result(subscription.add_destination_async(f"aeron:udp?endpoint=10.0.0.2:{port}|security=orders"))
+    publication = pair.add_publication("aeron:udp?control-mode=manual|security=orders", 1001)
+    for port in (20001, 20002):
+        pair.result(publication.add_destination_async(f"aeron:udp?endpoint=10.0.0.2:{port}"))
+    other = pair.result(
+        three.add_publication_async("aeron:udp?endpoint=10.0.0.2:20002|security=orders", 1001)
+    )
+
+    flow(pair, publication, [subscription], messages_of(300))
+    pair.run_until(lambda: other.is_connected and subscription.image_count == 2)
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+
+
+def test_a_response_channel_is_sealed(start_pair):
+    pair = start_pair()
+    server = pair.receiver.connect()
+    requests = pair.result(server.add_subscription_async(SECURED, 1001))
+    control = "aeron:udp?control-mode=response|control=10.0.0.2:20200|security=orders"
+    answers = pair.result(pair.publisher.add_subscription_async(control, 1002))
+    request = pair.result(
+        pair.publisher.add_publication_async(
+            f"{SECURED}|response-correlation-id={answers.registration_id}", 1001
+        )
+    )
+    pair.run_until(lambda: request.is_connected and requests.images)
+    correlation_id = requests.images[0].correlation_id
+    answer = pair.result(
+        server.add_publication_async(f"{control}|response-correlation-id={correlation_id}", 1002)
+    )
+
+    flow(pair, answer, [answers], messages_of(100))
+
+    assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
+
+
+def test_drivers_exchange_names_in_sealed_datagrams(tmp_path, identities):
+    with Simulation(tmp_path, idle_step_ns=5 * MS) as simulation:
+        names = ("one", "two", "three")
+        drivers = [
+            simulation.add_driver(
+                f"10.0.0.{number}",
+                name_resolver="driver",
+                resolver_name=f"node-{number}",
+                resolver_interface=f"10.0.0.{number}:8050",
+                resolver_bootstrap_neighbors=(f"10.0.0.{max(number - 1, 1)}:8050",),
+                security_profiles=identities.profiles(name, *names),
+                resolver_security="orders",
+            )
+            for number, name in enumerate(names, 1)
+        ]
+
+        simulation.run_until(
+            lambda: all(driver.find_counter("Resolver cache entries").value == 2 for driver in drivers),
+            within_ns=30 * S,
+        )
+
+        assert all(line.data[:4] == b"AeSU" for line in simulation.network.log)
+        assert not any(b"node-" in line.data for line in simulation.network.log)

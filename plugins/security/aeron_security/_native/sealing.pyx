@@ -316,7 +316,7 @@ cdef class SealedDatagrams(DatagramChannel):
             if reply.hello_length or reply.answers or reply.challenges:
                 batch.copy_source(slot, self._source)
                 self._reply(&reply, now_ns)
-            if reason < 0:
+            if reason < 0 or (reason == 0 and memory[at + 5] >= AC_HELLO):
                 pass
             elif reason != 0:
                 opener.counts[reason] += 1

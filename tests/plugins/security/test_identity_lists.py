@@ -1,0 +1,171 @@
+"""Who is allowed: wrong, unknown, expired and revoked peers, and lists that change during a stream."""
+
+import pytest
+from hosts import DYNAMIC, SECURED, Load, flow, messages_of, value
+
+from aeron_core.testing import SimulatedLink
+from aeron_core.testing.pair import MS, S
+
+IDENTITY = "its identity is not in the list of peers, or has expired"
+
+
+@pytest.mark.parametrize(
+    ("lists", "refusing"),
+    [({"two": ("three",)}, "receiver"), ({"one": ("three",)}, "sender"), ({"two": ()}, "receiver")],
+)
+def test_a_peer_that_one_side_does_not_allow_gets_nothing(start_pair, lists, refusing):
+    pair = start_pair(**lists)
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+
+    pair.run_for(5 * S)
+
+    assert not publication.is_connected
+    assert not subscription.is_connected
+    (record,) = getattr(pair, refusing).errors()
+    assert IDENTITY in record.text
+    assert value(getattr(pair, refusing), "refused-identity") > 5
+    assert value(pair.sender, "opened") == value(pair.receiver, "opened") == 0
+
+
+def test_a_peer_that_is_added_to_a_list_is_admitted(start_pair, identities):
+    pair = start_pair(two=("three",))
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+    pair.run_for(2 * S)
+
+    identities.allow("two", "one")
+
+    flow(pair, publication, [subscription], messages_of(20))
+
+
+def start_group(start_pair, link=None):
+    pair = start_pair(link=link)
+    three = pair.add_driver("10.0.0.3").connect()
+    publication = pair.add_publication(f"aeron:udp?{DYNAMIC}|fc=min", 1001)
+    stays = pair.add_subscription(f"aeron:udp?endpoint=10.0.0.2:20001|{DYNAMIC}", 1001)
+    leaves = pair.result(three.add_subscription_async(f"aeron:udp?endpoint=10.0.0.3:20001|{DYNAMIC}", 1001))
+    pair.run_until(lambda: publication.is_connected and stays.is_connected and leaves.is_connected)
+    return pair, publication, stays, leaves
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.05])
+def test_a_receiver_that_is_revoked_during_a_stream_is_locked_out_and_the_other_loses_nothing(
+    start_pair, identities, loss
+):
+    pair, publication, stays, leaves = start_group(start_pair, SimulatedLink(loss=loss))
+    load, last = Load(publication, stays), []
+
+    def step():
+        load.step()
+        leaves.poll(lambda buffer, _: last.append(int.from_bytes(buffer, "little")))
+
+    pair.busy_step_ns = pair.idle_step_ns = 1 * MS
+    pair.run_for(500 * MS, each=step)
+    assert last[-1] > 100
+    identities.allow("one", "two")
+    # The list is read each 250 ms.
+    pair.run_for(300 * MS, each=step)
+    end = load.offered
+    pair.network.log.clear()
+    pair.run_for(2 * S, each=step)
+    pair.run_until(lambda: load.step() >= end + 1000, within_ns=10 * S)
+    pair.run_for(1200 * MS, each=step)
+
+    assert max(last) <= end
+    assert value(pair.sender, "rekeys") == 1
+    assert pair.receiver.errors() == []
+
+
+def test_a_sender_that_is_revoked_during_a_stream_is_not_received(start_pair, identities):
+    pair = start_pair()
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+    load = Load(publication, subscription)
+    pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+    pair.busy_step_ns = pair.idle_step_ns = 1 * MS
+    pair.run_for(100 * MS, each=load.step)
+
+    identities.allow("two", "three")
+    pair.run_for(300 * MS, each=load.step)
+    arrived = load.arrived
+    pair.run_for(2 * S, each=load.step)
+
+    assert arrived > 0
+    assert load.arrived == arrived
+    assert value(pair.receiver, "rekeys") == 1
+    assert any(IDENTITY in record.text for record in pair.receiver.errors())
+
+    # Allowed again, it continues.
+    identities.allow("two", "one", "three")
+    pair.run_until(lambda: load.step() > arrived, within_ns=20 * S)
+
+
+def test_an_entry_that_expires_is_a_revocation(start_pair, identities):
+    pair = start_pair()
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+    identities.allow("two", "one", until_ms=pair.clock.epoch_ms() + 2000)
+    load = Load(publication, subscription)
+    pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+    pair.busy_step_ns = pair.idle_step_ns = 1 * MS
+
+    pair.run_for(1500 * MS, each=load.step)
+    before = load.arrived
+    pair.run_for(800 * MS, each=load.step)
+    after = load.arrived
+    pair.run_for(2 * S, each=load.step)
+
+    assert 0 < before < after == load.arrived
+    assert value(pair.receiver, "rekeys") == 1
+
+
+def test_a_list_that_cannot_be_read_is_reported_and_stays_as_it_was(start_pair, identities, tmp_path):
+    pair = start_pair()
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+    flow(pair, publication, [subscription], messages_of(20))
+
+    (tmp_path / "two.peers").write_text("one 1234\n", encoding="ascii")
+    pair.run_for(2 * S)
+
+    flow(pair, publication, [subscription], messages_of(20))
+    (record,) = pair.receiver.errors()
+    assert "kept the list of peers as it was: list of peers" in record.text
+    assert "line 1: public key '1234': must be 64 hexadecimal digits" in record.text
+    assert record.observation_count == 1
+
+
+def test_a_driver_that_restarts_with_its_identity_is_admitted_again(start_pair):
+    pair = start_pair()
+    publication = pair.add_publication(SECURED, 1001)
+    salts = set()
+    for _ in range(3):
+        subscription = pair.add_subscription(SECURED, 1001)
+        flow(pair, publication, [subscription], messages_of(20))
+        salts |= {line.data[8:24] for line in pair.network.log if line.source.startswith("10.0.0.2")}
+        subscription.close()
+        pair.run_until(lambda: not publication.is_connected)
+        pair.run_for(S)
+
+    assert len(salts) == 3
+    assert pair.sender.errors() == pair.receiver.errors() == []
+
+
+def test_peers_need_the_same_cipher(start_pair, identities):
+    pair = start_pair()
+    subscription = pair.add_subscription(SECURED, 1001)
+    identities.options["cipher"] = "aes-256-gcm"
+    other = (
+        type(pair)
+        .__mro__[1]
+        .add_driver(pair, "10.0.0.3", security_profiles=identities.profiles("three", "two"))
+    )
+    publication = pair.result(other.connect().add_publication_async(SECURED, 1001))
+
+    pair.run_for(5 * S)
+
+    assert not publication.is_connected
+    assert not subscription.is_connected
+    (record,) = other.errors()
+    assert "its seal is wrong: use the same cipher for all members" in record.text
