@@ -137,6 +137,14 @@ PLUGIN_LIBRARIES: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 
+#: Packages that plugins of this distribution import when they are used, with the remedy if one is missing.
+PLUGIN_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "security": (
+        "cryptography",
+        "security profiles with protector=identities are refused: pip install 'aeron-core[secure]'",
+    ),
+}
+
 _CONNECTION_KEYS: Final = {
     *("backoff-init", "backoff-max", "ca", "cert", "client-auth", "key", "key-passphrase-env"),
     *("key-passphrase-file", "max-connections", "max-memory", "max-per-source", "tls", "verify"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aeron_core.cli.groups import distribution_of, installed_plugins, is_bundled
-from aeron_core.cli.index import DISTRIBUTION, HOOKS, PLUGIN_LIBRARIES, PLUGINS
+from aeron_core.cli.index import DISTRIBUTION, HOOKS, PLUGIN_LIBRARIES, PLUGIN_PACKAGES, PLUGINS
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.text_table import table_lines
@@ -45,10 +46,16 @@ def list_plugins(json: Json = False) -> None:
 
 
 def _with_libraries(plugin: _Plugin) -> _Plugin:
-    library, remedy = PLUGIN_LIBRARIES.get(plugin.name, ("", ""))
-    if not library or plugin.distribution != DISTRIBUTION or _is_installed(library):
+    if plugin.distribution != DISTRIBUTION:
         return plugin
-    return replace(plugin, lacks=f"found no {library}: {remedy}")
+    lacks = []
+    library, remedy = PLUGIN_LIBRARIES.get(plugin.name, ("", ""))
+    if library and not _is_installed(library):
+        lacks.append(f"found no {library}: {remedy}")
+    package, remedy = PLUGIN_PACKAGES.get(plugin.name, ("", ""))
+    if package and importlib.util.find_spec(package) is None:
+        lacks.append(f"found no package {package}: {remedy}")
+    return replace(plugin, lacks="; ".join(lacks))
 
 
 def _is_installed(library: str) -> bool:

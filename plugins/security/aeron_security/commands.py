@@ -1,4 +1,4 @@
-"""`aeron-core keys generate | show | check`; no command prints a secret."""
+"""`aeron-core keys generate | show | allow | revoke | check`; no command prints a secret."""
 
 from __future__ import annotations
 
@@ -13,30 +13,54 @@ from aeron_core.cli.outcome import EXIT_FAILURE, ended
 from aeron_core.cli.text_table import print_table
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.loader import load_driver_fields
-from aeron_security.group_secret import NAME, GroupSecretOptions, check_machine
+from aeron_security import group_secret, identities
+from aeron_security.group_secret import GroupSecretOptions
+from aeron_security.identities import IdentityOptions, check_package
+from aeron_security.identity_files import (
+    Peer,
+    check_name,
+    is_identity,
+    parse_key,
+    parse_time_ms,
+    read_identity,
+    read_peers,
+    write_identity,
+    write_peers,
+)
 from aeron_security.key_files import fingerprint_of, read_secret, write_secret
+from aeron_security.options import check_machine
 
 keys_app = typer.Typer(help="Keys of secured channels.", no_args_is_help=True)
 
 KeyFiles = Annotated[list[Path], typer.Argument(metavar="FILE", help="Key files.")]
+PeerList = Annotated[Path, typer.Argument(metavar="LIST", help="File with the allowed peers.")]
+PeerName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the peer in the list.")]
 
 
 @keys_app.command(cls=CoreCommand)
 def generate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="New file; only its owner can read it.")],
+    identity: Annotated[
+        bool, typer.Option("--identity", help="Write an identity of this host, not a secret of a group.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Write a new random secret to a file, and print its fingerprint.
+    """Write a new random secret to a file, and print its fingerprint, or the public key of an identity.
 
-    Copy the file to the other hosts of the channel by a path that is encrypted, such as scp.
+    Copy a secret to the other hosts of the channel by a path that is encrypted, such as scp. An identity stays on its
+    host: give its public key to the other hosts.
     """
-    write_secret(file)
+    if identity:
+        check_package("of this host")
+        write_identity(file)
+    else:
+        write_secret(file)
     _print_keys([file], is_json=json)
 
 
 @keys_app.command(cls=CoreCommand)
 def show(files: KeyFiles, json: Json = False) -> None:
-    """Show the fingerprints of key files, by which two hosts compare their secrets.
+    """Show the fingerprints of secrets, by which two hosts compare them, and the public keys of identities.
 
     A file that others can read, or that has no key, is refused.
     """
@@ -44,11 +68,61 @@ def show(files: KeyFiles, json: Json = False) -> None:
 
 
 def _print_keys(files: list[Path], *, is_json: bool) -> None:
-    found = [(str(file), fingerprint_of(read_secret(file))) for file in files]
+    found = [(str(file), *_shown(file)) for file in files]
     if is_json:
-        print_json([{"file": file, "fingerprint": fingerprint} for file, fingerprint in found])
+        print_json([{"file": file, kind: text} for file, kind, text in found])
     else:
-        print_table(("file", "fingerprint"), found)
+        print_table(("file", "kind", "key"), found)
+
+
+def _shown(file: str | Path) -> tuple[str, str]:
+    """Return what is shown of a key file: `fingerprint` or `public-key`, and its text."""
+    if not is_identity(file):
+        return "fingerprint", fingerprint_of(read_secret(file))
+    private_key = read_identity(file)
+    check_package(str(file))
+    # Imports the package cryptography.
+    from aeron_security.noise import public_key_of  # noqa: PLC0415
+
+    return "public-key", public_key_of(private_key).hex()
+
+
+@keys_app.command(cls=CoreCommand)
+def allow(
+    file: PeerList,
+    name: PeerName,
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="Public key, as `aeron-core keys show` prints it.")
+    ],
+    until: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="When the entry expires, such as 2030-01-31; never by default."),
+    ] = "",
+) -> None:
+    """Add a peer to a list, or replace its key; a list that does not exist is made.
+
+    A driver with the list reads it again within a second. A key that is replaced is revoked.
+    """
+    peer = Peer(check_name(name), parse_key(key), parse_time_ms(until) if until else None)
+    peers = read_peers(file) if file.exists() else []
+    for each in peers:
+        if each.public_key == peer.public_key and each.name != peer.name:
+            raise ConfigurationError(f"{file}: {each.name} has this key: revoke {each.name} first")
+    write_peers(file, [each for each in peers if each.name != name] + [peer])
+
+
+@keys_app.command(cls=CoreCommand)
+def revoke(file: PeerList, name: PeerName) -> None:
+    """Remove a peer from a list: a driver with the list locks it out within a second, also of existing streams.
+
+    Do it on each host that lists the peer.
+    """
+    peers = read_peers(file)
+    kept = [each for each in peers if each.name != name]
+    if len(kept) == len(peers):
+        known = ", ".join(each.name for each in peers) or "no peer"
+        raise ConfigurationError(f"{file}: has no peer {name!r}: has {known}")
+    write_peers(file, kept)
 
 
 @keys_app.command(cls=CoreCommand)
@@ -61,10 +135,16 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
     settings = load_driver_fields(files=files or [], defines=define or []).settings
     rows = []
     for profile in settings.security_profiles:
-        if profile.protector == NAME:
-            rows += _rows_of(profile.name, dict(profile.options))
-        else:
+        files_of = _FILES_OF.get(profile.protector)
+        if files_of is None:
             rows.append((profile.name, "", "", f"not checked: the protector is {profile.protector}"))
+            continue
+        try:
+            found = files_of(profile.name, dict(profile.options))
+        except ConfigurationError as error:
+            rows.append((profile.name, "", "", str(error)))
+            continue
+        rows += [(profile.name, *_row_of(file)) for file in found]
     header = ("profile", "file", "fingerprint", "problem")
     if json:
         print_json([dict(zip(header, row, strict=True)) for row in rows])
@@ -74,17 +154,27 @@ def check(files: SettingsFiles = None, define: Defines = None, json: Json = Fals
         raise ended(EXIT_FAILURE)
 
 
-def _rows_of(name: str, texts: dict[str, str]) -> list[tuple[str, str, str, str]]:
-    """Return a row for each key file of a profile: its name, the file, the fingerprint and the problem."""
+def _secret_files(name: str, texts: dict[str, str]) -> list[tuple[str, bool]]:
+    """Return the files of a profile, and whether each is a list of peers."""
+    options = GroupSecretOptions.parse(name, texts)
+    check_machine(name, options.common)
+    return [(file, False) for file in options.secret_files]
+
+
+def _identity_files(name: str, texts: dict[str, str]) -> list[tuple[str, bool]]:
+    options = IdentityOptions.parse(name, texts)
+    check_machine(name, options.common)
+    check_package(name)
+    return [(options.identity, False), (options.allow, True)]
+
+
+_FILES_OF = {group_secret.NAME: _secret_files, identities.NAME: _identity_files}
+
+
+def _row_of(described: tuple[str, bool]) -> tuple[str, str, str]:
+    """Return a key file or list, what is shown of it, and the problem."""
+    file, is_list = described
     try:
-        options = GroupSecretOptions.parse(name, texts)
-        check_machine(name, options)
+        return (file, f"{len(read_peers(file))} peers" if is_list else _shown(file)[1], "")
     except ConfigurationError as error:
-        return [(name, "", "", str(error))]
-    rows = []
-    for file in options.secret_files:
-        try:
-            rows.append((name, file, fingerprint_of(read_secret(file)), ""))
-        except ConfigurationError as error:
-            rows.append((name, file, "", str(error)))
-    return rows
+        return (file, "", str(error))

@@ -164,10 +164,7 @@ class Handshakes:
             peer = self._peer_of(token, hint)
             state = self._noise(peer.public_key, (self._host.role, data[6]), (own_salt, salt))
             message = state.write_first(
-                noise.new_ephemeral(self._host.fresh),
-                self._host.private_key,
-                self._host.public_key,
-                peer.public_key,
+                noise.new_ephemeral(self._host.fresh), self._host.private_key, peer.public_key
             )
             pending = _Pending(state, peer, own_salt, now_ns, message, cookie)
             self._keep((True, salt), pending)

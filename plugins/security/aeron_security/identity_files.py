@@ -6,8 +6,10 @@ optionally `until=TIME`, and comments that begin with `#`. Keys are 64 hexadecim
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import stat
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,12 +140,22 @@ def read_peers(path: str | Path) -> list[Peer]:
     return parse_peers(data.decode("utf-8", "replace"), path)
 
 
+def _keep_access(path: Path, descriptor: int) -> None:
+    """Give the new file the mode and the owner of the old one, which the driver of another user may read."""
+    with contextlib.suppress(FileNotFoundError):
+        status = os.stat(path)
+        os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+
+
 def write_peers(path: Path, peers: list[Peer]) -> None:
     """Replace a list as a whole: a driver that reads it sees the old one or the new one. Raises ConfigurationError."""
     try:
         descriptor, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:
             with open(descriptor, "w", encoding="utf-8") as file:
+                _keep_access(path, descriptor)
                 file.write("".join(each.line() for each in peers))
                 file.flush()
                 os.fsync(descriptor)

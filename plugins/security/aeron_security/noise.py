@@ -88,18 +88,18 @@ class Noise:
         self._mix_hash(sealed)
         return data
 
-    def write_first(self, ephemeral: bytes, static: bytes, static_public: bytes, theirs: bytes) -> bytes:
+    def write_first(self, ephemeral: bytes, static: bytes, theirs: bytes, payload: bytes = b"") -> bytes:
         """Return message 1, for the responder whose static public key is `theirs`; the other keys are private."""
         self._ephemeral, self._static = ephemeral, static
         public = public_key_of(ephemeral)
         self._mix_hash(public)
         self._mix_key(ephemeral, theirs)
-        sealed_static = self._encrypt(static_public)
+        sealed_static = self._encrypt(public_key_of(static))
         self._mix_key(static, theirs)
-        return public + sealed_static + self._encrypt(b"")
+        return public + sealed_static + self._encrypt(payload)
 
-    def read_first(self, message: bytes, static: bytes, check: Callable[[bytes], None]) -> None:
-        """Read message 1; `check` gets the static key of the initiator, and raises if it is not allowed."""
+    def read_first(self, message: bytes, static: bytes, check: Callable[[bytes], None]) -> bytes:
+        """Return the payload of message 1; `check` gets the static key of the initiator, and raises if it is not allowed."""
         self._theirs = message[:KEY_LENGTH]
         self._mix_hash(self._theirs)
         self._mix_key(static, self._theirs)
@@ -107,7 +107,7 @@ class Noise:
         self._static = self._decrypt(message[KEY_LENGTH:end])
         check(self._static)
         self._mix_key(static, self._static)
-        self._decrypt(message[end:])
+        return self._decrypt(message[end:])
 
     def write_second(self, ephemeral: bytes, payload: bytes) -> bytes:
         """Return message 2, after `read_first`."""

@@ -1,4 +1,4 @@
-"""Handshakes of secure UDP written from docs/wire/secure-udp.md alone, on PyCA cryptography: the other side of the tests."""
+"""Handshakes of secure UDP written from docs/wire/secure-udp.md alone, on PyCA cryptography: the side of the tests."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class IdentityPeer:
         """Return the content; None if its salt is not granted, nor the next one of one that is."""
         salt, role = datagram[8:24], datagram[6]
         if salt not in self.granted:
-            for prk, top in list(self.granted.values()):
+            for prk, _top in list(self.granted.values()):
                 after = expand(prk, b"next", 32)
                 if salt_of(after, role) == salt:
                     self.granted[salt] = after, 0
