@@ -62,7 +62,7 @@ class _Pending:
     began_ns: int
     #: Message 1, or the whole second.
     message: bytes
-    #: Of an initiator: the last cookie. Of a responder: the ephemeral key of message 1.
+    #: Of an initiator: the last cookie. Of a responder: message 1.
     detail: bytes
 
 
@@ -180,7 +180,7 @@ class Handshakes:
 
     def _on_first(self, data: bytes, pending: _Pending | None, now_ns: int) -> bytes | None:
         salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
-        if pending is not None and pending.detail == message[:32] and pending.own_salt == own_salt:
+        if pending is not None and pending.detail == message and pending.own_salt == own_salt:
             return self._header(SECOND, own_salt, salt) + token + pending.message
         state = self._noise(self._host.public_key, (data[6], self._host.role), (salt, own_salt))
         found: list[Peer] = []
@@ -195,7 +195,7 @@ class Handshakes:
         if grant is None:
             return None
         second = state.write_second(noise.new_ephemeral(self._host.fresh), grant)
-        self._keep((False, salt), _Pending(state, found[0], own_salt, now_ns, second, message[:32]))
+        self._keep((False, salt), _Pending(state, found[0], own_salt, now_ns, second, message))
         return self._header(SECOND, own_salt, salt) + token + second
 
     def _on_second(self, data: bytes, pending: _Pending) -> bytes | None:
