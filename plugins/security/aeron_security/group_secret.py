@@ -80,6 +80,8 @@ class GroupSecretProtector(DatagramProtector):
             name: params.new_counter(f"security-{name}") for name in ("sealed", "opened", "rotations")
         }
         for reason in sealing.REASONS:
+            if reason == "handshake":
+                continue
             new = params.new_refusal_counter if reason in _OF_PEERS else params.new_counter
             self._counters[reason] = new(f"security-refused-{reason}")
 
@@ -99,5 +101,6 @@ class GroupSecretProtector(DatagramProtector):
 
     def on_timer(self, now_ns: int) -> None:
         """See `DatagramProtector.on_timer`."""
-        for name, count in self._session.counts().items():
-            self._counters[name].set_release(count)
+        counts = self._session.counts()
+        for name, counter in self._counters.items():
+            counter.set_release(counts[name])

@@ -1,5 +1,6 @@
 """A host on the path: it sees every datagram, and sends others in the name of both ends."""
 
+import contextlib
 import os
 import random
 
@@ -130,15 +131,27 @@ class Forgeries:
 ATTACKS = [Flips, Cuts, Replays, Reflections, Forgeries]
 
 
+@pytest.fixture(params=["group", "identities"])
+def start(request, tmp_path, profiles, start_pair):
+    """Return a function that starts two drivers of one mode."""
+    if request.param == "identities":
+        yield start_pair
+        return
+    with contextlib.ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(
+            DriverPair(tmp_path, security_profiles=profiles, **settings)
+        )
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize(
     ("published", "subscribed"),
     [(CHANNEL, CHANNEL), (MULTICAST, MULTICAST), (DYNAMIC, TO_DYNAMIC)],
     ids=["unicast", "multicast", "dynamic"],
 )
-def test_a_stream_arrives_whole_and_nothing_else_does(tmp_path, profiles, attack, published, subscribed):
+def test_a_stream_arrives_whole_and_nothing_else_does(start, attack, published, subscribed):
     link = SimulatedLink(loss=0.05, latency_ns=20_000, reordering=0.05)
-    with DriverPair(tmp_path, link=link, driver_connect=False, security_profiles=profiles) as pair:
+    with start(link=link, driver_connect=False) as pair:
         path = Path(pair, attack())
         subscription = pair.add_subscription(subscribed, 1001)
         publication = pair.add_publication(f"{published}|session-id=77", 1001)

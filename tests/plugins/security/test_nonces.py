@@ -4,7 +4,8 @@ import contextlib
 import os
 import struct
 
-from aeron_security._native.sealing import SealedDatagrams, SealingSession
+import pytest
+from aeron_security._native.sealing import RENEW, SealedDatagrams, SealingSession
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,8 +36,10 @@ class Sender:
     def __init__(self, role=0, **options):
         self.clock = Clock.manual()
         self.wire = Wire()
-        session = SealingSession([SECRET], 1, role, 1 - role, self.clock, **options)
-        self._probe = DatagramProbe(SealedDatagrams(PythonDatagramChannel(self.wire), session))
+        # A session with an identity draws its secret.
+        secret = os.urandom(32) if "public_key" in options else SECRET
+        self.session = SealingSession([secret], 1, role, 1 - role, self.clock, **options)
+        self._probe = DatagramProbe(SealedDatagrams(PythonDatagramChannel(self.wire), self.session))
 
     def send(self, datagrams=1):
         self._probe.send([(bytes(8 * datagrams), 8)], THERE)
@@ -52,15 +55,25 @@ def nonce_of(datagram):
     return role, salt, freshness, number
 
 
-steps = st.lists(st.one_of(st.integers(1, 40), st.just("pass time")), min_size=1, max_size=40)
+steps = st.lists(
+    st.one_of(st.integers(1, 40), st.just("pass time"), st.just("remove a peer")), min_size=1, max_size=40
+)
 
 
-@given(steps, st.integers(1, 50))
-def test_a_socket_repeats_no_nonce_whatever_it_sends_and_however_often_it_rotates(sends, rotate_numbers):
-    sender = Sender(rotate_numbers=rotate_numbers, rotate_interval_ns=10 * S)
+MODES = st.sampled_from([{}, {"public_key": bytes(32)}])
+
+
+@given(steps, st.integers(1, 50), MODES)
+def test_a_socket_repeats_no_nonce_whatever_it_sends_and_however_often_it_rotates(
+    sends, rotate_numbers, mode
+):
+    sender = Sender(rotate_numbers=rotate_numbers, rotate_interval_ns=10 * S, **mode)
     for step in sends:
         if step == "pass time":
             sender.clock.advance(10 * S)
+        elif step == "remove a peer":
+            if mode:
+                sender.session.order(RENEW, 0, os.urandom(32))
         else:
             sender.send(step)
 
@@ -69,8 +82,9 @@ def test_a_socket_repeats_no_nonce_whatever_it_sends_and_however_often_it_rotate
     assert len({(role, salt, number) for role, salt, _, number in sender.nonces}) == len(sender.nonces)
 
 
-def test_sockets_of_one_secret_share_no_nonce_and_neither_does_a_restart():
-    senders = [Sender(role) for role in (0, 0, 1, 1) * 50]
+@pytest.mark.parametrize("mode", [{}, {"public_key": bytes(32)}], ids=["group", "identities"])
+def test_sockets_of_one_secret_share_no_nonce_and_neither_does_a_restart(mode):
+    senders = [Sender(role, **mode) for role in (0, 0, 1, 1) * 50]
     for sender in senders:
         sender.send(10)
 
@@ -79,9 +93,10 @@ def test_sockets_of_one_secret_share_no_nonce_and_neither_does_a_restart():
     assert len({salt for _, salt, _, _ in nonces}) == len(senders)
 
 
-def test_a_fork_of_the_process_repeats_no_nonce():
+@pytest.mark.parametrize("mode", [{}, {"public_key": bytes(32)}], ids=["group", "identities"])
+def test_a_fork_of_the_process_repeats_no_nonce(mode):
     # A snapshot of a virtual machine that is started twice is a fork of all that it contains.
-    sender = Sender()
+    sender = Sender(**mode)
     sender.send()
     before = len(sender.wire.sent)
     reader, writer = os.pipe()

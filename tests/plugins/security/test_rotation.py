@@ -1,5 +1,7 @@
 """Keys change under load, at a socket that loses datagrams, and secrets change without an interruption."""
 
+import contextlib
+
 import pytest
 
 from aeron_core.testing import DriverPair, SimulatedLink, Simulation
@@ -32,12 +34,23 @@ def value(driver, name):
     return driver.find_counter(f"security-{name}: ").value
 
 
-def test_a_thousand_rotations_lose_no_message(tmp_path, key_file):
+@pytest.fixture(params=["group", "identities"])
+def start(request, tmp_path, key_file, identities, start_pair):
+    """Return a function that starts two drivers of one mode, which rotate each second."""
+    if request.param == "identities":
+        identities.options["rotation_interval"] = "1s"
+        yield start_pair
+        return
     profiles = {"orders": {"secret_file": key_file(), "rotation_interval": "1s"}}
+    with contextlib.ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(
+            DriverPair(tmp_path, security_profiles=profiles, **settings)
+        )
+
+
+def test_a_thousand_rotations_lose_no_message(start):
     link = SimulatedLink(loss=0.05, duplication=0.01)
-    with DriverPair(
-        tmp_path, link=link, security_profiles=profiles, term_buffer_length="64k", timer_interval_ns=100 * MS
-    ) as pair:
+    with start(link=link, term_buffer_length="64k", timer_interval_ns=100 * MS) as pair:
         subscription = pair.add_subscription(CHANNEL, 1001)
         publication = pair.add_publication(CHANNEL, 1001)
         pair.run_until(lambda: publication.is_connected and subscription.is_connected)
@@ -48,7 +61,8 @@ def test_a_thousand_rotations_lose_no_message(tmp_path, key_file):
         pair.run_until(lambda: load.step() >= ROTATIONS, within_ns=10 * S)
 
         for driver in (pair.sender, pair.receiver):
-            assert value(driver, "rotations") >= ROTATIONS - 1
+            # A round in which nothing is sent delays one.
+            assert value(driver, "rotations") >= 0.99 * ROTATIONS
             assert driver.errors() == []
             # At the start, and never again.
             assert value(driver, "refused-unproved") < 10
