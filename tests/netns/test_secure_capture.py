@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from aeron_security.noise import public_key_of
 
 pytestmark = pytest.mark.netns
 
@@ -75,12 +76,32 @@ def readable(packets):
     return found
 
 
-@pytest.fixture
-def secret(tmp_path):
-    path = tmp_path / "orders.key"
-    path.write_text(random.Random(1).randbytes(32).hex() + "\n", encoding="ascii")
-    path.chmod(0o600)
-    return {"AERON_SECURITY_PROFILES": f"orders,secret_file={path}"}
+class Keys:
+    """Key files of the machines: one secret, or an identity each."""
+
+    def __init__(self, folder, keys):
+        self._folder, self._keys = folder, keys
+        private = [random.Random(number).randbytes(32) for number in range(3)]
+        for number, key in enumerate(private):
+            self._write(f"{number}.identity", f"aeron-core-identity {key.hex()}")
+        self._write(
+            "peers", *(f"host-{number} {public_key_of(key).hex()}" for number, key in enumerate(private))
+        )
+        self._write("orders.key", private[0].hex())
+
+    def _write(self, name, *lines):
+        path = self._folder / name
+        path.write_text("\n".join(lines) + "\n", encoding="ascii")
+        path.chmod(0o600)
+
+    def of(self, index):
+        """Return the environment of a machine."""
+        options = f"secret_file={self._folder}/orders.key"
+        if self._keys == "identities":
+            options = (
+                f"protector=identities,identity={self._folder}/{index}.identity,allow={self._folder}/peers"
+            )
+        return {"AERON_SECURITY_PROFILES": f"orders,{options}"}
 
 
 def channels_of(mode, machines):
@@ -95,26 +116,27 @@ def channels_of(mode, machines):
 
 
 @pytest.mark.parametrize("mode", ["unicast", "multicast", "dynamic"])
-@pytest.mark.parametrize("is_secured", [True, False], ids=["secured", "plain"])
-def test_a_sealed_channel_cannot_be_read_on_the_wire(machines, start, secret, mode, is_secured):
+@pytest.mark.parametrize("keys", ["group", "identities", None])
+def test_a_sealed_channel_cannot_be_read_on_the_wire(machines, start, tmp_path, mode, keys):
+    files = Keys(tmp_path, keys)
     published, subscribed = channels_of(mode, machines)
-    suffix = "|security=orders" if is_secured else ""
+    suffix = "|security=orders" if keys else ""
     flow_control = f"|fc=min,g:/{len(subscribed)}"
     with Capture(machines.ports[0]) as capture:
         receivers = [
-            start(index, "receive", channel + suffix, COUNT, 0, **secret)
+            start(index, "receive", channel + suffix, COUNT, 0, **files.of(index))
             for index, channel in enumerate(subscribed, 1)
         ]
         for receiver in receivers:
             receiver.await_output(ready=True)
-        sender = start(0, "send", published + flow_control + suffix, COUNT, 0, **secret)
+        sender = start(0, "send", published + flow_control + suffix, COUNT, 0, **files.of(0))
         sent = sender.await_output(sent=COUNT)
         results = [receiver.await_output(last=COUNT - 1) for receiver in receivers]
 
     assert {result["sha256"] for result in results} == {sent["sha256"]}
     assert sum(map(len, capture.packets)) > COUNT * LENGTH
     found = readable(capture.packets)
-    if is_secured:
+    if keys:
         assert found == 0
     else:
         # The search finds what is there.
