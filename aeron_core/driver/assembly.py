@@ -23,7 +23,7 @@ from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
 from aeron_core.driver.conductor.conductor import Conductor
 from aeron_core.driver.conductor.context import DriverContext
-from aeron_core.driver.conductor.endpoints.protection import HandshakeWork, open_resolver_protector
+from aeron_core.driver.conductor.endpoints.protection import open_resolver_protector
 from aeron_core.driver.conductor.error_sink import Cause, ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
 from aeron_core.driver.conductor.names.name_resolution import NameResolution
@@ -102,7 +102,7 @@ class Assembly:
             counters=counters,
             system_counters=system,
             errors=errors,
-            handshakes=HandshakeWork(errors),
+            working_protectors=[],
             unknown_keys=UnknownKeys(errors),
             events=events,
             loss_report=LossReport(self._create_loss_report()),

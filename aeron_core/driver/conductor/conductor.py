@@ -80,7 +80,7 @@ class Conductor:
         work += self.registrars.images.create_waiting()
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
-        work += self._context.handshakes.do_work(now_ns)
+        work += self._protect(now_ns)
         work += self._context.logs.free_ended()
         # Timeouts of clients and of their resources are checked here only, so a state may last one timer interval
         # longer than its timeout.
@@ -96,6 +96,16 @@ class Conductor:
             # The resolver is a plugin: its failure must not stop the conductor's other work.
             self._context.errors.record_exception(error, "name resolver")
             return 0
+
+    def _protect(self, now_ns: int) -> int:
+        work = 0
+        for protector in self._context.working_protectors:
+            try:
+                work += protector.do_work(now_ns)
+            except Exception as error:
+                # The protector is a plugin: its failure must not stop the conductor's other work.
+                self._context.errors.record_exception(error, "datagram protector")
+        return work
 
     def _drain(self, ring: CommandRing, proxy: AgentProxy) -> int:
         # The ring to the agent may have space now for commands that are queued in the proxy.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.conductor.agent_proxy import AgentProxy
     from aeron_core.driver.conductor.client_proxy import ClientProxy
-    from aeron_core.driver.conductor.endpoints.protection import HandshakeWork
     from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.driver.conductor.log_storage import LogStorage
     from aeron_core.driver.conductor.unknown_keys import UnknownKeys
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.registry import Registry
     from aeron_core.settings.driver import DriverFields
     from aeron_core.spi.media import ConnectionNetwork, MediaTransport, OpenDatagrams
+    from aeron_core.spi.protection import DatagramProtector
     from aeron_core.uri.channel_uri import ChannelUri
 
 
@@ -45,7 +45,8 @@ class DriverContext:
     counters: CountersManager
     system_counters: SystemCounters
     errors: ErrorSink
-    handshakes: HandshakeWork
+    # Protectors that work in each duty cycle of the conductor.
+    working_protectors: list[DatagramProtector]
     unknown_keys: UnknownKeys
     events: EventLog
     # The conductor prepares the entry of each image; the receiver writes it.

@@ -17,7 +17,7 @@ from aeron_security import group_secret, identities
 from aeron_security.group_secret import GroupSecretOptions
 from aeron_security.identities import IdentityOptions, check_package
 from aeron_security.identity_files import (
-    Peer,
+    AllowedPeer,
     check_name,
     is_identity,
     parse_key,
@@ -81,8 +81,7 @@ def _shown(file: str | Path) -> tuple[str, str]:
         return "fingerprint", fingerprint_of(read_secret(file))
     private_key = read_identity(file)
     check_package(str(file))
-    # Imports the package cryptography.
-    from aeron_security.noise import public_key_of  # noqa: PLC0415
+    from aeron_security.noise import public_key_of  # noqa: PLC0415 - needs the optional package cryptography
 
     return "public-key", public_key_of(private_key).hex()
 
@@ -103,7 +102,7 @@ def allow(
 
     A driver with the list reads it again within a second. A key that is replaced is revoked.
     """
-    peer = Peer(check_name(name), parse_key(key), parse_time_ms(until) if until else None)
+    peer = AllowedPeer(check_name(name), parse_key(key), parse_time_ms(until) if until else None)
     peers = read_peers(file) if file.exists() else []
     for each in peers:
         if each.public_key == peer.public_key and each.name != peer.name:

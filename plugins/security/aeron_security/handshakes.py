@@ -16,7 +16,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 
 from aeron_security import noise
-from aeron_security.identity_files import Peer
+from aeron_security.identity_files import AllowedPeer
 from aeron_security.noise import Noise, NoiseError
 
 COOKIE, FIRST, SECOND, THIRD = range(4, 8)
@@ -50,14 +50,14 @@ class Host:
     cipher: int
     role: int
     grant: Callable[[], tuple[bytes, int] | None]
-    admit: Callable[[Peer, bytes, int], None]
+    admit: Callable[[AllowedPeer, bytes, int], None]
     fresh: Callable[[], bytes]
 
 
 @dataclass(slots=True)
-class _Pending:
+class _OpenHandshake:
     noise: Noise
-    peer: Peer
+    peer: AllowedPeer
     own_salt: bytes
     began_ns: int
     #: Message 1, or the whole second.
@@ -71,9 +71,9 @@ class Handshakes:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._peers: dict[bytes, Peer] = {}
+        self._peers: dict[bytes, AllowedPeer] = {}
         # By whether this socket is the initiator, and the salt of the other one.
-        self._pending: dict[tuple[bool, bytes], _Pending] = {}
+        self._pending: dict[tuple[bool, bytes], _OpenHandshake] = {}
         self._second = -1
         self._in_second = 0
         self._of_host: dict[str, int] = {}
@@ -83,7 +83,7 @@ class Handshakes:
         self.agreements = 0
         self.completed = 0
 
-    def set_peers(self, peers: dict[bytes, Peer]) -> None:
+    def set_peers(self, peers: dict[bytes, AllowedPeer]) -> None:
         """Allow these peers, by public key, and no others."""
         self._peers = peers
         self._pending = {key: each for key, each in self._pending.items() if each.peer.public_key in peers}
@@ -129,7 +129,7 @@ class Handshakes:
         self._in_second += 1
         self._of_host[source_host] = of_host + 1
 
-    def _keep(self, key: tuple[bool, bytes], pending: _Pending) -> None:
+    def _keep(self, key: tuple[bool, bytes], pending: _OpenHandshake) -> None:
         self._pending.pop(key, None)
         if len(self._pending) >= MAX_PENDING:
             del self._pending[next(iter(self._pending))]
@@ -146,18 +146,18 @@ class Handshakes:
     def _header(self, kind: int, own_salt: bytes, salt: bytes) -> bytes:
         return b"AeSU" + bytes([1, kind, self._host.role, self._host.cipher]) + own_salt + salt
 
-    def _grant(self, peer: Peer) -> bytes | None:
+    def _grant(self, peer: AllowedPeer) -> bytes | None:
         found = self._host.grant()
         if found is None:
             return None
         self.granted.add(peer.public_key)
         return found[0] + found[1].to_bytes(8, "little")
 
-    def _admit(self, peer: Peer, grant: bytes) -> None:
+    def _admit(self, peer: AllowedPeer, grant: bytes) -> None:
         self._host.admit(peer, grant[:32], int.from_bytes(grant[32:], "little"))
         self.completed += 1
 
-    def _on_cookie(self, data: bytes, pending: _Pending | None, now_ns: int) -> bytes:
+    def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, now_ns: int) -> bytes:
         salt, own_salt = data[8:24], data[24:40]
         token, cookie, hint = data[40:56], data[56:72], data[72:88]
         if pending is None or pending.own_salt != own_salt:
@@ -166,24 +166,24 @@ class Handshakes:
             message = state.write_first(
                 noise.new_ephemeral(self._host.fresh), self._host.private_key, peer.public_key
             )
-            pending = _Pending(state, peer, own_salt, now_ns, message, cookie)
+            pending = _OpenHandshake(state, peer, own_salt, now_ns, message, cookie)
             self._keep((True, salt), pending)
         pending.detail = cookie
         # The same message as before if a first or a second was lost, so that its keys are not computed again.
         return self._header(FIRST, own_salt, salt) + cookie + token + pending.message
 
-    def _peer_of(self, token: bytes, hint: bytes) -> Peer:
+    def _peer_of(self, token: bytes, hint: bytes) -> AllowedPeer:
         for peer in self._peers.values():
             if hmac.compare_digest(hmac.digest(peer.public_key, b"hint" + token, "sha256")[:16], hint):
                 return peer
         raise RefusedError("identity")
 
-    def _on_first(self, data: bytes, pending: _Pending | None, now_ns: int) -> bytes | None:
+    def _on_first(self, data: bytes, pending: _OpenHandshake | None, now_ns: int) -> bytes | None:
         salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
         if pending is not None and pending.detail == message and pending.own_salt == own_salt:
             return self._header(SECOND, own_salt, salt) + token + pending.message
         state = self._noise(self._host.public_key, (data[6], self._host.role), (salt, own_salt))
-        found: list[Peer] = []
+        found: list[AllowedPeer] = []
 
         def check(static: bytes) -> None:
             if static not in self._peers:
@@ -195,10 +195,10 @@ class Handshakes:
         if grant is None:
             return None
         second = state.write_second(noise.new_ephemeral(self._host.fresh), grant)
-        self._keep((False, salt), _Pending(state, found[0], own_salt, now_ns, second, message))
+        self._keep((False, salt), _OpenHandshake(state, found[0], own_salt, now_ns, second, message))
         return self._header(SECOND, own_salt, salt) + token + second
 
-    def _on_second(self, data: bytes, pending: _Pending) -> bytes | None:
+    def _on_second(self, data: bytes, pending: _OpenHandshake) -> bytes | None:
         salt = data[8:24]
         # A forged second must not spoil the state for the right one.
         state = copy.copy(pending.noise)
@@ -212,7 +212,7 @@ class Handshakes:
         head = self._header(THIRD, pending.own_salt, salt) + pending.detail + freshness
         return head + state.third(freshness).encrypt(_THIRD_NONCE, grant, state.h + head)
 
-    def _on_third(self, data: bytes, pending: _Pending) -> None:
+    def _on_third(self, data: bytes, pending: _OpenHandshake) -> None:
         head, freshness = data[:64], data[56:64]
         theirs = pending.noise.third(freshness).decrypt(_THIRD_NONCE, data[64:], pending.noise.h + head)
         del self._pending[False, data[8:24]]

@@ -17,7 +17,7 @@ from aeron_core.frozen import frozen
 from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.protection import DatagramProtector, ProtectorParams
 from aeron_security._native import sealing
-from aeron_security.identity_files import Peer, read_identity, read_peers
+from aeron_security.identity_files import AllowedPeer, read_identity, read_peers
 from aeron_security.options import COMMON_OPTIONS, CommonOptions, check_machine, check_names
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class _PeerList:
             self._stamp = stamp
             self._peers = read_peers(self._path)
 
-    def allowed(self, now_ms: int) -> dict[bytes, Peer]:
+    def allowed(self, now_ms: int) -> dict[bytes, AllowedPeer]:
         """Return the peers that have not expired, by public key."""
         return {
             each.public_key: each for each in self._peers if each.until_ms is None or now_ms < each.until_ms
@@ -116,8 +116,7 @@ class IdentityProtector(DatagramProtector):
         options = IdentityOptions.parse(params.profile, params.options)
         check_machine(params.profile, options.common)
         check_package(params.profile)
-        # Imports the package cryptography, which other protectors do not need.
-        from aeron_security import handshakes, noise  # noqa: PLC0415
+        from aeron_security import handshakes, noise  # noqa: PLC0415 - need the optional package cryptography
 
         self._refused_error = handshakes.RefusedError
         private_key = read_identity(options.identity)
@@ -251,7 +250,7 @@ class IdentityProtector(DatagramProtector):
         # Until the agent has obeyed, the next secret is granted, which no datagram has used.
         return (prk, number) if renewals == self._renewals else (self._renewed, 0)
 
-    def _admit(self, peer: Peer, secret: bytes, number: int) -> None:
+    def _admit(self, peer: AllowedPeer, secret: bytes, number: int) -> None:
         owner = self._owners.setdefault(peer.public_key, self._next_owner)
         self._next_owner = max(self._next_owner, owner + 1)
         self._orders.append((sealing.ADMIT, owner, secret, number))

@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @frozen()
-class Peer:
+class AllowedPeer:
     """A peer that is allowed; `until_ms` is a time in ms since the epoch, None if the entry does not expire."""
 
     name: str
@@ -94,9 +94,9 @@ def check_name(text: str) -> str:
     return text
 
 
-def parse_peers(text: str, path: str | Path) -> list[Peer]:
+def parse_peers(text: str, path: str | Path) -> list[AllowedPeer]:
     """Return the peers of a list. Raises ConfigurationError with the number of a wrong line."""
-    peers: list[Peer] = []
+    peers: list[AllowedPeer] = []
     names: set[object] = set()
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#", 1)[0].split()
@@ -119,17 +119,17 @@ def parse_peers(text: str, path: str | Path) -> list[Peer]:
     return peers
 
 
-def _parsed(fields: list[str]) -> Peer:
+def _parsed(fields: list[str]) -> AllowedPeer:
     name, key, until = [*fields, "", ""][:3]
     if len(fields) > 3 or (until and not until.startswith("until=")):
         raise ConfigurationError(
             f"must be a name, a public key, and optionally until=TIME: has {fields[2:]!r}"
         )
     until_ms = parse_time_ms(until.removeprefix("until=")) if until else None
-    return Peer(check_name(name), parse_key(key), until_ms)
+    return AllowedPeer(check_name(name), parse_key(key), until_ms)
 
 
-def read_peers(path: str | Path) -> list[Peer]:
+def read_peers(path: str | Path) -> list[AllowedPeer]:
     """Return the peers in a list, in its order.
 
     Raises ConfigurationError if others can change the file, it cannot be read, or has a wrong line.
@@ -149,7 +149,7 @@ def _keep_access(path: Path, descriptor: int) -> None:
             os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
-def write_peers(path: Path, peers: list[Peer]) -> None:
+def write_peers(path: Path, peers: list[AllowedPeer]) -> None:
     """Replace a list as a whole: a driver that reads it sees the old one or the new one. Raises ConfigurationError."""
     try:
         descriptor, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)

@@ -99,7 +99,7 @@ class Noise:
         return public + sealed_static + self._encrypt(payload)
 
     def read_first(self, message: bytes, static: bytes, check: Callable[[bytes], None]) -> bytes:
-        """Return the payload of message 1; `check` gets the static key of the initiator, and raises if it is not allowed."""
+        """Return the payload of message 1; `check` gets the static key of the initiator, and may raise."""
         self._theirs = message[:KEY_LENGTH]
         self._mix_hash(self._theirs)
         self._mix_key(static, self._theirs)

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from aeron_security.identity_files import Peer, write_peers
+from aeron_security.identity_files import AllowedPeer, write_peers
 from aeron_security.noise import public_key_of
 
 from aeron_core.testing import DriverPair
@@ -53,7 +53,7 @@ class Identities:
     def allow(self, host, *peers, until_ms=None):
         write_peers(
             self._folder / f"{host}.peers",
-            [Peer(peer, public_key_of(PRIVATE[peer]), until_ms) for peer in peers],
+            [AllowedPeer(peer, public_key_of(PRIVATE[peer]), until_ms) for peer in peers],
         )
 
     def profiles(self, host, *peers):

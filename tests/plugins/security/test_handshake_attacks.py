@@ -18,7 +18,7 @@ from aeron_security.handshakes import (
     RefusedError,
 )
 from aeron_security.identities import IdentityProtector
-from aeron_security.identity_files import Peer
+from aeron_security.identity_files import AllowedPeer
 from aeron_security.noise import public_key_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -251,7 +251,7 @@ def test_a_flood_of_forged_firsts_costs_one_agreement_each_up_to_a_limit_and_no_
     # An attacker that has addresses, and so right cookies, but no identity: it encrypts its own key.
     admitted = []
     made = Handshakes(host(TWO, 1, admitted))
-    made.set_peers({public(ONE): Peer("one", public(ONE))})
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
     forged = first_of(STRANGER, TWO)
     numbers = random.Random(1)
     refused = {"identity": 0, "handshake": 0, "busy": 0}
@@ -274,7 +274,7 @@ def test_a_flood_of_forged_firsts_costs_one_agreement_each_up_to_a_limit_and_no_
 
 def test_one_host_does_not_use_up_the_limit_of_all():
     made = Handshakes(host(TWO, 1, []))
-    made.set_peers({public(ONE): Peer("one", public(ONE))})
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
     forged = first_of(STRANGER, TWO)
     for _ in range(1000):
         with pytest.raises(RefusedError):
@@ -286,7 +286,7 @@ def test_one_host_does_not_use_up_the_limit_of_all():
 
 def test_handshakes_that_do_not_end_are_bounded_and_forgotten():
     made = Handshakes(host(TWO, 1, []))
-    made.set_peers({public(ONE): Peer("one", public(ONE))})
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
     for number in range(3 * MAX_PENDING):
         made.on_datagram(first_of(ONE, TWO), f"10.0.0.{number}", number * S // 50)
 
@@ -364,7 +364,7 @@ def test_the_agent_accepts_no_datagram_of_a_stranger(datagrams):
 def test_the_conductor_admits_nothing_of_a_stranger(kind, data):
     admitted = []
     made = Handshakes(host(TWO, 1, admitted))
-    made.set_peers({public(ONE): Peer("one", public(ONE))})
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
     body = data.draw(st.binary(min_size=LENGTHS[kind] - 8, max_size=LENGTHS[kind] - 8))
 
     try:
@@ -381,7 +381,7 @@ def test_the_limits_of_a_peer_do_not_depend_on_the_identity_that_it_claims():
     # The static key of a first is checked only after its decryption, which needs the ephemeral key.
     admitted = []
     made = Handshakes(replace(host(TWO, 1, admitted)))
-    made.set_peers({public(ONE): Peer("one", public(ONE))})
+    made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
     first = bytearray(first_of(STRANGER, TWO))
     first[104:136] = public(ONE)
 

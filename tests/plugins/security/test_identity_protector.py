@@ -8,7 +8,7 @@ import pytest
 from aeron_security.identities import IdentityOptions, IdentityProtector
 from aeron_security.identity_files import (
     MAX_PEERS,
-    Peer,
+    AllowedPeer,
     is_identity,
     parse_peers,
     read_identity,
@@ -126,7 +126,7 @@ def test_an_identity_file_with_another_content_is_refused_and_not_shown(tmp_path
 
 
 def test_a_list_that_was_written_can_be_read(tmp_path):
-    peers = [Peer("one", bytes(range(32))), Peer("two-2.org", bytes(32), 1_900_000_000_000)]
+    peers = [AllowedPeer("one", bytes(range(32))), AllowedPeer("two-2.org", bytes(32), 1_900_000_000_000)]
     path = tmp_path / "list"
     write_peers(path, peers)
 
@@ -140,7 +140,7 @@ def test_a_list_that_is_replaced_keeps_its_mode(tmp_path):
     write_peers(path, [])
     path.chmod(0o644)
 
-    write_peers(path, [Peer("one", bytes(32))])
+    write_peers(path, [AllowedPeer("one", bytes(32))])
 
     assert path.stat().st_mode & 0o777 == 0o644
 
@@ -173,7 +173,9 @@ def test_a_wrong_line_of_a_list_is_named(text, expected):
 
 
 def test_a_list_has_comments_and_a_limit():
-    assert parse_peers(f"# peers\n\none {KEY} # the first\n", "list") == [Peer("one", bytes.fromhex(KEY))]
+    assert parse_peers(f"# peers\n\none {KEY} # the first\n", "list") == [
+        AllowedPeer("one", bytes.fromhex(KEY))
+    ]
     many = "".join(f"p{number} {number:064x}\n" for number in range(MAX_PEERS + 1))
     with pytest.raises(ConfigurationError, match="has 1025: must be at most 1024"):
         parse_peers(many, "list")

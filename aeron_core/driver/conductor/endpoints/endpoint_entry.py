@@ -12,7 +12,7 @@ from aeron_core._native import wire
 from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.endpoints.protection import open_protector, profile_of
+from aeron_core.driver.conductor.endpoints.protection import close_protector, open_protector, profile_of
 from aeron_core.driver.conductor.error_sink import Cause, CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.endpoint_parameters import RESERVED_VALUE_OFFSET, EndpointParameters
@@ -66,7 +66,6 @@ class EndpointEntry:
             self.protector = open_protector(
                 self.context, profile, role, self.new_counter, self.new_refusal_counter
             )
-            self.context.handshakes.add(self.protector)
 
     def frame_mtu(self, mtu: int) -> int:
         """Return the maximum length of frames in bytes for datagrams of at most `mtu` bytes, a multiple of 32.
@@ -217,8 +216,7 @@ class EndpointEntry:
 
     def _close_protector(self) -> None:
         if self.protector is not None:
-            self.context.handshakes.remove(self.protector)
-            self.protector.close()
+            close_protector(self.context, self.protector)
 
     def record_fault(self) -> None:
         """Log the pending fault, such as a malformed datagram: one entry per reason, with the last source."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from aeron_core._native.counter import AtomicCounter
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.settings.driver import DriverFields
     from aeron_core.settings.variables import SecurityProfile
     from aeron_core.spi.media import Channel, MediaTransport
@@ -81,7 +80,7 @@ def open_protector(
     new_counter: NewCounter,
     new_refusal_counter: NewCounter,
 ) -> DatagramProtector:
-    """Return a new protector.
+    """Return a new protector, to be closed by `close_protector`; from now on it works in each cycle of the conductor.
 
     Raises PluginError if it is not installed or broken, StorageError if no counter is free, and what the protector
     raises, such as ConfigurationError for a key file that others can read.
@@ -94,40 +93,21 @@ def open_protector(
         new_counter=new_counter,
         new_refusal_counter=new_refusal_counter,
     )
-    return context.registry.datagram_protector(
+    protector = context.registry.datagram_protector(
         profile.protector,
         params,
         lambda error: context.errors.record_exception(error, f"datagram protector {profile.protector!r}"),
     )
+    if type(protector).do_work is not DatagramProtector.do_work:
+        context.working_protectors.append(protector)
+    return protector
 
 
-class HandshakeWork:
-    """Protectors that work in each duty cycle of the conductor. Used by the conductor only."""
-
-    def __init__(self, errors: ErrorSink) -> None:
-        self._errors = errors
-        self._protectors: list[DatagramProtector] = []
-
-    def add(self, protector: DatagramProtector) -> None:
-        """Let a protector work, if its class does."""
-        if type(protector).do_work is not DatagramProtector.do_work:
-            self._protectors.append(protector)
-
-    def remove(self, protector: DatagramProtector) -> None:
-        """Let a protector work no more."""
-        if protector in self._protectors:
-            self._protectors.remove(protector)
-
-    def do_work(self, now_ns: int) -> int:
-        """Return the work count; exceptions of protectors are logged."""
-        work = 0
-        for protector in self._protectors:
-            try:
-                work += protector.do_work(now_ns)
-            except Exception as error:
-                # The protector is a plugin: its failure must not stop the conductor's other work.
-                self._errors.record_exception(error, "datagram protector")
-        return work
+def close_protector(context: DriverContext, protector: DatagramProtector) -> None:
+    """Close a protector that `open_protector` returned, after its sockets."""
+    if protector in context.working_protectors:
+        context.working_protectors.remove(protector)
+    protector.close()
 
 
 def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
@@ -142,9 +122,7 @@ def open_resolver_protector(context: DriverContext) -> DatagramProtector | None:
             context.counters, counter_types.MEDIA, name, "name resolver", -1
         )
 
-    protector = open_protector(context, profile, ProtectedRole.RESOLVER, new_counter, new_counter)
-    context.handshakes.add(protector)
-    return protector
+    return open_protector(context, profile, ProtectedRole.RESOLVER, new_counter, new_counter)
 
 
 def _names(settings: DriverFields) -> str:
