@@ -120,7 +120,7 @@ class IdentityProtector(DatagramProtector):
 
         self._refused_error = handshakes.RefusedError
         private_key = read_identity(options.identity)
-        public_key = noise.public_key_of(private_key)
+        self._public_key = public_key = noise.public_key_of(private_key)
         self._list = _PeerList(options.allow)
         self._clock = params.clock
         self._peers = self._list.allowed(self._clock.epoch_ms())
@@ -146,7 +146,7 @@ class IdentityProtector(DatagramProtector):
         )
         self._handshakes.set_peers(self._peers)
         # Orders that the agent has no space for.
-        self._orders: deque[tuple[int, int, bytes, int]] = deque()
+        self._orders: deque[tuple[int, int, bytes, bytes, int]] = deque()
         # Numbers of identities, by public key, for the agent.
         self._owners: dict[bytes, int] = {}
         self._next_owner = 1
@@ -233,11 +233,11 @@ class IdentityProtector(DatagramProtector):
         is_renewal = not self._handshakes.granted.isdisjoint(removed)
         for key in removed:
             if key in self._owners:
-                self._orders.append((sealing.FORGET, self._owners.pop(key), bytes(_SECRET_LENGTH), 0))
+                self._orders.append((sealing.FORGET, self._owners.pop(key), key, bytes(_SECRET_LENGTH), 0))
         if is_renewal:
             self._renewals += 1
             self._renewed = os.urandom(_SECRET_LENGTH)
-            self._orders.append((sealing.RENEW, 0, self._renewed, 0))
+            self._orders.append((sealing.RENEW, 0, self._public_key, self._renewed, 0))
             self._handshakes.forget_grants()
         self._handshakes.set_peers(allowed)
         self._give_orders()
@@ -253,7 +253,7 @@ class IdentityProtector(DatagramProtector):
     def _admit(self, peer: AllowedPeer, secret: bytes, number: int) -> None:
         owner = self._owners.setdefault(peer.public_key, self._next_owner)
         self._next_owner = max(self._next_owner, owner + 1)
-        self._orders.append((sealing.ADMIT, owner, secret, number))
+        self._orders.append((sealing.ADMIT, owner, peer.public_key, secret, number))
         self._give_orders()
 
     def _give_orders(self) -> int:

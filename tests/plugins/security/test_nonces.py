@@ -73,7 +73,7 @@ def test_a_socket_repeats_no_nonce_whatever_it_sends_and_however_often_it_rotate
             sender.clock.advance(10 * S)
         elif step == "remove a peer":
             if mode:
-                sender.session.order(RENEW, 0, os.urandom(32))
+                sender.session.order(RENEW, 0, bytes(32), os.urandom(32), 0)
         else:
             sender.send(step)
 

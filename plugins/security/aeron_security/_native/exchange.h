@@ -29,6 +29,7 @@ typedef struct
 typedef struct
 {
     uint8_t prk[32];
+    uint8_t key[32]; /* public, of the identity */
     uint64_t number;
     uint32_t owner;
     int32_t code;
@@ -79,7 +80,8 @@ static void ac_end_passed(ac_exchange_t *exchange)
 }
 
 /* The conductor gives an order; return 0 if the ring is full. */
-static int ac_give_order(ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *prk, uint64_t number)
+static int ac_give_order(
+    ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
 {
     uint64_t count = exchange->ordered_count;
     ac_order_t *order = &exchange->orders[count % AC_RING_LENGTH];
@@ -88,6 +90,7 @@ static int ac_give_order(ac_exchange_t *exchange, int code, uint32_t owner, cons
         return 0;
     }
     memcpy(order->prk, prk, sizeof(order->prk));
+    memcpy(order->key, key, sizeof(order->key));
     order->number = number;
     order->owner = owner;
     order->code = code;

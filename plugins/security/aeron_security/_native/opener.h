@@ -459,7 +459,7 @@ static void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
             }
         }
         else if (!ac_owned_secret(
-            &secret, order->prk, own->secret.cipher, is_admission ? opener->role : own->role, salt))
+            &secret, order->prk, order->key, own->secret.cipher, is_admission ? opener->role : own->role, salt))
         {
             return;
         }

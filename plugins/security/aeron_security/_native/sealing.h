@@ -35,6 +35,7 @@ typedef struct
     uint8_t id;
     uint8_t cipher;   /* 1 AES-128-GCM, 2 AES-256-GCM, 3 ChaCha20-Poly1305 */
     uint8_t is_owned; /* of one socket: salts and the next secret are derived from it */
+    uint8_t owner[32]; /* then the public key of its identity */
 } ac_secret_t;
 
 /* Keys of one salt. `aead` has the batch key of `freshness` if `is_keyed`. */
@@ -48,10 +49,12 @@ typedef struct
     int cipher;
 } ac_keys_t;
 
-/* HKDF-Expand to at most 32 bytes: one block of HMAC. `info` has at most 32 bytes. */
+#define AC_MAX_INFO 40
+
+/* HKDF-Expand to at most 32 bytes: one block of HMAC. `info` has at most AC_MAX_INFO bytes. */
 static int ac_expand(const uint8_t *prk, const uint8_t *info, size_t length, uint8_t *out)
 {
-    uint8_t data[33];
+    uint8_t data[AC_MAX_INFO + 1];
     memcpy(data, info, length);
     data[length] = 1;
     return ac_crypto_hmac(prk, data, length + 1, out);
@@ -71,20 +74,23 @@ static int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
     return 1;
 }
 
-/* Make the secret of one socket from its PRK, and its salt. */
-static int ac_owned_secret(ac_secret_t *secret, const uint8_t *prk, int cipher, int role, uint8_t *salt)
+/* Make the secret of one socket from its PRK and the public key of its identity, and its salt. */
+static int ac_owned_secret(
+    ac_secret_t *secret, const uint8_t *prk, const uint8_t *owner, int cipher, int role, uint8_t *salt)
 {
-    uint8_t info[5] = "salt";
+    uint8_t info[5 + 32] = "salt";
     uint8_t out[32];
     memmove(secret->prk, prk, 32);
     secret->cipher = (uint8_t)cipher;
     secret->is_owned = 1;
+    memmove(secret->owner, owner, 32);
     if (!ac_expand(prk, (const uint8_t *)"id", 2, out))
     {
         return 0;
     }
     secret->id = out[0];
     info[4] = (uint8_t)role;
+    memcpy(info + 5, secret->owner, 32);
     if (!ac_expand(secret->prk, info, sizeof(info), out))
     {
         return 0;
@@ -101,7 +107,8 @@ static int ac_next(const ac_secret_t *secret, int role, const uint8_t *salt, ac_
     int is_made;
     if (secret->is_owned)
     {
-        is_made = ac_expand(secret->prk, info, 4, out) && ac_owned_secret(next, out, secret->cipher, role, next_salt);
+        is_made = ac_expand(secret->prk, info, 4, out) &&
+            ac_owned_secret(next, out, secret->owner, secret->cipher, role, next_salt);
         explicit_bzero(out, sizeof(out));
         return is_made;
     }

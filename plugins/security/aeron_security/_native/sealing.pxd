@@ -92,6 +92,7 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef int32_t _open_slot(self, ReceiveBatch batch, int32_t slot, int64_t now_ns) except -1 nogil
     cdef int32_t _reply(self, ac_reply_t *reply, int64_t now_ns) except -1 nogil
     cdef int32_t _send_control(self, int kind, const uint8_t *content, int length) except -1 nogil
+    cdef int32_t _obey(self) noexcept nogil
     cdef int32_t _send_staged(self, int length) except -1 nogil
     cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil
     cdef int32_t _note(self, SendBatch batch, Staged *staged, int32_t index) noexcept nogil

@@ -41,7 +41,8 @@ cdef extern from "opener.h" nogil:
     int ac_sealer_begin(ac_sealer_t *sealer, int64_t now_ns)
     int ac_sealer_seal(ac_sealer_t *sealer, int kind, uint8_t *to, const uint8_t *source, int length)
     int ac_fresh_number(uint64_t *number)
-    int ac_owned_secret(ac_secret_t *secret, const uint8_t *prk, int cipher, int role, uint8_t *salt)
+    int ac_owned_secret(
+        ac_secret_t *secret, const uint8_t *prk, const uint8_t *owner, int cipher, int role, uint8_t *salt)
     int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
     int ac_opener_open(
         ac_opener_t *opener, const ac_sealer_t *own, uint8_t *datagram, int length, int64_t now_ns, const void *name,
@@ -49,9 +50,11 @@ cdef extern from "opener.h" nogil:
     void ac_opener_free(ac_opener_t *opener)
     void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
     void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
+    ac_order_t *ac_next_order(ac_exchange_t *exchange)
     ac_passed_t *ac_next_passed(ac_exchange_t *exchange)
     void ac_end_passed(ac_exchange_t *exchange)
-    int ac_give_order(ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *prk, uint64_t number)
+    int ac_give_order(
+        ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
 
 cdef extern from "datagrams.h" nogil:
     int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
@@ -133,11 +136,17 @@ cdef class SealingSession:
         self.opener = <ac_opener_t *>calloc(1, sizeof(ac_opener_t))
         if self.sealer == NULL or self.opener == NULL:
             raise MemoryError("cannot allocate a session: free memory, or raise the memory limit")
+        if public_key is not None:
+            if len(public_key) != 32:
+                raise ValueError(f"a public key of {len(public_key)} bytes: must be 32")
+            memcpy(self.opener.public_key, <const uint8_t *>public_key, 32)
         for secret in secrets:
             if len(secret) != 32:
                 raise ValueError(f"a secret of {len(secret)} bytes: must be 32")
             if public_key is not None:
-                if not ac_owned_secret(&self.opener.secrets[0], secret, cipher, role, self.sealer.salt):
+                if not ac_owned_secret(
+                    &self.opener.secrets[0], secret, self.opener.public_key, cipher, role, self.sealer.salt
+                ):
                     raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
                 break
             if not ac_secret_init(&self.opener.secrets[self.opener.secret_count], secret, cipher):
@@ -145,10 +154,7 @@ cdef class SealingSession:
             self.opener.secret_count += 1
         self.opener.role = peer_role
         if public_key is not None:
-            if len(public_key) != 32:
-                raise ValueError(f"a public key of {len(public_key)} bytes: must be 32")
             self.opener.has_identity = True
-            memcpy(self.opener.public_key, <const uint8_t *>public_key, 32)
             self.opener.exchange = <ac_exchange_t *>calloc(1, sizeof(ac_exchange_t))
             if self.opener.exchange == NULL:
                 raise MemoryError("cannot allocate a session: free memory, or raise the memory limit")
@@ -205,11 +211,15 @@ cdef class SealingSession:
         explicit_bzero(prk, 32)
         return found
 
-    def order(self, int code, uint32_t owner, bytes prk, uint64_t number=0):
-        """Order ADMIT, FORGET or RENEW; return whether the ring had space. Called by the conductor only."""
-        if len(prk) != 32:
-            raise ValueError(f"a secret of {len(prk)} bytes: must be 32")
-        return bool(ac_give_order(self.opener.exchange, code, owner, prk, number))
+    def order(self, int code, uint32_t owner, bytes key, bytes prk, uint64_t number):
+        """Order ADMIT, FORGET or RENEW; return whether the ring had space. Called by the conductor only.
+
+        `owner` is the number of the identity whose public key is `key`; `prk` is its secret, whose datagrams up to
+        `number` count as received. For RENEW it is the identity of this session.
+        """
+        if len(prk) != 32 or len(key) != 32:
+            raise ValueError(f"a secret of {len(prk)} bytes, and a key of {len(key)}: must be 32")
+        return bool(ac_give_order(self.opener.exchange, code, owner, key, prk, number))
 
     def take_handshake(self):
         """Return the oldest datagram of a handshake, its source and the number of its socket, or None.
@@ -275,11 +285,17 @@ cdef class SealedDatagrams(DatagramChannel):
         # One that cannot be sent is lost, as on the network.
         self._channel.send(batch, self._reply_address if self._has_reply_address else destination)
 
+    cdef int32_t _obey(self) noexcept nogil:
+        # The time is read only if there is something to do.
+        if ac_next_order(self._session.opener.exchange) != NULL:
+            ac_obey(self._session.opener, self._session.sealer, self._session.clock.nano_time())
+        return 0
+
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
         cdef int32_t count = 0, slot, rounds = 0
         cdef int64_t now_ns
         # Under a flood, what can be opened must not wait for the next duty cycle, before which the agent may idle.
-        ac_obey(self._session.opener, self._session.sealer, self._session.clock.nano_time())
+        self._obey()
         while count == 0 and rounds < _RECEIVE_ROUNDS:
             rounds += 1
             count = self._channel.receive(batch)
@@ -369,10 +385,9 @@ cdef class SealedDatagrams(DatagramChannel):
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
         cdef Staged staged
         cdef int32_t count = 0, taken, last
-        cdef int64_t now_ns = self._session.clock.nano_time()
         staged.entry = staged.done = 0
-        ac_obey(self._session.opener, self._session.sealer, now_ns)
-        if not ac_sealer_begin(self._session.sealer, now_ns):
+        self._obey()
+        if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
             self.error_code = 12  # ENOMEM
             return 0
         # Rounds of as many datagrams as a batch and the memory for sealed ones hold.

@@ -71,8 +71,8 @@ class Symmetric:
         return ChaCha20Poly1305(expand(k1, b"third" + freshness, 32))
 
 
-def salt_of(prk, role):
-    return expand(prk, b"salt" + bytes([role]), 16)
+def salt_of(prk, role, key):
+    return expand(prk, b"salt" + bytes([role]) + key, 16)
 
 
 class IdentityPeer:
@@ -90,7 +90,7 @@ class IdentityPeer:
 
     @property
     def salt(self):
-        return salt_of(self.prk, self.role)
+        return salt_of(self.prk, self.role, public(self.private))
 
     def rotate(self):
         self.prk, self.number = expand(self.prk, b"next", 32), 0
@@ -116,14 +116,14 @@ class IdentityPeer:
         """Return the content; None if its salt is not granted, nor the next one of one that is."""
         salt, role = datagram[8:24], datagram[6]
         if salt not in self.granted:
-            for prk, _top in list(self.granted.values()):
+            for prk, _top, key in list(self.granted.values()):
                 after = expand(prk, b"next", 32)
-                if salt_of(after, role) == salt:
-                    self.granted[salt] = after, 0
+                if salt_of(after, role, key) == salt:
+                    self.granted[salt] = after, 0, key
                     break
             else:
                 return None
-        prk, top = self.granted[salt]
+        prk, top, _key = self.granted[salt]
         number, freshness = struct.unpack_from("<Q8s", datagram, 24)
         if number <= top:
             return None
@@ -133,9 +133,9 @@ class IdentityPeer:
     def grant(self):
         return self.prk + struct.pack("<Q", self.number)
 
-    def admit(self, grant, role):
+    def admit(self, grant, role, key):
         prk, number = struct.unpack("<32sQ", grant)
-        self.granted.setdefault(salt_of(prk, role), (prk, number))
+        self.granted.setdefault(salt_of(prk, role, key), (prk, number, key))
 
     def header(self, kind, theirs):
         return b"AeSU" + bytes([1, kind, self.role, self.cipher]) + self.salt + theirs
@@ -184,7 +184,7 @@ class IdentityPeer:
         state.mix_key(dh(e, responder))
         s = state.encrypt(public(self.private))
         state.mix_key(dh(self.private, responder))
-        self.begun[theirs] = state, e, cookie
+        self.begun[theirs] = state, e, cookie, responder
         return header + cookie + token + public(e) + s + state.encrypt(b"")
 
     def on_first(self, data, theirs, address):
@@ -201,23 +201,24 @@ class IdentityPeer:
         state.mix_hash(public(e))
         state.mix_key(dh(e, e_i))
         state.mix_key(dh(e, s_i))
-        self.answered[theirs] = state
+        self.answered[theirs] = state, s_i
         return self.header(SECOND, theirs) + token + public(e) + state.encrypt(self.grant())
 
     def on_second(self, data, theirs, address):
         assert data[40:56] == self.token(theirs)
-        state, e, cookie = self.begun.pop(theirs)
+        state, e, cookie, responder = self.begun.pop(theirs)
         e_r = data[56:88]
         state.mix_hash(e_r)
         state.mix_key(dh(e, e_r))
         state.mix_key(dh(self.private, e_r))
-        self.admit(state.decrypt(data[88:]), data[6])
+        self.admit(state.decrypt(data[88:]), data[6], responder)
         freshness = self.random(8)
         head = self.header(THIRD, theirs) + cookie + freshness
         return head + state.third_key(freshness).encrypt(bytes(12), self.grant(), state.h + head)
 
     def on_third(self, data, theirs, address):
         assert data[40:56] == self.token(theirs, address or b"?")
-        state = self.answered.pop(theirs)
+        state, key = self.answered.pop(theirs)
         head = data[:64]
-        self.admit(state.third_key(data[56:64]).decrypt(bytes(12), data[64:], state.h + head), data[6])
+        grant = state.third_key(data[56:64]).decrypt(bytes(12), data[64:], state.h + head)
+        self.admit(grant, data[6], key)
