@@ -11,6 +11,9 @@
 #define AC_AEAD_GET_TAG 0x10
 #define AC_AEAD_SET_TAG 0x11
 
+/* Functions of which each call costs more than the call itself: small code matters more than inlining. */
+#define AC_COLD __attribute__((noinline, cold))
+
 typedef struct
 {
     void *(*context_new)(void);
@@ -34,7 +37,7 @@ typedef struct
 static ac_crypto_t ac_crypto;
 
 /* Return 1 if all functions were found, 0 otherwise. Call it with the GIL, before any other function here. */
-static int ac_crypto_load(void)
+AC_COLD static int ac_crypto_load(void)
 {
     static const char *const names[] = {
         "EVP_CIPHER_CTX_new", "EVP_CIPHER_CTX_free", "EVP_CIPHER_CTX_ctrl", "EVP_CIPHER_CTX_set_padding",
@@ -60,7 +63,7 @@ static inline const void *ac_crypto_aead(int cipher)
 }
 
 /* HMAC-SHA-256; `out` has 32 bytes. Return 1, or 0 on failure. */
-static inline int ac_crypto_hmac(const uint8_t *key, const uint8_t *data, size_t length, uint8_t *out)
+AC_COLD static int ac_crypto_hmac(const uint8_t *key, const uint8_t *data, size_t length, uint8_t *out)
 {
     unsigned int written = 0;
     return NULL != ac_crypto.hmac(ac_crypto.sha256(), key, 32, data, length, out, &written) && 32 == written;

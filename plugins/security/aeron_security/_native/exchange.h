@@ -46,7 +46,7 @@ typedef struct
 } ac_exchange_t;
 
 /* The agent passes a datagram to the conductor; return 0 if the ring is full. */
-static int ac_pass(
+AC_COLD static int ac_pass(
     ac_exchange_t *exchange, const uint8_t *data, int length, const void *name, size_t name_length, uint32_t socket)
 {
     uint64_t count = exchange->passed_count;
@@ -80,7 +80,7 @@ static void ac_end_passed(ac_exchange_t *exchange)
 }
 
 /* The conductor gives an order; return 0 if the ring is full. */
-static int ac_give_order(
+AC_COLD static int ac_give_order(
     ac_exchange_t *exchange, int code, uint32_t owner, const uint8_t *key, const uint8_t *prk, uint64_t number)
 {
     uint64_t count = exchange->ordered_count;
@@ -117,7 +117,7 @@ static int ac_handshake_length(int kind)
     return lengths[kind - AC_HELLO];
 }
 
-static void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
+AC_COLD static void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const uint8_t *salt)
 {
     memset(to, 0, AC_HELLO_LENGTH);
     memcpy(to, "AeSU", 4);
@@ -130,7 +130,7 @@ static void ac_put_header(uint8_t *to, const ac_sealer_t *own, int kind, const u
 }
 
 /* Make the cookie datagram that answers `hello`, all but its cookie; return 1, or 0 on failure. */
-static int ac_put_cookie(uint8_t *to, const ac_sealer_t *own, const uint8_t *hello, const uint8_t *public_key)
+AC_COLD static int ac_put_cookie(uint8_t *to, const ac_sealer_t *own, const uint8_t *hello, const uint8_t *public_key)
 {
     uint8_t data[20] = "hint";
     uint8_t hint[32];

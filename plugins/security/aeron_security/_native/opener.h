@@ -109,7 +109,7 @@ static inline ac_peer_t *ac_find(const ac_opener_t *opener, const uint8_t *salt)
     }
 }
 
-static void ac_insert(ac_opener_t *opener, ac_peer_t *peer)
+AC_COLD static void ac_insert(ac_opener_t *opener, ac_peer_t *peer)
 {
     uint32_t i = ac_slot_of(peer->salt);
     while (NULL != opener->table[i])
@@ -120,7 +120,7 @@ static void ac_insert(ac_opener_t *opener, ac_peer_t *peer)
     opener->peer_count++;
 }
 
-static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
+AC_COLD static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
 {
     uint32_t i = ac_slot_of(salt);
     while (NULL != opener->table[i] && 0 != memcmp(opener->table[i]->salt, salt, AC_SALT_LENGTH))
@@ -146,7 +146,7 @@ static void ac_remove(ac_opener_t *opener, const uint8_t *salt)
     }
 }
 
-static void ac_opener_free(ac_opener_t *opener)
+AC_COLD static void ac_opener_free(ac_opener_t *opener)
 {
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
@@ -161,7 +161,7 @@ static void ac_opener_free(ac_opener_t *opener)
 
 /* Forget salts that have been silent, at most every tenth of the limit; and the one silent for longest if all places are
  * taken. */
-static void ac_make_space(ac_opener_t *opener, int64_t now_ns)
+AC_COLD static void ac_make_space(ac_opener_t *opener, int64_t now_ns)
 {
     uint8_t salt[AC_SALT_LENGTH];
     if (now_ns >= opener->sweep_ns)
@@ -220,7 +220,7 @@ static inline void ac_mark(ac_peer_t *peer, uint64_t number)
 }
 
 /* A token; or a cookie, if there is the address of a peer in `name`. */
-static int ac_token(
+AC_COLD static int ac_token(
     const ac_opener_t *opener, const uint8_t *salt, int64_t step, const void *name, size_t name_length, uint8_t *token)
 {
     uint8_t data[AC_SALT_LENGTH + 8 + AC_NAME_LENGTH];
@@ -236,7 +236,7 @@ static int ac_token(
     return 1;
 }
 
-static int ac_is_token(
+AC_COLD static int ac_is_token(
     const ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, const void *name, size_t name_length,
     const uint8_t *token)
 {
@@ -261,7 +261,7 @@ static int ac_is_token(
 }
 
 /* Set the challenge of a salt in `reply`, unless one was sent in the last 100 ms or too many were sent to others. */
-static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, ac_reply_t *reply)
+AC_COLD static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_ns, ac_reply_t *reply)
 {
     for (int i = 0; i < AC_ASKED; i++)
     {
@@ -284,7 +284,7 @@ static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_n
 }
 
 /* Admit a salt; all numbers up to `top` count as received. Takes over `keys`. Return 1, or 0 if memory runs out. */
-static int ac_admit(
+AC_COLD static int ac_admit(
     ac_opener_t *opener, const ac_secret_t *secret, const uint8_t *salt, ac_keys_t *keys, uint64_t top, int64_t now_ns,
     const ac_peer_t *parent, uint32_t owner)
 {
@@ -330,7 +330,7 @@ static const ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *s
 }
 
 /* A datagram of a salt that is not admitted; `datagram` is opened in place. Return 0, or the reason of a refusal. */
-static int ac_open_unknown(
+AC_COLD static int ac_open_unknown(
     ac_opener_t *opener, const ac_secret_t *secret, uint8_t *datagram, int length, int64_t now_ns, ac_reply_t *reply)
 {
     ac_keys_t keys;
@@ -398,7 +398,7 @@ static int ac_is_own(const ac_sealer_t *own, const uint8_t *salt)
 
 /* Check a datagram of a handshake: answer a hello in `reply`, pass another one to the conductor. Return 0, the reason of a
  * refusal, or -1 if it is for another socket. */
-static int ac_open_handshake(
+AC_COLD static int ac_open_handshake(
     ac_opener_t *opener, const ac_sealer_t *own, const uint8_t *datagram, int length, int64_t now_ns, const void *name,
     size_t name_length, uint32_t socket, ac_reply_t *reply)
 {
@@ -437,7 +437,7 @@ static int ac_open_handshake(
 }
 
 /* Do what the conductor has ordered. */
-static void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
+AC_COLD static void ac_obey(ac_opener_t *opener, ac_sealer_t *own, int64_t now_ns)
 {
     ac_order_t *order;
     while (NULL != (order = ac_next_order(opener->exchange)))

@@ -23,7 +23,7 @@ typedef struct
 } ac_sealer_t;
 
 /* Begin with a secret, and a random salt unless the secret is of this socket, which has made its salt. */
-static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
+AC_COLD static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int role, int64_t now_ns)
 {
     sealer->secret = *secret;
     sealer->role = role;
@@ -33,7 +33,7 @@ static int ac_sealer_init(ac_sealer_t *sealer, const ac_secret_t *secret, int ro
 }
 
 /* Continue with another secret and salt; return 1, or 0 if memory runs out: then nothing has changed. */
-static int ac_sealer_change(
+AC_COLD static int ac_sealer_change(
     ac_sealer_t *sealer, const ac_secret_t *secret, const uint8_t *salt, int64_t now_ns, int is_renewal)
 {
     ac_keys_t keys;
@@ -58,7 +58,7 @@ static int ac_sealer_change(
 }
 
 /* Copy what a grant has; any thread may call it. Return 1, or 0 if the agent changes it: then try again later. */
-static int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
+AC_COLD static int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *number, uint64_t *renewals)
 {
     uint64_t version = __atomic_load_n(&sealer->version, __ATOMIC_ACQUIRE);
     memcpy(prk, sealer->secret.prk, 32);
@@ -69,7 +69,7 @@ static int ac_sealer_read(const ac_sealer_t *sealer, uint8_t *prk, uint64_t *num
     return 0 == version % 2 && version == __atomic_load_n(&sealer->version, __ATOMIC_RELAXED);
 }
 
-static int ac_sealer_rotate(ac_sealer_t *sealer, int64_t now_ns)
+AC_COLD static int ac_sealer_rotate(ac_sealer_t *sealer, int64_t now_ns)
 {
     uint8_t salt[AC_SALT_LENGTH];
     ac_secret_t next;

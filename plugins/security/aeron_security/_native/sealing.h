@@ -52,7 +52,7 @@ typedef struct
 #define AC_MAX_INFO 40
 
 /* HKDF-Expand to at most 32 bytes: one block of HMAC. `info` has at most AC_MAX_INFO bytes. */
-static int ac_expand(const uint8_t *prk, const uint8_t *info, size_t length, uint8_t *out)
+AC_COLD static int ac_expand(const uint8_t *prk, const uint8_t *info, size_t length, uint8_t *out)
 {
     uint8_t data[AC_MAX_INFO + 1];
     memcpy(data, info, length);
@@ -60,7 +60,7 @@ static int ac_expand(const uint8_t *prk, const uint8_t *info, size_t length, uin
     return ac_crypto_hmac(prk, data, length + 1, out);
 }
 
-static int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
+AC_COLD static int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
 {
     /* HKDF-Extract: the HMAC key is padded with zeros to a block anyway, so 32 bytes stand for the 23 of the text. */
     uint8_t key[32] = "aeron-core secure udp 1";
@@ -75,7 +75,7 @@ static int ac_secret_init(ac_secret_t *secret, const uint8_t *bytes, int cipher)
 }
 
 /* Make the secret of one socket from its PRK and the public key of its identity, and its salt. */
-static int ac_owned_secret(
+AC_COLD static int ac_owned_secret(
     ac_secret_t *secret, const uint8_t *prk, const uint8_t *owner, int cipher, int role, uint8_t *salt)
 {
     uint8_t info[5 + 32] = "salt";
@@ -100,7 +100,7 @@ static int ac_owned_secret(
 }
 
 /* Set the secret and the salt that follow a salt of `role` at a rotation. */
-static int ac_next(const ac_secret_t *secret, int role, const uint8_t *salt, ac_secret_t *next, uint8_t *next_salt)
+AC_COLD static int ac_next(const ac_secret_t *secret, int role, const uint8_t *salt, ac_secret_t *next, uint8_t *next_salt)
 {
     uint8_t info[5 + AC_SALT_LENGTH] = "next";
     uint8_t out[32];
@@ -123,7 +123,7 @@ static int ac_next(const ac_secret_t *secret, int role, const uint8_t *salt, ac_
     return 1;
 }
 
-static void ac_keys_free(ac_keys_t *keys)
+AC_COLD static void ac_keys_free(ac_keys_t *keys)
 {
     if (NULL != keys->kdf)
     {
@@ -137,7 +137,7 @@ static void ac_keys_free(ac_keys_t *keys)
 }
 
 /* Return 1, or 0 if memory runs out; then nothing has to be freed. */
-static int ac_keys_init(ac_keys_t *keys, const ac_secret_t *secret, int role, const uint8_t *salt, int is_sealing)
+AC_COLD static int ac_keys_init(ac_keys_t *keys, const ac_secret_t *secret, int role, const uint8_t *salt, int is_sealing)
 {
     uint8_t info[9 + AC_SALT_LENGTH] = "traffic";
     uint8_t traffic[32];
