@@ -1,5 +1,6 @@
 """`aeron-core keys`."""
 
+import importlib.util
 import json
 
 import pytest
@@ -91,6 +92,94 @@ def test_the_list_of_plugins_warns_of_a_missing_library(aeron, monkeypatch):
     text = "found no libcrypto.so.3: channels with security= are refused: install OpenSSL 3 (Debian: libssl3)"
     assert f"warning: plugin security: {text}" in done.err
     assert {name for name, lacks in document.items() if lacks} == {"security"}
+
+
+def test_the_list_of_plugins_warns_of_a_missing_package(aeron, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "cryptography" else found(name)
+    )
+
+    done = aeron("plugins", "list")
+
+    assert "warning: plugin security: found no package cryptography: " in done.err
+    assert "protector=identities are refused: pip install 'aeron-core[secure]'" in done.err
+
+
+@pytest.fixture
+def identity(aeron, tmp_path):
+    path = tmp_path / "one.identity"
+    assert aeron("keys", "generate", "--identity", str(path)).code == 0
+    return path
+
+
+def public_key(aeron, path):
+    (row,) = json.loads(aeron("keys", "show", "--json", str(path)).out)
+    assert row.keys() == {"file", "public-key"}
+    return row["public-key"]
+
+
+def test_peers_are_allowed_and_revoked_by_name(aeron, identity, tmp_path):
+    peers, key = tmp_path / "peers", public_key(aeron, identity)
+    other = "11" * 32
+
+    assert aeron("keys", "allow", str(peers), "one", key).code == 0
+    assert aeron("keys", "allow", str(peers), "two", other, "--until", "2030-01-31").code == 0
+    assert peers.read_text() == f"one {key}\ntwo {other} until=2030-01-31T00:00:00+00:00\n"
+    # A name has one key.
+    assert aeron("keys", "allow", str(peers), "two", "22" * 32).code == 0
+    assert peers.read_text() == f"one {key}\ntwo {'22' * 32}\n"
+
+    assert aeron("keys", "revoke", str(peers), "one").code == 0
+    assert peers.read_text() == f"two {'22' * 32}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("allow", "LIST", "one", "12"), "public key '12': must be 64 hexadecimal digits"),
+        (("allow", "LIST", "a b", "11" * 32), "name of a peer 'a b': must be 1 to 64 letters"),
+        (("allow", "LIST", "one", "11" * 32, "--until", "soon"), "until='soon': must be a date"),
+        (("allow", "LIST", "other", "22" * 32), "two has this key: revoke two first"),
+        (("revoke", "LIST", "three"), "has no peer 'three': has two"),
+        (("revoke", "/nothing/list", "two"), "cannot be read"),
+        (("allow", "/nothing/list", "two", "22" * 32), "cannot be written: No such file"),
+    ],
+)
+def test_wrong_peers_are_refused(aeron, tmp_path, arguments, text):
+    peers = tmp_path / "peers"
+    aeron("keys", "allow", str(peers), "two", "22" * 32)
+
+    done = aeron("keys", *(str(peers) if each == "LIST" else each for each in arguments))
+
+    assert done.code == 2
+    assert text in done.err
+
+
+def test_no_command_shows_the_private_key_of_an_identity(aeron, identity, tmp_path):
+    secret = identity.read_text().split()[1]
+    peers = tmp_path / "peers"
+    aeron("keys", "allow", str(peers), "two", "22" * 32)
+    profile = f"-Daeron.security.profiles=orders,protector=identities,identity={identity},allow={peers}"
+
+    for arguments in (
+        ("keys", "show", str(identity)),
+        ("keys", "check", profile),
+        ("settings", "show", profile),
+        ("doctor", profile),
+    ):
+        done = aeron(*arguments)
+        assert secret not in done.out + done.err
+    (first, second) = json.loads(aeron("keys", "check", profile, "--json").out)
+    assert first["fingerprint"] == public_key(aeron, identity)
+    assert second == {"profile": "orders", "file": str(peers), "fingerprint": "1 peers", "problem": ""}
+
+    identity.chmod(0o644)
+    peers.chmod(0o666)
+    done = aeron("keys", "check", profile)
+    assert done.code == 1
+    assert "mode 0644 lets other users read or change it" in done.out
+    assert "mode 0666 lets other users change it" in done.out
 
 
 def test_the_doctor_checks_profiles(aeron, key):

@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import stat
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -151,6 +150,8 @@ def _keep_access(path: Path, descriptor: int) -> None:
 
 def write_peers(path: Path, peers: list[AllowedPeer]) -> None:
     """Replace a list as a whole: a driver that reads it sees the old one or the new one. Raises ConfigurationError."""
+    import tempfile  # noqa: PLC0415 - slow to import, and drivers write no list
+
     try:
         descriptor, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from aeron_security.identity_files import AllowedPeer, write_peers
 from aeron_security.noise import public_key_of
+from hosts import PRIVATE
 
 from aeron_core.testing import DriverPair
 
@@ -33,10 +34,6 @@ def profiles(key_file):
         "strong": {"secret_file": secret_file, "cipher": "aes-256-gcm"},
         "other": {"secret_file": key_file(OTHER, "other.key")},
     }
-
-
-#: Private keys of hosts, by name.
-PRIVATE = {name: bytes([number]) * 32 for number, name in enumerate(("one", "two", "three", "stranger"), 1)}
 
 
 class Identities:

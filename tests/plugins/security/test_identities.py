@@ -1,7 +1,10 @@
 """Streams between hosts with identities, over a simulated network."""
 
+import subprocess
+import sys
+
 import pytest
-from hosts import DYNAMIC, MULTICAST, SECURED, flow, messages_of, value
+from hosts import DYNAMIC, MULTICAST, PRIVATE, SECURED, flow, messages_of, value
 
 from aeron_core.testing import SimulatedLink, Simulation
 from aeron_core.testing.pair import MS, S
@@ -134,3 +137,32 @@ def test_drivers_exchange_names_in_sealed_datagrams(tmp_path, identities):
 
         assert all(line.data[:4] == b"AeSU" for line in simulation.network.log)
         assert not any(b"node-" in line.data for line in simulation.network.log)
+
+
+def test_the_event_log_has_frames_and_neither_keys_nor_handshakes(start_pair, tmp_path):
+    log = tmp_path / "events.log"
+    pair = start_pair(event_log="all", event_log_filename=str(log))
+    subscription = pair.add_subscription(SECURED, 1001)
+    publication = pair.add_publication(SECURED, 1001)
+    flow(pair, publication, [subscription], messages_of(5))
+
+    text = log.read_text(encoding="utf-8")
+    assert "SETUP" in text
+    assert "AeSU" not in text
+    assert not any(key.hex() in text for key in PRIVATE.values())
+
+
+def test_a_driver_that_uses_no_identities_does_not_import_cryptography(key_file):
+    program = f"""
+import sys, aeron_core
+with aeron_core.MediaDriver.launch_embedded(
+    {{"security_profiles": {{"orders": {{"secret_file": {key_file()!r}}}}}}}
+) as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+    aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0|security=orders", 1001)
+print([name for name in sys.modules if "cryptography" in name or name.startswith("aeron_security.")])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert "aeron_security.group_secret" in done.stdout
+    assert "cryptography" not in done.stdout
+    assert "aeron_security.identities" not in done.stdout

@@ -262,6 +262,9 @@ class Faulty(DatagramProtector):
     def on_timer(self, now_ns):
         raise RuntimeError("no time")
 
+    def do_work(self, now_ns):
+        raise RuntimeError("no work")
+
 
 @pytest.mark.parametrize("overhead", [-1, 1025, None, "1"])
 def test_a_protector_with_a_wrong_overhead_is_refused(pair, plugin, overhead):
@@ -288,4 +291,42 @@ def test_a_protector_that_fails_on_the_conductor_stops_nothing(tmp_path, plugin)
         assert flow(pair, publication, subscription, 3) == [bytes([number]) * 100 for number in range(3)]
 
         texts = {record.text for record in pair.sender.errors()}
-        assert {text.rpartition(": ")[2] for text in texts} == {"no fault", "no time"}
+        assert {text.rpartition(": ")[2] for text in texts} == {
+            "no fault",
+            "no time",
+            "no work",
+        }
+
+
+class Worker(DatagramProtector):
+    """Counts its duty cycles."""
+
+    def __init__(self):
+        self.cycles = 0
+
+    def do_work(self, now_ns):
+        self.cycles += 1
+        return 0
+
+
+def test_a_protector_works_in_each_cycle_of_the_conductor_until_its_endpoint_closes(tmp_path, plugin):
+    made = []
+
+    def make(_):
+        made.append(Worker())
+        return made[-1]
+
+    plugin.protector = make
+    with DriverPair(tmp_path, plugins=[plugin], **SETTINGS) as pair:
+        publication = pair.add_publication(SIGNED, 1001)
+        pair.run_for(10_000_000)
+        cycles = made[0].cycles
+        pair.step()
+        assert made[0].cycles == cycles + 1 > 5
+
+        publication.close()
+        pair.run_until(lambda: not pair.sender.find_counters("snd-channel"))
+
+        cycles = made[0].cycles
+        pair.step()
+        assert made[0].cycles == cycles

@@ -4,6 +4,9 @@ import os
 
 from aeron_core.testing.pair import S
 
+#: Private keys of hosts, by name.
+PRIVATE = {name: bytes([number]) * 32 for number, name in enumerate(("one", "two", "three", "stranger"), 1)}
+
 SECURED = "aeron:udp?endpoint=10.0.0.2:20121|security=orders"
 MULTICAST = "aeron:udp?endpoint=224.0.1.1:20121|interface=127.0.0.1|security=orders"
 DYNAMIC = "control=10.0.0.1:20000|control-mode=dynamic|security=orders"
