@@ -207,6 +207,11 @@ class IdentityProtector(DatagramProtector):
             self._on_datagram(*found, now_ns)
         return work
 
+    def close(self) -> None:
+        """See `DatagramProtector.close`."""
+        # Breaks the cycle with the handshakes, which would keep secrets and counters until the collector runs.
+        vars(self).clear()
+
     def _on_datagram(self, data: bytes, source: SocketAddress, number: int, now_ns: int) -> None:
         try:
             answer = self._handshakes.on_datagram(data, source.host, now_ns)
