@@ -82,7 +82,7 @@ class Peer:
         self._salt = salt
         self._answer = b""
 
-    def hear(self, sent: list[bytes]) -> None:
+    def keep(self, sent: list[bytes]) -> None:
         for each in sent:
             if each[24:40] == self.socket.salt:
                 self._answer = each
@@ -143,8 +143,8 @@ def check(data: bytes) -> bool:
             unused.remove(each)
         # The peer that gets a first has returned a token.
         assert sum(map(len, sent)) <= (168 if datagram[5:6] == b"\4" else len(datagram))
-        peer.hear(sent)
-        stranger.hear(sent)
+        peer.keep(sent)
+        stranger.keep(sent)
     for key, secret, number in driver.admitted:
         assert (key, secret) == (public(THEIRS), peer.socket.prk)
         assert number <= peer.socket.number
