@@ -159,7 +159,7 @@ class Handshakes:
 
     def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, now_ns: int) -> bytes:
         salt, own_salt = data[8:24], data[24:40]
-        token, cookie, hint = data[40:56], data[56:72], data[72:88]
+        token, cookie, hint = data[40:56], data[56:72], data[72:80]
         if pending is None or pending.own_salt != own_salt:
             peer = self._peer_of(token, hint)
             state = self._noise(peer.public_key, (self._host.role, data[6]), (own_salt, salt))
@@ -174,7 +174,7 @@ class Handshakes:
 
     def _peer_of(self, token: bytes, hint: bytes) -> AllowedPeer:
         for peer in self._peers.values():
-            if hmac.compare_digest(hmac.digest(peer.public_key, b"hint" + token, "sha256")[:16], hint):
+            if hmac.compare_digest(hmac.digest(peer.public_key, b"hint" + token, "sha256")[:8], hint):
                 return peer
         raise RefusedError("identity")
 

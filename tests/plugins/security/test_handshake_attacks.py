@@ -357,7 +357,7 @@ def test_the_agent_accepts_no_datagram_of_a_stranger(datagrams):
     assert session.take_handshake() is None
     assert session.counts()["opened"] == 0
     assert {each[5] for each in wire.sent} <= {HELLO, COOKIE}
-    assert all(len(each) == 88 for each in wire.sent)
+    assert all(len(each) == 80 for each in wire.sent)
 
 
 @given(st.sampled_from([COOKIE, FIRST, SECOND, THIRD]), st.data())

@@ -114,14 +114,16 @@ def test_a_response_channel_is_sealed(start_pair):
     assert all(line.data[:4] == b"AeSU" for line in pair.network.log)
 
 
-def test_drivers_exchange_names_in_sealed_datagrams(tmp_path, identities):
+# A RES frame with one short name is the shortest frame with which a peer begins.
+@pytest.mark.parametrize("prefix", ["node-", ""])
+def test_drivers_exchange_names_in_sealed_datagrams(tmp_path, identities, prefix):
     with Simulation(tmp_path, idle_step_ns=5 * MS) as simulation:
         names = ("one", "two", "three")
         drivers = [
             simulation.add_driver(
                 f"10.0.0.{number}",
                 name_resolver="driver",
-                resolver_name=f"node-{number}",
+                resolver_name=f"{prefix}{number}",
                 resolver_interface=f"10.0.0.{number}:8050",
                 resolver_bootstrap_neighbors=(f"10.0.0.{max(number - 1, 1)}:8050",),
                 security_profiles=identities.profiles(name, *names),

@@ -5,7 +5,8 @@
 
 #include "sealer.h"
 
-#define AC_HELLO_LENGTH 88
+/* That of a sealed RES frame with one short name: no peer begins with a shorter datagram. */
+#define AC_HELLO_LENGTH 80
 #define AC_FIRST_LENGTH 168
 #define AC_NAME_LENGTH 32 /* of sockaddr_in and sockaddr_in6 */
 #define AC_RING_LENGTH 64 /* a power of two */
@@ -141,7 +142,7 @@ AC_COLD static int ac_put_cookie(uint8_t *to, const ac_sealer_t *own, const uint
     {
         return 0;
     }
-    memcpy(to + 72, hint, 16);
+    memcpy(to + 72, hint, 8);
     return 1;
 }
 

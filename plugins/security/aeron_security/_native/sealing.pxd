@@ -42,7 +42,7 @@ cdef extern from "opener.h" nogil:
         uint64_t counts[10]
     ctypedef struct ac_reply_t:
         int hello_length
-        uint8_t hello[88]
+        uint8_t hello[80]
         int answers
         int challenges
         uint8_t token[16]

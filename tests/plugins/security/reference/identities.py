@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from secure_udp import FRAMES, aead_of, expand
 
 HELLO, COOKIE, FIRST, SECOND, THIRD = range(3, 8)
-LENGTHS = {HELLO: 88, COOKIE: 88, FIRST: 168, SECOND: 144, THIRD: 120}
+LENGTHS = {HELLO: 80, COOKIE: 80, FIRST: 168, SECOND: 144, THIRD: 120}
 
 
 def mac(key, data):
@@ -151,7 +151,7 @@ class IdentityPeer:
         return Symmetric(prologue + initiator[8:40], responder_key)
 
     def hello(self, theirs):
-        return self.header(HELLO, theirs) + self.token(theirs) + bytes(32)
+        return self.header(HELLO, theirs) + self.token(theirs) + bytes(24)
 
     def on_datagram(self, data, address=b""):
         """Return the answer to a datagram of a handshake, None if there is none; raise if it is not right."""
@@ -171,13 +171,13 @@ class IdentityPeer:
 
     def on_hello(self, data, theirs, address):
         token = data[40:56]
-        hint = mac(public(self.private), b"hint" + token)[:16]
+        hint = mac(public(self.private), b"hint" + token)[:8]
         return self.header(COOKIE, theirs) + token + self.token(theirs, address or b"?") + hint
 
     def on_cookie(self, data, theirs, address):
-        token, cookie, hint = data[40:56], data[56:72], data[72:88]
+        token, cookie, hint = data[40:56], data[56:72], data[72:80]
         assert token == self.token(theirs)
-        responder = next(key for key in self.allowed if mac(key, b"hint" + token)[:16] == hint)
+        responder = next(key for key in self.allowed if mac(key, b"hint" + token)[:8] == hint)
         header = self.header(FIRST, theirs)
         state, e = self.noise(header, responder), self.random(32)
         state.mix_hash(public(e))
