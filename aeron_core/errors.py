@@ -6,6 +6,7 @@
     │   └── TlsFileError                   a certificate or key named by a channel URI is unusable (aeron_media)
     ├── PluginError                        a plugin is missing, broken, or clashes with another
     ├── ProtocolError(ValueError)          bytes of a message or a shared file were rejected
+    │   └── HandshakeRefusedError          a datagram of a handshake was refused; stays inside aeron_security
     ├── SessionError                       a TLS or WebSocket session cannot continue (aeron_media)
     ├── CncError                           cnc.dat, the file that driver and clients share, cannot be used
     │   ├── CncNotReadyError               no driver is running yet, or it is still starting: retry

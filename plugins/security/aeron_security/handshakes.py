@@ -15,9 +15,10 @@ from typing import Final
 
 from cryptography.exceptions import InvalidTag
 
+from aeron_core.errors import ProtocolError
 from aeron_security import noise
 from aeron_security.identity_files import AllowedPeer
-from aeron_security.noise import Noise, NoiseError
+from aeron_security.noise import Noise
 
 COOKIE, FIRST, SECOND, THIRD = range(4, 8)
 PROLOGUE: Final = b"aeron-core secure udp identities 1"
@@ -29,7 +30,7 @@ _S: Final = 1_000_000_000
 _THIRD_NONCE: Final = bytes(12)
 
 
-class RefusedError(Exception):
+class HandshakeRefusedError(ProtocolError):
     """A datagram is refused for `reason`: `identity`, `handshake` or `busy`."""
 
     def __init__(self, reason: str) -> None:
@@ -94,7 +95,7 @@ class Handshakes:
         self.granted.clear()
 
     def on_datagram(self, data: bytes, source_host: str, now_ns: int) -> bytes | None:
-        """Return the answer to a datagram, if there is one. Raises RefusedError."""
+        """Return the answer to a datagram, if there is one. Raises HandshakeRefusedError."""
         # Messages of a handshake that this socket has not begun cost nothing.
         key = (data[5] in (COOKIE, SECOND), data[8:24])
         pending = self._pending.get(key)
@@ -114,8 +115,10 @@ class Handshakes:
             if data[5] == SECOND:
                 return self._on_second(data, pending)
             self._on_third(data, pending)
-        except (NoiseError, InvalidTag):
-            raise RefusedError("handshake") from None
+        except HandshakeRefusedError:
+            raise
+        except (ProtocolError, InvalidTag):
+            raise HandshakeRefusedError("handshake") from None
         return None
 
     def _count(self, source_host: str, now_ns: int) -> None:
@@ -124,7 +127,7 @@ class Handshakes:
             self._of_host.clear()
         of_host = self._of_host.get(source_host, 0)
         if self._in_second >= MAX_IN_SECOND or of_host >= MAX_OF_HOST_IN_SECOND:
-            raise RefusedError("busy")
+            raise HandshakeRefusedError("busy")
         # The table is bounded by the limit of all hosts.
         self._in_second += 1
         self._of_host[source_host] = of_host + 1
@@ -176,7 +179,7 @@ class Handshakes:
         for peer in self._peers.values():
             if hmac.compare_digest(hmac.digest(peer.public_key, b"hint" + token, "sha256")[:8], hint):
                 return peer
-        raise RefusedError("identity")
+        raise HandshakeRefusedError("identity")
 
     def _on_first(self, data: bytes, pending: _OpenHandshake | None, now_ns: int) -> bytes | None:
         salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
@@ -187,7 +190,7 @@ class Handshakes:
 
         def check(static: bytes) -> None:
             if static not in self._peers:
-                raise RefusedError("identity")
+                raise HandshakeRefusedError("identity")
             found.append(self._peers[static])
 
         state.read_first(message, self._host.private_key, check)

@@ -118,7 +118,7 @@ class IdentityProtector(DatagramProtector):
         check_package(params.profile)
         from aeron_security import handshakes, noise  # noqa: PLC0415 - need the optional package cryptography
 
-        self._refused_error = handshakes.RefusedError
+        self._refused_error = handshakes.HandshakeRefusedError
         private_key = read_identity(options.identity)
         self._public_key = public_key = noise.public_key_of(private_key)
         self._list = _PeerList(options.allow)

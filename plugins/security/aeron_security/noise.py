@@ -18,15 +18,13 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
+from aeron_core.errors import ProtocolError
+
 PROTOCOL: Final = b"Noise_IK_25519_ChaChaPoly_SHA256"
 KEY_LENGTH: Final = 32
 #: Length of an encrypted static key, and of a tag.
 SEALED_KEY_LENGTH: Final = 48
 TAG_LENGTH: Final = 16
-
-
-class NoiseError(Exception):
-    """A message is not authentic, or has a key that is refused."""
 
 
 def public_key_of(private_key: bytes) -> bytes:
@@ -41,13 +39,13 @@ def new_ephemeral(fresh: Callable[[], bytes]) -> bytes:
 
 
 def agree(private_key: bytes, public_key: bytes) -> bytes:
-    """Return what X25519 agrees on. Raises NoiseError for a public key that would make it constant."""
+    """Return what X25519 agrees on. Raises ProtocolError for a public key that would make it constant."""
     try:
         return X25519PrivateKey.from_private_bytes(private_key).exchange(
             X25519PublicKey.from_public_bytes(public_key)
         )
     except ValueError:
-        raise NoiseError("the public key has a small order") from None
+        raise ProtocolError("the public key has a small order") from None
 
 
 class Noise:
@@ -84,7 +82,7 @@ class Noise:
         try:
             data = ChaCha20Poly1305(self._key).decrypt(self._nonce(), sealed, self.h)
         except InvalidTag:
-            raise NoiseError("a message is not authentic") from None
+            raise ProtocolError("a message is not authentic") from None
         self._mix_hash(sealed)
         return data
 

@@ -8,7 +8,7 @@ one again, 5 the next datagram of a stranger's handshake, 6 the bytes sealed by 
 from __future__ import annotations
 
 from aeron_security._native.sealing import ADMIT, SealedDatagrams, SealingSession
-from aeron_security.handshakes import Handshakes, Host, RefusedError
+from aeron_security.handshakes import HandshakeRefusedError, Handshakes, Host
 from aeron_security.identity_files import AllowedPeer
 from identities import IdentityPeer, public
 
@@ -67,7 +67,7 @@ class Driver:
         while (found := self.session.take_handshake()) is not None:
             try:
                 answer = self._handshakes.on_datagram(found[0], "127.0.0.1", 0)
-            except RefusedError:
+            except HandshakeRefusedError:
                 continue
             if answer is not None:
                 sent.append(answer)

@@ -13,9 +13,9 @@ from aeron_security.handshakes import (
     MAX_IN_SECOND,
     MAX_OF_HOST_IN_SECOND,
     MAX_PENDING,
+    HandshakeRefusedError,
     Handshakes,
     Host,
-    RefusedError,
 )
 from aeron_security.identities import IdentityProtector
 from aeron_security.identity_files import AllowedPeer
@@ -260,7 +260,7 @@ def test_a_flood_of_forged_firsts_costs_one_agreement_each_up_to_a_limit_and_no_
         datagram = forged if number % 2 else forged[:72] + numbers.randbytes(96)
         try:
             made.on_datagram(datagram, f"10.0.{number % 200}.1", number * S // 100_000)
-        except RefusedError as error:
+        except HandshakeRefusedError as error:
             refused[error.reason] += 1
 
     assert made.agreements <= MAX_IN_SECOND
@@ -277,7 +277,7 @@ def test_one_host_does_not_use_up_the_limit_of_all():
     made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})
     forged = first_of(STRANGER, TWO)
     for _ in range(1000):
-        with pytest.raises(RefusedError):
+        with pytest.raises(HandshakeRefusedError):
             made.on_datagram(forged, "10.0.0.9", 0)
 
     assert made.agreements == MAX_OF_HOST_IN_SECOND
@@ -369,7 +369,7 @@ def test_the_conductor_admits_nothing_of_a_stranger(kind, data):
 
     try:
         answer = made.on_datagram(b"AeSU" + bytes([1, kind, 0, 1]) + body, "10.0.0.9", 0)
-    except RefusedError:
+    except HandshakeRefusedError:
         answer = None
 
     assert answer is None
@@ -385,7 +385,7 @@ def test_the_limits_of_a_peer_do_not_depend_on_the_identity_that_it_claims():
     first = bytearray(first_of(STRANGER, TWO))
     first[104:136] = public(ONE)
 
-    with pytest.raises(RefusedError, match="handshake"):
+    with pytest.raises(HandshakeRefusedError, match="handshake"):
         made.on_datagram(bytes(first), "10.0.0.9", 0)
 
     assert made.agreements == 1

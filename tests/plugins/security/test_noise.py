@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from aeron_security import noise
-from aeron_security.noise import Noise, NoiseError, public_key_of
+from aeron_security.noise import Noise, public_key_of
+
+from aeron_core.errors import ProtocolError
 
 FILE = Path(__file__).parents[2] / "vectors" / "secure" / "handshakes" / "noise-ik.json"
 VECTOR = {
@@ -67,19 +69,19 @@ def test_a_message_with_a_changed_bit_is_refused():
         # X25519 ignores the highest bit of a key; the hash has it.
         changed = bytearray(first)
         changed[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(NoiseError):
+        with pytest.raises(ProtocolError):
             copy.copy(responder).read_first(bytes(changed), VECTOR["responder_static"], lambda _: None)
     for bit in range(8 * len(second)):
         changed = bytearray(second)
         changed[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(NoiseError):
+        with pytest.raises(ProtocolError):
             copy.copy(initiator).read_second(bytes(changed))
 
 
 def test_a_key_of_small_order_is_refused():
     _, responder = states()
 
-    with pytest.raises(NoiseError, match="small order"):
+    with pytest.raises(ProtocolError, match="small order"):
         responder.read_first(bytes(96), VECTOR["responder_static"], lambda _: None)
 
 
