@@ -174,6 +174,11 @@ def test_no_command_shows_the_private_key_of_an_identity(aeron, identity, tmp_pa
     assert first["fingerprint"] == public_key(aeron, identity)
     assert second == {"profile": "orders", "file": str(peers), "fingerprint": "1 peers", "problem": ""}
 
+    (found,) = (
+        each for each in json.loads(aeron("doctor", "--json", profile).out) if "orders" in each["what"]
+    )
+    assert (found["found"], found["health"]) == ("identities, usable", "ok")
+
     identity.chmod(0o644)
     peers.chmod(0o666)
     done = aeron("keys", "check", profile)

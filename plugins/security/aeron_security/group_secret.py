@@ -28,7 +28,10 @@ MAX_SECRETS: Final = 4
 #: By reason; constant, because each text is an entry of the error log.
 _FAULTS: Final = {
     "plain": "it is not sealed: set security= of the channel at its sender, or it was sent by a stranger",
-    "secret": "it is sealed with another secret: use the same secret file for all members of the channel",
+    "secret": (
+        "it is sealed with another secret: use the same secret file, and the same protector, for all members of the "
+        "channel"
+    ),
     "role": "it was sent by a socket of the same side: check the endpoints of the channel",
     "forged": "its seal is wrong: use the same cipher for all members of the channel, or it was forged or damaged",
 }

@@ -94,6 +94,11 @@ class Handshakes:
         self._pending.clear()
         self.granted.clear()
 
+    def forget_old(self, now_ns: int) -> None:
+        """Forget handshakes that did not end in time, and their keys."""
+        for key in [key for key, each in self._pending.items() if now_ns - each.began_ns > MAX_AGE_NS]:
+            del self._pending[key]
+
     def on_datagram(self, data: bytes, source_host: str, now_ns: int) -> bytes | None:
         """Return the answer to a datagram, if there is one. Raises HandshakeRefusedError."""
         # Messages of a handshake that this socket has not begun cost nothing.

@@ -199,6 +199,7 @@ class IdentityProtector(DatagramProtector):
         if now_ns >= self._check_at_ns:
             self._check_at_ns = now_ns + CHECK_INTERVAL_NS
             self._check_list()
+            self._handshakes.forget_old(now_ns)
         for _ in range(_WORK_LIMIT):
             found = self._session.take_handshake()
             if found is None:
@@ -252,8 +253,11 @@ class IdentityProtector(DatagramProtector):
         if found is None:
             return None
         prk, number, renewals = found
-        # Until the agent has obeyed, the next secret is granted, which no datagram has used.
-        return (prk, number) if renewals == self._renewals else (self._renewed, 0)
+        if renewals != self._renewals:
+            # Until the agent has obeyed, the next secret is granted, which no datagram has used.
+            return self._renewed, 0
+        self._renewed = b""
+        return prk, number
 
     def _admit(self, peer: AllowedPeer, secret: bytes, number: int) -> None:
         owner = self._owners.setdefault(peer.public_key, self._next_owner)

@@ -1,9 +1,14 @@
 """Who is allowed: wrong, unknown, expired and revoked peers, and lists that change during a stream."""
 
 import pytest
-from hosts import DYNAMIC, SECURED, Load, flow, messages_of, value
+from aeron_security.identities import IdentityProtector
+from hosts import DYNAMIC, PRIVATE, SECURED, Load, flow, messages_of, value
+from identities import IdentityPeer, public
+from secure_udp import ANSWER, CHALLENGE, Peer
 
-from aeron_core.testing import SimulatedLink
+from aeron_core._native.clock import Clock
+from aeron_core.spi import ProtectedRole, ProtectorParams
+from aeron_core.testing import SimulatedLink, SimulatedPeer
 from aeron_core.testing.pair import MS, S
 
 IDENTITY = "its identity is not in the list of peers, or has expired"
@@ -169,3 +174,62 @@ def test_peers_need_the_same_cipher(start_pair, identities):
     assert not subscription.is_connected
     (record,) = other.errors()
     assert "its seal is wrong: use the same cipher for all members" in record.text
+
+
+@pytest.mark.parametrize("is_sender", [True, False])
+def test_a_member_with_a_group_secret_is_not_accepted(start_pair, profiles, is_sender):
+    pair = start_pair()
+    subscription = pair.add_subscription(SECURED, 1001)
+    other = type(pair).__mro__[1].add_driver(pair, "10.0.0.3", security_profiles=profiles)
+    client = other.connect()
+    if is_sender:
+        stream = pair.result(client.add_publication_async(SECURED, 1001))
+    else:
+        publication = pair.add_publication(f"aeron:udp?{DYNAMIC}", 1001)
+        stream = pair.result(
+            client.add_subscription_async(f"aeron:udp?endpoint=10.0.0.3:20001|{DYNAMIC}", 1001)
+        )
+
+    pair.run_for(5 * S)
+
+    assert not stream.is_connected
+    assert not subscription.is_connected
+    assert is_sender or not publication.is_connected
+    (record,) = other.errors()
+    assert "use the same secret file, and the same protector, for all members" in record.text
+
+
+def test_a_challenge_of_a_group_secret_is_refused(start_pair):
+    pair = start_pair()
+    pair.add_subscription(SECURED, 1001)
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, ("10.0.0.2", 20121))
+
+    stranger.send(*(Peer(bytes(32), 1, 0).seal(bytes(40), kind) for kind in (CHALLENGE, ANSWER)))
+    pair.run_for(2 * S)
+
+    assert value(pair.receiver, "refused-secret") == 2
+    (record,) = pair.receiver.errors()
+    assert "it is sealed with a group secret: use protector=identities for all members" in record.text
+
+
+def test_a_handshake_that_does_not_end_is_forgotten_with_its_keys(identities):
+    clock = Clock.manual()
+    options = {
+        name: text
+        for name, text in identities.profiles("two", "one")["orders"].items()
+        if name != "protector"
+    }
+    role = ProtectedRole.SUBSCRIPTION
+    protector = IdentityProtector(ProtectorParams(profile="orders", options=options, role=role, clock=clock))
+    pending = protector._handshakes._pending
+    peer = IdentityPeer(PRIVATE["one"], 0, 1, [public(PRIVATE["two"])])
+    responder = IdentityPeer(PRIVATE["two"], 1, 1, [])
+    first = peer.on_datagram(responder.on_datagram(peer.hello(responder.salt)))
+    assert protector._handshakes.on_datagram(first, "10.0.0.1", clock.nano_time()) is not None
+    assert len(pending) == 1
+
+    for _ in range(6):
+        clock.advance(S)
+        protector.do_work(clock.nano_time())
+
+    assert pending == {}
