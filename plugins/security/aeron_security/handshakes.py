@@ -22,8 +22,9 @@ from aeron_security.noise import Noise
 
 COOKIE, FIRST, SECOND, THIRD = range(4, 8)
 PROLOGUE: Final = b"aeron-core secure udp identities 1"
-MAX_PENDING: Final = 64
+MAX_PENDING: Final = 256
 MAX_AGE_NS: Final = 5_000_000_000
+#: Handshakes that are begun or answered, and forged seconds: what costs agreements.
 MAX_IN_SECOND: Final = 256
 MAX_OF_HOST_IN_SECOND: Final = 64
 _S: Final = 1_000_000_000
@@ -109,12 +110,13 @@ class Handshakes:
             pending = None
         if data[5] in (SECOND, THIRD) and pending is None:
             return None
-        self._count(source_host, now_ns)
+        if not self._is_repeated(data, pending):
+            self._check_limit(source_host, now_ns)
         try:
             if data[5] == COOKIE:
-                return self._on_cookie(data, pending, now_ns)
+                return self._on_cookie(data, pending, source_host, now_ns)
             if data[5] == FIRST:
-                return self._on_first(data, pending, now_ns)
+                return self._on_first(data, pending, source_host, now_ns)
             if pending is None:
                 return None
             if data[5] == SECOND:
@@ -123,19 +125,28 @@ class Handshakes:
         except HandshakeRefusedError:
             raise
         except (ProtocolError, InvalidTag):
+            if data[5] == SECOND:
+                self._spend(source_host)
             raise HandshakeRefusedError("handshake") from None
         return None
 
-    def _count(self, source_host: str, now_ns: int) -> None:
+    def _is_repeated(self, data: bytes, pending: _OpenHandshake | None) -> bool:
+        """Return whether no agreement is needed for a datagram."""
+        if pending is None or pending.own_salt != data[24:40]:
+            return False
+        return data[5] in (COOKIE, THIRD) or (data[5] == FIRST and pending.detail == data[72:])
+
+    def _check_limit(self, source_host: str, now_ns: int) -> None:
         if now_ns // _S != self._second:
             self._second, self._in_second = now_ns // _S, 0
             self._of_host.clear()
-        of_host = self._of_host.get(source_host, 0)
-        if self._in_second >= MAX_IN_SECOND or of_host >= MAX_OF_HOST_IN_SECOND:
+        if self._in_second >= MAX_IN_SECOND or self._of_host.get(source_host, 0) >= MAX_OF_HOST_IN_SECOND:
             raise HandshakeRefusedError("busy")
+
+    def _spend(self, source_host: str) -> None:
         # The table is bounded by the limit of all hosts.
         self._in_second += 1
-        self._of_host[source_host] = of_host + 1
+        self._of_host[source_host] = self._of_host.get(source_host, 0) + 1
 
     def _keep(self, key: tuple[bool, bytes], pending: _OpenHandshake) -> None:
         self._pending.pop(key, None)
@@ -165,10 +176,11 @@ class Handshakes:
         self._host.admit(peer, grant[:32], int.from_bytes(grant[32:], "little"))
         self.completed += 1
 
-    def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, now_ns: int) -> bytes:
+    def _on_cookie(self, data: bytes, pending: _OpenHandshake | None, source_host: str, now_ns: int) -> bytes:
         salt, own_salt = data[8:24], data[24:40]
         token, cookie, hint = data[40:56], data[56:72], data[72:80]
         if pending is None or pending.own_salt != own_salt:
+            self._spend(source_host)
             peer = self._peer_of(token, hint)
             state = self._noise(peer.public_key, (self._host.role, data[6]), (own_salt, salt))
             message = state.write_first(
@@ -186,10 +198,13 @@ class Handshakes:
                 return peer
         raise HandshakeRefusedError("identity")
 
-    def _on_first(self, data: bytes, pending: _OpenHandshake | None, now_ns: int) -> bytes | None:
+    def _on_first(
+        self, data: bytes, pending: _OpenHandshake | None, source_host: str, now_ns: int
+    ) -> bytes | None:
         salt, own_salt, token, message = data[8:24], data[24:40], data[56:72], data[72:]
-        if pending is not None and pending.detail == message and pending.own_salt == own_salt:
+        if pending is not None and self._is_repeated(data, pending):
             return self._header(SECOND, own_salt, salt) + token + pending.message
+        self._spend(source_host)
         state = self._noise(self._host.public_key, (data[6], self._host.role), (salt, own_salt))
         found: list[AllowedPeer] = []
 

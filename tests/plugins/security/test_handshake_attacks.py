@@ -284,6 +284,26 @@ def test_one_host_does_not_use_up_the_limit_of_all():
     assert made.on_datagram(first_of(ONE, TWO), "10.0.0.1", 0)[5] == SECOND
 
 
+def test_forged_seconds_cost_two_agreements_each_up_to_a_limit():
+    # An attacker on the path has the token of the hello, and answers the first in the name of the responder.
+    made = Handshakes(host(ONE, 0, []))
+    made.set_peers({public(TWO): AllowedPeer("two", public(TWO))})
+    responder = IdentityPeer(TWO, 1, 1, [public(ONE)])
+    salt, token = b"i" * 16, b"t" * 16
+    head = b"AeSU" + bytes([1, HELLO, 0, 1]) + salt + responder.salt
+    first = made.on_datagram(responder.on_datagram(head + token + bytes(24)), "10.0.0.2", 0)
+    second = responder.on_datagram(first)
+    before = made.agreements
+    for number in range(1000):
+        forged = second[:56] + public(bytes([number % 250 + 1]) * 32) + second[88:]
+        with pytest.raises(HandshakeRefusedError):
+            made.on_datagram(forged, "10.0.0.2", 0)
+
+    assert made.agreements - before <= 2 * MAX_OF_HOST_IN_SECOND
+    # In the next second, the right one is accepted.
+    assert made.on_datagram(second, "10.0.0.2", S)[5] == THIRD
+
+
 def test_handshakes_that_do_not_end_are_bounded_and_forgotten():
     made = Handshakes(host(TWO, 1, []))
     made.set_peers({public(ONE): AllowedPeer("one", public(ONE))})

@@ -141,6 +141,26 @@ def test_drivers_exchange_names_in_sealed_datagrams(tmp_path, identities, prefix
         assert not any(b"node-" in line.data for line in simulation.network.log)
 
 
+def test_a_group_of_many_receivers_agrees_on_keys_and_again_after_one_is_removed(start_pair, identities):
+    pair = start_pair()
+    count = 80
+    publication = pair.add_publication(f"aeron:udp?{DYNAMIC}|fc=min,g:/{count}", 1001)
+    subscriptions = [
+        pair.add_subscription(f"aeron:udp?endpoint=10.0.0.2:{20001 + number}|{DYNAMIC}", 1001)
+        for number in range(count)
+    ]
+    leaves = pair.add_driver("10.0.0.3").connect()
+    pair.result(leaves.add_subscription_async(f"aeron:udp?endpoint=10.0.0.3:20001|{DYNAMIC}", 1001))
+    flow(pair, publication, subscriptions, messages_of(20))
+    pair.run_until(lambda: value(pair.sender, "handshakes") >= count + 1)
+
+    identities.allow("one", "two")
+    pair.run_for(300 * MS)
+    flow(pair, publication, subscriptions, messages_of(20))
+
+    assert value(pair.sender, "rekeys") == 1
+
+
 def test_the_event_log_has_frames_and_neither_keys_nor_handshakes(start_pair, tmp_path):
     log = tmp_path / "events.log"
     pair = start_pair(event_log="all", event_log_filename=str(log))
