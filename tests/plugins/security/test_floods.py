@@ -115,7 +115,10 @@ class Rate:
 @pytest.mark.skipif(
     "AERON_CORE_FLOOD" not in os.environ, reason="takes all processors: for `AERON_CORE_FLOOD=1`"
 )
-def test_a_stream_keeps_its_rate_under_a_flood_of_equal_size(profiles):
+@pytest.mark.parametrize("mode", ["group", "identities"])
+def test_a_stream_keeps_its_rate_under_a_flood_of_equal_size(profiles, identities, mode):
+    if mode == "identities":
+        profiles = identities.profiles("one", "one")
     settings = {
         "security_profiles": profiles,
         "socket_so_rcvbuf_length": "2m",
