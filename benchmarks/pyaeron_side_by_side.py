@@ -43,6 +43,7 @@ ROWS = [
     Work("IPC 32 B, offer + poll", "throughput", "throughput", IPC, 32, "messages/s", 1),
     Work("IPC 32 B, concurrent offer + poll", "concurrent", "concurrent", IPC, 32, "messages/s", 1),
     Work("IPC 32 B, batches", "batches", "throughput", IPC, 32, "messages/s", 5),
+    Work("IPC 32 B, lists of bytes", "lists", "throughput", IPC, 32, "messages/s", 3),
     Work("UDP 32 B, offer + poll", "throughput", "throughput", UDP, 32, "messages/s", 1),
     Work("UDP 32 B, concurrent offer + poll", "concurrent", "concurrent", UDP, 32, "messages/s", 1),
     Work("UDP 32 B, batches", "batches", "throughput", UDP, 32, "messages/s", 3),
