@@ -35,7 +35,8 @@ help:
 	@echo "make test-fast  run the tests that need no process, peer, network namespace or Spark"
 	@echo "make check   lint, formatting, types, and which package may import which"
 	@echo "make format  format the sources"
-	@echo "make bench   measure"
+	@echo "make bench   measure ours beside peers and limits, and write build/bench.json, .md and plots in build/bench;"
+	@echo "             make bench ROW='udp ipc-lists' measures the rows that begin so"
 	@echo "make fuzz    decode hostile bytes for longer than the tests do"
 	@echo "make hostile  fuzz, guided by coverage, each target for a minute, two at a time; needs clang;"
 	@echo "             make hostile TIME=600 TARGETS='frames recordings' KEEP=1 takes ten minutes for each of these"
@@ -114,11 +115,15 @@ $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: about two minutes"
 	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
-	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group spark
+	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group plots --group spark
 	@touch $@
 
+# Rows of benchmarks/rows.py; without a choice also the programs with tables of their own.
+ROW :=
 bench: $(BENCH_VENV)/.built
-	@for program in benchmarks/*.py; do echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
+	@$(BENCH_VENV)/bin/python benchmarks/run.py $(ROW) --json build/bench.json --markdown build/bench.md --plots build/bench
+	@for program in $(if $(ROW),,$(filter-out %/run.py %/rows.py,$(wildcard benchmarks/*.py))); do \
+		echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
 
 fuzz: $(VENV)/.built $(VENV)/.developing
 	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests

@@ -1,4 +1,4 @@
-"""Equal workloads for both libraries; run as a program by `pyaeron_side_by_side.py` under either Python.
+"""Equal workloads for both libraries; run as a program by `run.py` under either Python.
 
     workloads.py LIBRARY WORKLOAD CHANNEL LENGTH SECONDS
 
