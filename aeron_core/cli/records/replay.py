@@ -70,7 +70,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     first, last = range_of(recording, begin, end, None, None)
     channel = replay_channel(to, descriptor, first, keeps_session=keep_session)
     with Interrupt() as interrupt, ExitStack() as stack:
-        aeron = stack.enter_context(connect_to_driver(aeron_dir, publications=[to]))
+        aeron = stack.enter_context(connect_to_driver("replay", aeron_dir, publications=[to]))
         stream = descriptor.stream_id if stream_id is None else stream_id
         with checked_channels(publications=[to]):
             publication = stack.enter_context(closing(aeron.add_exclusive_publication(str(channel), stream)))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from aeron_core.cli.connecting import connect_as
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError
@@ -88,8 +88,8 @@ def run_demo(params: DemoParams) -> DemoOutcome:
     try:
         with (
             MediaDriver.launch_embedded(settings) as driver,
-            connect(driver.aeron_dir) as aeron,
-            connect(driver.aeron_dir) as recording_client,
+            connect_as("pipeline demo", driver.aeron_dir) as aeron,
+            connect_as("pipeline demo", driver.aeron_dir) as recording_client,
             _recorder(recording_client, archive) as channel,
         ):
             query = _start_query(spark, params.folder)
