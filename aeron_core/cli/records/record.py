@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -86,6 +87,15 @@ EndWithDriver = Annotated[
     ),
 ]
 
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Serve the space for the archive and the positions of recordings to Prometheus at this address, path "
+        "/metrics.",
+    ),
+]
+
 
 def record(  # noqa: PLR0913 - the options of the command
     channel: Channel,
@@ -101,6 +111,7 @@ def record(  # noqa: PLR0913 - the options of the command
     timeout: Timeout = None,
     release: Release = False,
     ends_with_driver: EndWithDriver = False,
+    metrics: Metrics = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
@@ -126,6 +137,12 @@ def record(  # noqa: PLR0913 - the options of the command
     )
     with Interrupt() as interrupt, ExitStack() as stack:
         target = stack.enter_context(recording_target(to, spool, retention, params, verify=not no_verify))
+        if metrics is not None:
+            from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
+
+            # None only for an archive that is not on this machine, which `recording_target` refuses.
+            folder = target.archive.store.local_path("") or Path(to)
+            stack.enter_context(served(metrics, folder, streams))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, target, streams, interrupt, timeout)
         with streams:
