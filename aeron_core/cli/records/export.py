@@ -12,8 +12,9 @@ import typer
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr, standard_output
+from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.records.selection import ArchiveUri, NoVerify, RecordingId, progress
+from aeron_core.cli.records.selection import ArchiveUri, NoVerify, RecordingId
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
@@ -68,7 +69,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))
-        advance = stack.enter_context(progress("exported", last - first))
+        advance = stack.enter_context(byte_bar("exported", last - first))
         found = messages(recording, first, last, verify=not no_verify)
         count = export(_counted(found, first, advance), recording.descriptor, file, form)
         file.flush()

@@ -9,6 +9,7 @@ import typer
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.progress import share_bar
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
 from aeron_core.cli.text_table import counted
@@ -66,17 +67,19 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     if not force:
         _check_leases(archive, limits, now_ns)
     documents: list[dict[str, object]] = []
-    for recording_id, position in limits.items():
-        if position is None:
-            length = purge_recording(archive.store, recording_id, now_ns)
-            start = None
-        else:
-            length = purge_before(archive.store, recording_id, position)
-            start = archive.recording(recording_id).start_position
-        documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
-        if not json:
-            rest = "none left" if start is None else f"it begins at {start}"
-            print_stderr(f"recording {recording_id}: {counted(length, 'byte')} deleted, {rest}")
+    with share_bar("purged", len(limits)) as show:
+        for number, (recording_id, position) in enumerate(limits.items(), 1):
+            if position is None:
+                length = purge_recording(archive.store, recording_id, now_ns)
+                start = None
+            else:
+                length = purge_before(archive.store, recording_id, position)
+                start = archive.recording(recording_id).start_position
+            documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
+            if not json:
+                rest = "none left" if start is None else f"it begins at {start}"
+                print_stderr(f"recording {recording_id}: {counted(length, 'byte')} deleted, {rest}")
+            show(number)
     if json:
         print_json(documents)
 

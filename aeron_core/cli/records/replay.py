@@ -15,9 +15,10 @@ from aeron_core.cli.connecting import ConnectTimeout, await_other_side, checked_
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
 from aeron_core.cli.outcome import print_stderr
+from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
-from aeron_core.cli.records.selection import NoVerify, RecordingId, progress
+from aeron_core.cli.records.selection import NoVerify, RecordingId
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.reading.replay import Replay, replay_channel
@@ -77,7 +78,7 @@ def replay(  # noqa: PLR0913 - the options of the command
         running = Replay(recording, publication, first, last, verify=not no_verify)
         await_other_side(publication, timeout)
         started_s = time.monotonic()
-        with progress("replayed", last - first) as advance:
+        with byte_bar("replayed", last - first) as advance:
             _Player(running, bytes_per_s, timeout, interrupt, advance).play()
         seconds = time.monotonic() - started_s
         session_id = publication.session_id

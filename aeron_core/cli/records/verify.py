@@ -9,7 +9,8 @@ import typer
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
-from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, progress, selected
+from aeron_core.cli.progress import byte_bar
+from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
@@ -43,7 +44,7 @@ def verify_recordings(
             _accept(archive, recording)
     found: list[VerifiedRecording] = []
     sizes = {recording.recording_id: _size(recording) for recording in recordings}
-    with progress("verified", sum(sizes.values())) as advance:
+    with byte_bar("verified", sum(sizes.values())) as advance:
         for recording in recordings:
             try:
                 found.append(verify(archive.store, recording, time.time_ns(), advance))

@@ -118,7 +118,7 @@ def ship(  # noqa: PLR0913 - the options of the command
     """
     positive("--timeout", timeout)
     positive("--drain", drain)
-    shown = ShippedFiles()
+    shown = ShippedFiles(has_end=once)
     unread: set[str] = set()
 
     def warn(error: OSError) -> None:
