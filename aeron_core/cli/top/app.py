@@ -98,7 +98,7 @@ _TABLE_HELP: Final = """
 In the table of streams:
 behind       bytes that the limiting party, else the slowest one, is behind
 stopped      how often per second flow control stopped the sender
-lost         bytes in the loss report of the driver
+lost         bytes in the loss report of the driver, and their share of the receiver position
 """
 
 
