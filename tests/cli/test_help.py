@@ -119,7 +119,6 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
 WITHOUT_JSON = {
     ("dashboard",): "serves a page",
     ("driver",): "prints what aeronmd prints",
-    ("pipeline", "check"): "prints one line",
     ("pipeline", "plot"): "writes a file",
     ("plot",): "writes a file",
     ("plugins", "new"): "writes files",

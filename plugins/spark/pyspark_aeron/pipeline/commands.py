@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +11,14 @@ import typer
 
 from aeron_core.cli.command import CoreCommand
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import Json
+from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_USAGE, ended, print_stderr
 from aeron_core.cli.text_table import counted
 from pyspark_aeron.pipeline.demo import demo
 from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
+    from pyspark_aeron.pipeline.definition import Pipeline
     from pyspark_aeron.pipeline.progress import BatchProgress
 
 PipelineFile = Annotated[Path, typer.Argument(metavar="FILE", help="TOML file that describes the pipeline.")]
@@ -104,7 +105,7 @@ def _served_lags(metrics: str | None) -> Iterator[Callable[[BatchProgress], obje
 
 
 @pipeline_app.command(cls=CoreCommand)
-def check(file: PipelineFile) -> None:
+def check(file: PipelineFile, json: Json = False) -> None:
     """Report all problems of a pipeline: its file, archives, folders and decoders, without starting Spark."""
     from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415 - imports pydantic and numpy
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - imports pydantic
@@ -112,11 +113,26 @@ def check(file: PipelineFile) -> None:
     problems = check_file(file)
     for problem in problems:
         print_stderr(f"error: {problem}")
-    if problems:
+    pipeline = None if problems else load_pipeline(file)
+    if json:
+        print_json(_check_document(file, pipeline, problems))
+    if pipeline is None:
         raise ended(EXIT_USAGE)
-    pipeline = load_pipeline(file)
+    if json:
+        return
     sources, sinks = ", ".join(pipeline.sources), ", ".join(sink.query for sink in pipeline.sinks)
     print(f"{file}: pipeline {pipeline.name}: sources {sources}; queries {sinks}")
+
+
+def _check_document(file: Path, pipeline: Pipeline | None, problems: Sequence[str]) -> dict[str, object]:
+    """Return the result of a check; name, sources and queries are unknown if there is a problem."""
+    return {
+        "file": str(file),
+        "pipeline": None if pipeline is None else pipeline.name,
+        "sources": [] if pipeline is None else list(pipeline.sources),
+        "queries": [] if pipeline is None else [sink.query for sink in pipeline.sinks],
+        "problems": list(problems),
+    }
 
 
 @pipeline_app.command("plot", cls=CoreCommand)
