@@ -66,6 +66,15 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     }
     if not force:
         _check_leases(archive, limits, now_ns)
+    documents = _purged(archive, limits, now_ns, reports=not json)
+    if json:
+        print_json(documents)
+
+
+def _purged(
+    archive: Archive, limits: dict[int, int | None], now_ns: int, *, reports: bool
+) -> list[dict[str, object]]:
+    """Delete recordings before their limits, None for all; return a JSON document for each."""
     documents: list[dict[str, object]] = []
     with share_bar("purged", len(limits)) as show:
         for number, (recording_id, position) in enumerate(limits.items(), 1):
@@ -76,12 +85,11 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
                 length = purge_before(archive.store, recording_id, position)
                 start = archive.recording(recording_id).start_position
             documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
-            if not json:
+            if reports:
                 rest = "none left" if start is None else f"it begins at {start}"
                 print_stderr(f"recording {recording_id}: {counted(length, 'byte')} deleted, {rest}")
             show(number)
-    if json:
-        print_json(documents)
+    return documents
 
 
 def _limit(recording: Recording, before: int | None, before_time: str | None, now_ns: int) -> int | None:
