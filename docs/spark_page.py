@@ -88,9 +88,10 @@ def spark_page() -> Iterator[str]:
         "`aeron-core plugins new NAME --kind decoder` writes a distribution with one.\n"
     )
     yield "## In Python\n"
-    yield "```{api} pyspark_aeron\n:no-members:\nregister\nDefaultSource\n```\n"
+    yield "```{api} pyspark_aeron\nregister\nDefaultSource\n```\n"
     yield "```{api} pyspark_aeron.decoders\ndecode\n```\n"
     yield "```{api} pyspark_aeron.lag_listener\nLagListener()\nQueryLag\n```\n"
+    yield "```{api} pyspark_aeron.lag_metrics\nLagMetrics()\n```\n"
     yield "```{api} pyspark_aeron.session\nsession\n```\n"
     yield "## Pipeline files\n"
     for title, model in (
