@@ -1,5 +1,6 @@
 """The documentation site: built as `make docs` builds it, it is complete, linked, searchable, and needs no network."""
 
+import html
 import json
 import posixpath
 import re
@@ -144,6 +145,36 @@ def test_pictures_are_on_the_front_page(site, pages):
     pictures = {Path(target).name for target in pages["index.html"].loaded if target.startswith("_images/")}
 
     assert {"top.svg", "soak.png"} <= pictures
+
+
+def text_of(page):
+    """Return the text of a page without markup."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page.text))
+
+
+def test_the_site_has_the_examples_and_the_notebook_as_they_are_tested(pages):
+    sources = text_of(pages["example-sources.html"])
+    programs = sorted((ROOT / "examples").rglob("*.py"))
+    notebook = json.loads((ROOT / "examples" / "live_plot.ipynb").read_text(encoding="utf-8"))
+
+    assert len(programs) >= 8
+    assert [path.name for path in programs if path.read_text(encoding="utf-8").strip() not in sources] == []
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell for cell in code if cell not in sources] == []
+    assert "The plot is live: update replaces the figure in place." in sources
+    assert "_images/live_plot.png" in pages["example-sources.html"].loaded
+
+
+def test_the_site_shows_what_the_readme_of_the_examples_shows(pages):
+    readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    shown = text_of(pages["examples.html"])
+
+    outputs = re.findall(r"\n\n```\n(.*?)\n```\n", readme, re.DOTALL)
+    assert len(outputs) == 6
+    assert [output for output in outputs if output not in shown] == []
+    assert {f"_images/{name}.png" for name in ("live_plot", "market_data", "web")} <= pages[
+        "examples.html"
+    ].loaded
 
 
 def test_signatures_of_compiled_classes_have_types(pages):
