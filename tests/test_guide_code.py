@@ -424,10 +424,12 @@ from aeron_core.protocol.frames import StatusMessage
 from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.testing import FlowControlProbe
 from aeron_core.testing.conformance import FlowControlConformance
-from generous_flow.strategy import GenerousFlowControl
+from aeron_core._native import wire
+from generous_flow.strategy import AERON_CORE_SPI_VERSION, GenerousFlowControl
 
 strategy = GenerousFlowControl(FlowControlConformance.params)
 assert adapt_flow_control(strategy, report=print) is strategy
+assert AERON_CORE_SPI_VERSION == wire.SPI_VERSION
 print(FlowControlProbe(strategy).on_status_message(StatusMessage(receiver_window=1000), 0, 0, 0))
 """
 
