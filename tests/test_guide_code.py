@@ -52,7 +52,8 @@ TESTED = {
         "tests/test_guide_code.py::test_channels_of_the_guide_to_multicast_connect": {0, 1, 2}
     },
     "docs/how-to/query-with-spark.md": {
-        "tests/plugins/spark/test_guide.py::test_the_examples_of_the_guide_run": {0, 1, 2, 3, 5, 6}
+        "tests/plugins/spark/test_guide.py::test_the_examples_of_the_guide_run": {0, 1, 2, 3, 5, 6},
+        "tests/plugins/spark/test_guide.py::test_the_decoder_of_the_guide_is_found_by_its_name": {8},
     },
     "docs/how-to/receive-from-beats.md": {
         "tests/plugins/media/lumberjack/test_guide.py::test_the_examples_of_the_guide_run": {0, 1}
@@ -193,6 +194,20 @@ def test_the_tests_of_a_page_exist_and_name_it(page, tests):
 
         assert f"def {name}(" in text, test
         assert Path(page).name in text, test
+
+
+def test_options_of_spark_in_the_text_exist():
+    reference = (DOCS / "reference" / "spark.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^\| `(\w+)` \|", reference, re.MULTILINE))
+    known.add("checkpointLocation")  # of Spark itself
+    used = {
+        (page.name, option)
+        for page in HOW_TO.glob("*.md")
+        for option in re.findall(r'\.option\(\s*"(\w+)"', page.read_text(encoding="utf-8"))
+    }
+
+    assert len(used) > 5
+    assert {(page, option) for page, option in used if option not in known} == set()
 
 
 def test_the_example_of_the_front_page_runs(capsys):

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pyspark_aeron.session
 import pytest
+from pyspark_aeron.decoders import decode
 
 import aeron_core
+from aeron_core.errors import ConfigurationError
 from aeron_core.recording import Archive
 from aeron_core.testing.recordings import RecordingUnderTest
 
@@ -85,3 +87,27 @@ def test_the_examples_of_the_guide_run(spark, blocks, driver, tmp_path, monkeypa
 
     exec(blocks[6], names)
     assert set(received(driver, spark, 100)) == set(payloads)
+
+
+def test_the_decoder_of_the_guide_is_found_by_its_name(spark, blocks, tmp_path, monkeypatch):
+    text = PAGE.read_text(encoding="utf-8")
+    [points] = re.findall(
+        r"```toml\n\[project\.entry-points\.\"(pyspark_aeron\.decoders)\"\]\n(.*?)\n```", text
+    )
+    info = tmp_path / "reading-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: reading\nVersion: 1.0\n")
+    group, (name, target) = points[0], points[1].replace('"', "").split(" = ")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {target}\n")
+    [code] = [block for block in blocks if block.startswith("# reading_decoder.py")]
+    (tmp_path / "reading_decoder.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    payloads = [(bytearray(b"boiler=71.5"),), (bytearray(b"pump=hot"),), (bytearray(b"roof"),)]
+    frame = spark.createDataFrame(payloads, "payload binary")
+
+    rows = decode(frame, name).collect()
+
+    assert [tuple(row) for row in rows] == [("boiler", 71.5), ("pump", None), ("roof", None)]
+    assert decode(frame, name, {"separator": "-"}).columns == ["sensor", "celsius"]
+    with pytest.raises(ConfigurationError, match="unknown option colour: must be separator"):
+        decode(frame, name, {"colour": "red"})
