@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -135,6 +136,30 @@ def test_every_kind_has_the_types_that_a_strict_check_asks_for(plugins, tmp_path
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.system
+def test_pyright_accepts_every_kind_with_its_strict_rules(plugins, tmp_path):
+    program = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("no basedpyright in the environment of the tests")
+    sources = [*map(str, plugins.glob("*/src"))]
+    rules = {"typeCheckingMode": "strict", "pythonVersion": "3.12", "include": [str(plugins)]}
+    rules["extraPaths"] = [str(ROOT), *map(str, ROOT.glob("plugins/*")), *sources]
+    # Types of Cython and Spark.
+    rules["exclude"] = [f"{plugins}/*/setup.py"]
+    rules |= dict.fromkeys(["reportMissingTypeStubs", "reportUnknownMemberType"], "none")
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(rules), encoding="utf-8")
+
+    done = subprocess.run(
+        [program, "--project", tmp_path, "--pythonpath", sys.executable, "--outputjson"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert json.loads(done.stdout)["summary"]["filesAnalyzed"] > 3 * len(PluginKind)
 
 
 def used(python: Path, folder: Path, spi_version: str = "") -> dict:
