@@ -15,11 +15,13 @@ from aeron_core.cli.quantities import age_ns_of, duration_ns_of, size_of, wait_s
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.errors import ConfigurationError
+from aeron_core.file_access import FileAccess
 from aeron_core.recording.retention.retention import RetentionPolicy
 from aeron_core.recording.storage.descriptor import MAX_SEGMENT_LENGTH, MIN_SEGMENT_LENGTH
 from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import RecorderParams
+from aeron_core.settings.variables import FolderMode
 from aeron_core.uri.values import format_duration_ns
 
 _DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
@@ -70,6 +72,15 @@ NoVerify = Annotated[
         help="With --spool, move segments to the archive without a comparison with their checksums.",
     ),
 ]
+DirMode = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODE",
+        help="Mode of new folders, such as 0750, and without execution of new files; default: 0700, or 0770 with "
+        "--dir-group.",
+    ),
+]
+DirGroup = Annotated[str | None, typer.Option(metavar="GROUP", help="Group of new files, by name or number.")]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -108,6 +119,8 @@ def record(  # noqa: PLR0913 - the options of the command
     retain_bytes: RetainBytes = None,
     retain_age: RetainAge = None,
     no_verify: NoVerify = False,
+    dir_mode: DirMode = None,
+    dir_group: DirGroup = None,
     timeout: Timeout = None,
     release: Release = False,
     ends_with_driver: EndWithDriver = False,
@@ -124,6 +137,7 @@ def record(  # noqa: PLR0913 - the options of the command
     consumer needs them. Fails if --timeout expires before the first message.
     """
     positive("--timeout", timeout)
+    access = _access_of(dir_mode, dir_group)
     streams = RecordedStreams()
     params = RecorderParams(
         on_error=lambda error: print_stderr(f"error: {error}"),
@@ -136,7 +150,9 @@ def record(  # noqa: PLR0913 - the options of the command
         max_age_ns=None if retain_age is None else age_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
-        target = stack.enter_context(recording_target(to, spool, retention, params, verify=not no_verify))
+        target = stack.enter_context(
+            recording_target(to, spool, retention, params, verify=not no_verify, access=access)
+        )
         if metrics is not None:
             from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
 
@@ -157,6 +173,15 @@ def record(  # noqa: PLR0913 - the options of the command
             f"no message received from {channel} for {timeout:g} s: check the channel and the stream ids, and that "
             "their publisher runs, or raise --timeout"
         )
+
+
+def _access_of(mode: str | None, group: str | None) -> FileAccess:
+    try:
+        number = FolderMode("--dir-mode", optional=True).check(mode)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--dir-mode={error}") from None
+    assert number is None or isinstance(number, int)
+    return FileAccess.of(number, group or "")
 
 
 def _segment_length_of(text: str) -> int:

@@ -28,6 +28,7 @@ from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
 if TYPE_CHECKING:
+    from aeron_core.file_access import FileAccess
     from aeron_core.recording.storage.foreign.contents import ForeignContents
 
 
@@ -70,14 +71,16 @@ class Archive:
         return cls(store)
 
     @classmethod
-    def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
+    def create(
+        cls, where: str | Path, archive_uuid: str | None = None, access: FileAccess | None = None
+    ) -> Archive:
         """Return the archive at a path or URI; create it if it does not exist.
 
-        `archive_uuid`: that of a new archive, None for a random one. Raises ConfigurationError for a folder
-        that contains other files and for an unsupported URI, RecordingError if a local disk fails, OSError if a remote
-        store fails, CorruptRecordingError if an existing `archive.json` is damaged.
+        `archive_uuid`: that of a new archive, None for a random one. `access`: see `LocalStore`. Raises
+        ConfigurationError for a folder that contains other files and for an unsupported URI, RecordingError if a local
+        disk fails, OSError if a remote store fails, CorruptRecordingError if an existing `archive.json` is damaged.
         """
-        store = open_store(where)
+        store = open_store(where, access)
         if store.size(names.ARCHIVE) < 0:
             _check_is_free(store)
             with lock(store):
