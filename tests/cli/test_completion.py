@@ -72,7 +72,10 @@ def _output(complete, capfd):
         (["streams", "--stream", ""], []),
         (["sub", "aeron:ipc", ""], []),
         (["pipeline", ""], ["check", "demo", "plot", "run"]),
-        (["pipeline", "run", "numbers.toml", "--m"], ["--master", "--metrics"]),
+        (
+            ["pipeline", "run", "numbers.toml", "--m"],
+            ["--master", "--metrics", "--metrics-open", "--metrics-token-file"],
+        ),
         (["pipeline", "plot", "progress.log", "--"], ["--help", "--to"]),
         (["pipeline", "demo", "--min"], ["--min-lines"]),
     ],
