@@ -41,6 +41,7 @@ cdef extern from "opener.h" nogil:
 
 cdef extern from "datagrams.h" nogil:
     int ac_close_gaps(ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int count)
+    int ac_is_repeated(const ac_batch_t *batch)
 
 cdef extern from *:
     """
@@ -84,7 +85,7 @@ def has_fresh_numbers():
 
 @cython.final
 cdef class SealingSession:
-    """Salts, keys and windows of one endpoint; its sockets share it, and one agent uses it.
+    """Secrets, salt and counts of one endpoint; its sockets share it, and one agent uses it.
 
     `secrets`: from 1 to 4 secrets of 32 bytes; the first one seals, all are accepted. `cipher`: 1 AES-128-GCM,
     2 AES-256-GCM, 3 ChaCha20-Poly1305. `role` and `peer_role`: 0 publication, 1 subscription, 2 name resolver.
@@ -114,9 +115,7 @@ cdef class SealingSession:
         self.opener.role = peer_role
         self.sealer.rotate_numbers = rotate_numbers
         self.sealer.rotate_interval_ns = rotate_interval_ns
-        if not ac_random(self.opener.token_key, 32) or not ac_sealer_init(
-            self.sealer, &self.opener.secrets[0], role, clock.nano_time()
-        ):
+        if not ac_sealer_init(self.sealer, &self.opener.secrets[0], role, clock.nano_time()):
             raise MemoryError("cannot derive keys: free memory, or raise the memory limit")
         self.clock = clock
         self.staging = AtomicBuffer.allocate(_STAGING_LENGTH)
@@ -128,7 +127,6 @@ cdef class SealingSession:
         if self.sealer != NULL:
             ac_sealer_free(self.sealer)
         if self.opener != NULL:
-            ac_opener_free(self.opener)
             explicit_bzero(self.opener, sizeof(ac_opener_t))
         free(self.sealer)
         free(self.opener)
@@ -170,8 +168,24 @@ cdef class SealingSession:
 cdef class SealedDatagrams(DatagramChannel):
     """Channel that seals and opens the datagrams of `channel`; one agent sends and receives.
 
-    `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
+    It has its own windows: a sender with several destinations sends the same sealed datagrams to several sockets of one
+    endpoint. `reply_address`: where challenges and answers go, if not to the source of the datagram that causes them.
+    Raises MemoryError if memory runs out.
     """
+
+    def __cinit__(self, DatagramChannel channel, SealingSession session, SocketAddress reply_address=None):
+        self._opener = <ac_opener_t *>calloc(1, sizeof(ac_opener_t))
+        if self._opener == NULL or not ac_random(self._opener.token_key, 32):
+            raise MemoryError("cannot allocate windows of a socket: free memory, or raise the memory limit")
+        memcpy(self._opener.secrets, session.opener.secrets, sizeof(session.opener.secrets))
+        self._opener.secret_count = session.opener.secret_count
+        self._opener.role = session.opener.role
+
+    def __dealloc__(self):
+        if self._opener != NULL:
+            ac_opener_free(self._opener)
+            explicit_bzero(self._opener, sizeof(ac_opener_t))
+        free(self._opener)
 
     def __init__(self, DatagramChannel channel, SealingSession session, SocketAddress reply_address=None):
         self._channel = channel
@@ -203,11 +217,12 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef int32_t length = batch._batch.lengths[slot]
         cdef int32_t step = max(batch._batch.segment_lengths[slot], 1)
         cdef uint8_t *memory = batch.buffer.at(batch.offset_of(slot), length)
-        cdef ac_opener_t *opener = self._session.opener
+        cdef ac_opener_t *opener = self._opener
+        cdef ac_opener_t *counted = self._session.opener
         cdef int32_t at = 0, kept = 0, part, reason
         cdef ac_reply_t reply
         if length == 0:
-            opener.counts[AC_PLAIN] += 1
+            counted.counts[AC_PLAIN] += 1
         while at < length:
             part = min(step, length - at)
             reply.answers = reply.challenges = 0
@@ -216,11 +231,11 @@ cdef class SealedDatagrams(DatagramChannel):
                 batch.copy_source(slot, self._source)
                 self._reply(&reply, now_ns)
             if reason != 0:
-                opener.counts[reason] += 1
+                counted.counts[reason] += 1
                 batch.copy_source(slot, self._source)
                 self._session.keep_fault(reason, self._source)
             else:
-                opener.opened += 1
+                counted.opened += 1
                 if memory[at + 5] == AC_FRAMES:
                     memmove(memory + kept, memory + at + AC_HEADER_LENGTH, part - AC_OVERHEAD)
                     kept += part - AC_OVERHEAD
@@ -245,6 +260,7 @@ cdef class SealedDatagrams(DatagramChannel):
         cdef uint8_t *to = self._session.staging.at(0, length + AC_OVERHEAD)
         if not ac_sealer_seal(self._session.sealer, kind, to, content, length):
             return 0
+        self._session.kept = NULL
         self._session.outgoing.clear()
         self._session.outgoing.add(self._session.staging, 0, length + AC_OVERHEAD, length + AC_OVERHEAD)
         # A challenge or an answer that cannot be sent is lost, as on the network.
@@ -255,26 +271,48 @@ cdef class SealedDatagrams(DatagramChannel):
         return self._take_error()
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
-        cdef Staged staged
-        cdef int32_t count = 0, taken, last
-        staged.entry = staged.done = 0
-        if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
-            self.error_code = 12  # ENOMEM
-            return 0
+        cdef Staged *staged = &self._session.staged
+        # All destinations get the same sealed datagrams, if they were staged together.
+        cdef bint is_again = self._session.kept == batch._batch and ac_is_repeated(batch._batch)
+        cdef int32_t count = 0, rounds = 0, taken, last
+        self._session.kept = NULL
+        if is_again:
+            self._restore(staged)
+        else:
+            staged.entry = staged.done = 0
+            if not ac_sealer_begin(self._session.sealer, self._session.clock.nano_time()):
+                self.error_code = 12  # ENOMEM
+                return 0
         # Rounds of as many datagrams as a batch and the memory for sealed ones hold.
-        while staged.entry < batch.count:
-            if not self._stage(batch, &staged):
+        while is_again or staged.entry < batch.count:
+            if not is_again and not self._stage(batch, staged):
                 self.error_code = 12
                 break
             taken = self._channel.send(self._session.outgoing, destination)
             self._take_error()
             for last in range(taken):
-                count = self._note(batch, &staged, last)
-            if taken < staged.count or staged.is_cut:
+                count = self._note(batch, staged, last)
+            if rounds == 0 and staged.entry == batch.count:
+                self._session.kept = batch._batch
+            rounds += 1
+            if taken < staged.count or staged.is_cut or is_again:
                 break
         if count > 0 and staged.last_end < batch._batch.lengths[staged.last_entry]:
             batch._batch.lengths[staged.last_entry] = staged.last_end
         return count
+
+    cdef int32_t _restore(self, Staged *staged) except -1 nogil:
+        """Set the batch of sealed datagrams to all that was staged: the last call may have shortened an entry."""
+        cdef int32_t index, begin = 0
+        self._session.outgoing.clear()
+        staged.is_cut = False
+        for index in range(staged.count):
+            self._session.outgoing.add(
+                self._session.staging, begin, staged.sealed_lengths[index],
+                self._session.outgoing._batch.segment_lengths[index],
+            )
+            begin += staged.sealed_lengths[index]
+        return 0
 
     cdef bint _stage(self, SendBatch batch, Staged *staged) except -1 nogil:
         """Seal the next datagrams of `batch` into the batch that is sent; return whether that succeeded."""
