@@ -14,7 +14,7 @@ from aeron_core.cli.text_table import print_table
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.loader import load_driver_fields
 from aeron_security.group_secret import NAME, GroupSecretOptions, check_machine
-from aeron_security.key_files import fingerprint_of, read_secret, write_secret
+from aeron_security.key_files import check_ids, fingerprint_of, read_secret, write_secret
 
 keys_app = typer.Typer(help="Keys of secured channels.", no_args_is_help=True)
 
@@ -81,10 +81,15 @@ def _rows_of(name: str, texts: dict[str, str]) -> list[tuple[str, str, str, str]
         check_machine(name, options)
     except ConfigurationError as error:
         return [(name, "", "", str(error))]
-    rows = []
+    rows, secrets = [], {}
     for file in options.secret_files:
         try:
-            rows.append((name, file, fingerprint_of(read_secret(file)), ""))
+            secrets[file] = read_secret(file)
+            rows.append((name, file, fingerprint_of(secrets[file]), ""))
         except ConfigurationError as error:
             rows.append((name, file, "", str(error)))
+    try:
+        check_ids(list(secrets), list(secrets.values()))
+    except ConfigurationError as error:
+        rows.append((name, "", "", str(error)))
     return rows

@@ -14,7 +14,7 @@ from aeron_core.spi.endpoints import Fault
 from aeron_core.spi.protection import DatagramProtector, ProtectorParams
 from aeron_core.uri.values import parse_duration_ns
 from aeron_security._native import sealing
-from aeron_security.key_files import read_secret
+from aeron_security.key_files import check_ids, read_secret
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -122,8 +122,10 @@ class GroupSecretProtector(DatagramProtector):
     def __init__(self, params: ProtectorParams) -> None:
         options = GroupSecretOptions.parse(params.profile, params.options)
         check_machine(params.profile, options)
+        found = [read_secret(path) for path in options.secret_files]
+        check_ids(options.secret_files, found)
         self._session = sealing.SealingSession(
-            [read_secret(path) for path in options.secret_files],
+            found,
             options.cipher,
             params.role,
             params.role.peer,

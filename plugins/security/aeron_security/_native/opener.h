@@ -39,6 +39,7 @@ typedef struct
     uint8_t salt[AC_SALT_LENGTH];
     uint8_t next_salt[AC_SALT_LENGTH];
     uint8_t parent[AC_SALT_LENGTH]; /* the salt before this one; zeros if it was challenged */
+    int has_next; /* the next salt was admitted once: if it is forgotten, it must be challenged */
     ac_keys_t keys;
     uint64_t top; /* greatest number */
     uint64_t window[AC_WINDOW_WORDS];
@@ -269,7 +270,7 @@ static void ac_challenge(ac_opener_t *opener, const uint8_t *salt, int64_t now_n
 /* Admit a salt; all numbers up to `top` count as received. Takes over `keys`. Return 1, or 0 if memory runs out. */
 static int ac_admit(
     ac_opener_t *opener, const ac_secret_t *secret, const uint8_t *salt, ac_keys_t *keys, uint64_t top, int64_t now_ns,
-    const ac_peer_t *parent)
+    ac_peer_t *parent)
 {
     uint8_t before[AC_SALT_LENGTH] = {0};
     uint8_t grandparent[AC_SALT_LENGTH] = {0};
@@ -293,19 +294,24 @@ static int ac_admit(
     memset(peer->window, 0xff, sizeof(peer->window));
     peer->window[(top / 64) % AC_WINDOW_WORDS] = ~0ULL >> (63 - top % 64);
     peer->seen_ns = now_ns;
+    if (NULL != parent)
+    {
+        parent->has_next = 1;
+    }
     ac_remove(opener, grandparent);
     ac_make_space(opener, now_ns);
     ac_insert(opener, peer);
     return 1;
 }
 
-static const ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *salt)
+static ac_peer_t *ac_parent_of(const ac_opener_t *opener, const uint8_t *salt)
 {
     for (int i = 0; i < AC_TABLE_LENGTH; i++)
     {
-        if (NULL != opener->table[i] && 0 == memcmp(opener->table[i]->next_salt, salt, AC_SALT_LENGTH))
+        ac_peer_t *peer = opener->table[i];
+        if (NULL != peer && !peer->has_next && 0 == memcmp(peer->next_salt, salt, AC_SALT_LENGTH))
         {
-            return opener->table[i];
+            return peer;
         }
     }
     return NULL;
@@ -344,10 +350,10 @@ static int ac_open_unknown(
         ac_keys_free(&keys);
         return AC_UNPROVED;
     }
-    const ac_peer_t *parent = ac_parent_of(opener, salt);
+    ac_peer_t *parent = ac_parent_of(opener, salt);
     if (NULL != parent)
     {
-        /* The next salt of an admitted one: nothing can have been recorded of it before. */
+        /* The next salt of an admitted one, for the first time: nothing of it was received before. */
         if (!ac_admit(opener, secret, salt, &keys, 0, now_ns, parent))
         {
             return AC_BUSY;
