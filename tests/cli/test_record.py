@@ -424,6 +424,12 @@ def test_a_signal_stops_the_wait_for_the_next_driver(start, running_driver, tmp_
     ("options", "message"),
     [
         (("--segment-length", "1x"), "--segment-length='1x': must be a whole decimal number of bytes"),
+        (("--dir-mode", "640"), "--dir-mode='640': must be an octal mode with 7 for the owner"),
+        (
+            ("--dir-group", "no-such-group"),
+            "dir_group=no-such-group: no such group: must be the name or number",
+        ),
+        (("--dir-mode", "0700", "--dir-group", "0"), "dir_mode=0700 gives the group dir_group=0 no access"),
         (("--segment-length", "5"), "--segment-length=5: must be a power of two from 64k to 1g"),
         (("--segment-length", "96k"), "--segment-length=96k: must be a power of two from 64k to 1g"),
         (("--segment-length", "2g"), "--segment-length=2g: must be a power of two from 64k to 1g"),
