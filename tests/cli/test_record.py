@@ -174,6 +174,21 @@ def test_a_signal_stops_the_recorder_in_order(start, running_driver, tmp_path):
     assert payloads(archive) == [b"one", b"two"]
 
 
+def test_metrics_of_a_recorder_for_other_hosts_need_a_token(start, running_driver, tmp_path):
+    _, directory = running_driver
+
+    outcome = start(
+        *("record", "aeron:ipc", 8, "--to", tmp_path / "a", "-d", directory, "--metrics", "0.0.0.0:0")
+    ).ended(timeout=DEADLINE_S)
+
+    assert outcome.code == 2
+    assert (
+        "--metrics=0.0.0.0:0: other hosts reach this address, so --metrics-token-file must name"
+        in outcome.err
+    )
+    assert not (tmp_path / "a").exists()
+
+
 def test_a_recorder_serves_the_space_and_the_positions_of_its_archive(start, running_driver, tmp_path):
     _, directory = running_driver
     folder = tmp_path / "a"

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, int32, positive, print_json
+from aeron_core.cli.options import (
+    AeronDir,
+    Channel,
+    Json,
+    MetricsOpen,
+    MetricsTokenFile,
+    directory_of,
+    int32,
+    positive,
+    print_json,
+)
 from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, size_of, wait_s
 from aeron_core.cli.records.recorded_streams import RecordedStreams
@@ -23,6 +33,9 @@ from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durabil
 from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.settings.variables import FolderMode
 from aeron_core.uri.values import format_duration_ns
+
+if TYPE_CHECKING:
+    from aeron_core.metrics.access import MetricsAccess
 
 _DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
 
@@ -125,6 +138,8 @@ def record(  # noqa: PLR0913 - the options of the command
     release: Release = False,
     ends_with_driver: EndWithDriver = False,
     metrics: Metrics = None,
+    metrics_token_file: MetricsTokenFile = None,
+    metrics_open: MetricsOpen = False,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
@@ -138,6 +153,7 @@ def record(  # noqa: PLR0913 - the options of the command
     """
     positive("--timeout", timeout)
     access = _access_of(dir_mode, dir_group)
+    metrics_access = _metrics_access_of(metrics, metrics_token_file, is_open=metrics_open)
     streams = RecordedStreams()
     params = RecorderParams(
         on_error=lambda error: print_stderr(f"error: {error}"),
@@ -153,12 +169,12 @@ def record(  # noqa: PLR0913 - the options of the command
         target = stack.enter_context(
             recording_target(to, spool, retention, params, verify=not no_verify, access=access)
         )
-        if metrics is not None:
+        if metrics_access is not None:
             from aeron_core.cli.records.recorder_metrics import served  # noqa: PLC0415 - lazy: only --metrics needs it
 
             # None only for an archive that is not on this machine, which `recording_target` refuses.
             folder = target.archive.store.local_path("") or Path(to)
-            stack.enter_context(served(metrics, folder, streams))
+            stack.enter_context(served(metrics_access, folder, streams))
         wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
         run = RecordingRun(wanted, target, streams, interrupt, timeout)
         with streams:
@@ -182,6 +198,16 @@ def _access_of(mode: str | None, group: str | None) -> FileAccess:
         raise ConfigurationError(f"--dir-mode={error}") from None
     assert number is None or isinstance(number, int)
     return FileAccess.of(number, group or "")
+
+
+def _metrics_access_of(
+    metrics: str | None, token_file: Path | None, *, is_open: bool
+) -> MetricsAccess | None:
+    from aeron_core.metrics.access import checked_access  # noqa: PLC0415 - lazy: only --metrics needs it
+
+    if metrics is None and token_file is None and not is_open:
+        return None
+    return checked_access(metrics, token_file, is_open=is_open)
 
 
 def _segment_length_of(text: str) -> int:

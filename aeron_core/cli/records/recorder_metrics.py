@@ -10,6 +10,7 @@ from typing import Final
 
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.records.recorded_streams import RecordedStreams
+from aeron_core.metrics.access import MetricsAccess
 from aeron_core.metrics.samples import Metric, Sample
 
 _FREE: Final = Metric(
@@ -52,20 +53,17 @@ def recorder_samples(folder: Path, streams: RecordedStreams) -> Iterator[Sample]
 
 
 @contextmanager
-def served(metrics: str, folder: Path, streams: RecordedStreams) -> Iterator[None]:
-    """Serve the samples at the address HOST:PORT within the context, and print the URL.
+def served(access: MetricsAccess, folder: Path, streams: RecordedStreams) -> Iterator[None]:
+    """Serve the samples within the context, and print the URL; raise StorageError for an address that cannot be bound.
 
-    Raises ConfigurationError for a wrong address, StorageError for one that cannot be bound.
+    `access`: the address, and the token that requests must have.
     """
     from aeron_core.metrics.prometheus import registry_of  # noqa: PLC0415 - lazy: only --metrics needs it
-    from aeron_core.metrics.server import (  # noqa: PLC0415 - lazy: only --metrics needs it
-        MetricsServer,
-        metrics_address,
-    )
+    from aeron_core.metrics.server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
 
     def samples() -> Iterable[Sample]:
         return recorder_samples(folder, streams)
 
-    with MetricsServer(metrics_address(metrics), registry_of(samples)) as server:
+    with MetricsServer(access, registry_of(samples)) as server:
         print_stderr(f"metrics at {server.url}")
         yield

@@ -23,6 +23,7 @@ from prometheus_client import CollectorRegistry
 from pyspark_aeron.lag import StreamLag
 from pyspark_aeron.lag_metrics import LagMetrics
 
+from aeron_core.metrics.access import MetricsAccess
 from aeron_core.metrics.server import MetricsServer
 from aeron_core.observation import CounterHistoryWriter
 from aeron_core.testing.recordings import RecordingUnderTest
@@ -68,7 +69,7 @@ def served(started, tmp_path_factory, chromium):
     lags, registry = LagMetrics(), CollectorRegistry()
     registry.register(lags)
     recording = RecordingUnderTest.begin(folder / "archive")
-    with MetricsServer(HostPort("127.0.0.1", 0), registry) as metrics:
+    with MetricsServer(MetricsAccess(HostPort("127.0.0.1", 0)), registry) as metrics:
         started(
             "metrics at",
             *(
