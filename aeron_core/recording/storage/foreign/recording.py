@@ -115,6 +115,16 @@ class ForeignRecording(Recording):
             end = written.frames_end if is_whole else written.last
         return self._border_before_end(descriptor, max(end, descriptor.start_position))
 
+    def interrupted_end(self) -> int:
+        """Return where a recording without a stop position ends after its Archive died, at least its start.
+
+        Before the last frame if that may have been written in part: a whole page of it is zeros.
+        """
+        descriptor = self.descriptor
+        written = self._written(descriptor)
+        end = written.last if self._has_empty_page(written) else written.frames_end
+        return max(end, descriptor.start_position)
+
     @property
     def _readable_position(self) -> int:
         """The position up to which a range may be read: it includes the last frame and an incomplete message.
