@@ -117,6 +117,7 @@ def test_a_shell_completes_commands_and_options(start, monkeypatch, typed, compl
 
 #: Commands that print no table and no result, and why they have no --json.
 WITHOUT_JSON = {
+    ("archive",): "serves clients, and prints nothing",
     ("dashboard",): "serves a page",
     ("driver",): "prints what aeronmd prints",
     ("pipeline", "plot"): "writes a file",

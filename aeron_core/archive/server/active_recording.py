@@ -21,9 +21,8 @@ from aeron_core.errors import AeronError, ArchiveErrorCode, ClosedError
 from aeron_core.protocol.archive.codes import RecordingSignal
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalog import Catalogued
-    from aeron_core.archive.server.recorded_stream import RecordedStream
-    from aeron_core.archive.server.served_archive import ServedArchive
+    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.served_archive import RecordingSource, ServedArchive
     from aeron_core.client.counters import Counter
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscriptions.image import Image
@@ -34,7 +33,9 @@ _KEY: Final = struct.Struct("<qii")
 _ARCHIVE_ID: Final = struct.Struct("<q")
 
 
-class _State(Enum):
+class RecordingPhase(Enum):
+    """Phases; the docstring of the module describes them."""
+
     STARTING = auto()
     RECORDING = auto()
     STOPPED = auto()
@@ -49,7 +50,7 @@ class ActiveRecording:
     def __init__(
         self,
         archive: ServedArchive,
-        stream: RecordedStream,
+        stream: RecordingSource,
         entry: Catalogued,
         image: Image,
         signal: RecordingSignal,
@@ -60,7 +61,7 @@ class ActiveRecording:
         self.image = image
         self._archive = archive
         self._signal = signal
-        self._state = _State.STARTING
+        self._state = RecordingPhase.STARTING
         self._events_position = image.join_position
         self._writer = BlockWriter(
             archive.files(entry), image.join_position, sync=archive.params.sync_level > 0
@@ -86,14 +87,14 @@ class ActiveRecording:
     @property
     def is_done(self) -> bool:
         """Whether it is stopped."""
-        return self._state is _State.STOPPED
+        return self._state is RecordingPhase.STOPPED
 
     def do_work(self, now_ms: int) -> int:
         """Write what has arrived; return the number of bytes."""
         try:
-            if self._state is _State.STARTING:
+            if self._state is RecordingPhase.STARTING:
                 return self._start()
-            if self._state is _State.RECORDING:
+            if self._state is RecordingPhase.RECORDING:
                 return self._record(now_ms)
         except ClosedError:
             raise
@@ -109,9 +110,9 @@ class ActiveRecording:
 
     def stop(self, now_ms: int) -> None:
         """Store the stop position and free the counter, once."""
-        if self._state is _State.STOPPED:
+        if self._state is RecordingPhase.STOPPED:
             return
-        self._state = _State.STOPPED
+        self._state = RecordingPhase.STOPPED
         archive, position = self._archive, self.position
         self._writer.close()
         try:
@@ -133,7 +134,7 @@ class ActiveRecording:
         if self._counter is None:
             return 0
         self._counter.value = self.position
-        self._state = _State.RECORDING
+        self._state = RecordingPhase.RECORDING
         self._send(self._signal, self.image.join_position)
         archive = self._archive
         if archive.events is not None:

@@ -33,7 +33,7 @@ from aeron_core.recording.storage.file_store import write_failure
 from aeron_core.recording.storage.frame_scanner import FrameScanner
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalog import Catalogued
+    from aeron_core.archive.server.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 _BLOCK_LIMIT: Final = 16
 
 
-class _State(Enum):
+class ReplayPhase(Enum):
+    """Phases; the docstring of the module describes them."""
+
     OPENING = auto()
     STARTING = auto()
     REPLAYING = auto()
@@ -112,7 +114,7 @@ class ActiveReplay:
         self._limit = wanted.limit
         self._available = self.position  # position up to which frames are known to be written
         self._deadline_ms = archive.now_ms + archive.params.connect_timeout_ms
-        self._state = _State.OPENING
+        self._state = ReplayPhase.OPENING
         self._publication: ExclusivePublication | None = None
         self._registration: Registration[ExclusivePublication] | None = None
         self._scanner = FrameScanner(
@@ -137,11 +139,11 @@ class ActiveReplay:
     def do_work(self, now_ms: int) -> int:
         """Advance the replay; return the work count."""
         try:
-            if self._state is _State.OPENING:
+            if self._state is ReplayPhase.OPENING:
                 return self._open()
-            if self._state is _State.STARTING:
+            if self._state is ReplayPhase.STARTING:
                 return self._start(now_ms)
-            if self._state is _State.REPLAYING:
+            if self._state is ReplayPhase.REPLAYING:
                 return self._replay()
         except ClosedError:
             raise
@@ -161,9 +163,9 @@ class ActiveReplay:
         self.close()
 
     def _end(self, *, is_complete: bool) -> None:
-        if self._state is _State.DONE:
+        if self._state is ReplayPhase.DONE:
             return
-        self._state, self.is_done = _State.DONE, True
+        self._state, self.is_done = ReplayPhase.DONE, True
         self._close_file()
         if self._publication is None:
             if self._registration is not None:
@@ -190,7 +192,7 @@ class ActiveReplay:
             return 0
         self._block_length = self._publication.max_message_length & -wire.FRAME_ALIGNMENT
         self.replay_id = self._archive.next_id() << 32 | self._publication.session_id & 0xFFFF_FFFF
-        self._state = _State.STARTING
+        self._state = ReplayPhase.STARTING
         return 1
 
     def _start(self, now_ms: int) -> int:
@@ -217,7 +219,7 @@ class ActiveReplay:
                     f"no subscriber connected to {self._publication.channel} stream {self._publication.stream_id}"
                 )
             return 0
-        self._state = _State.REPLAYING
+        self._state = ReplayPhase.REPLAYING
         return 1
 
     def _end_of_recording(self) -> tuple[int, bool]:

@@ -21,7 +21,7 @@ from aeron_core.archive.server.event_stream import EventStream
 from aeron_core.archive.server.requests import Requests
 from aeron_core.archive.server.running_mark import MarkContents, RunningMark
 from aeron_core.archive.server.served_archive import ServedArchive, Worker
-from aeron_core.archive.server.served_session import SessionState
+from aeron_core.archive.server.served_session import ServedSession, SessionState
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError
 from aeron_core.file_locks import fault_of_child
 from aeron_core.recording.storage import names
@@ -146,21 +146,17 @@ class ArchiveServer:
     def close(self) -> None:
         """Stop all recordings at their current positions and release the folder; closing twice does nothing."""
         archive = self._archive
-        for group in (
-            archive.replications,
-            archive.replays,
-            archive.streams,
-            archive.deletions,
-            archive.sessions,
-        ):
-            for worker in list(group.values()):
-                with suppress(AeronError):
-                    worker.close()
-            group.clear()
-        for stream in archive.detached_streams:
+        workers: list[Worker | ServedSession] = [
+            *archive.replications.values(),
+            *archive.replays.values(),
+            *archive.streams.values(),
+            *archive.detached_streams,
+            *archive.deletions.values(),
+            *archive.sessions.values(),
+        ]
+        for worker in workers:
             with suppress(AeronError):
-                stream.close()
-        archive.detached_streams.clear()
+                worker.close()
         self._stack.close()
 
     def __enter__(self) -> Self:

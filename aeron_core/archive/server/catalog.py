@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core._native import wire
+from aeron_core.archive.server.catalogued import FIELDS, Catalogued
 from aeron_core.archive.server.segment_files import SegmentFiles
 from aeron_core.errors import CorruptRecordingError, RecordingError
 from aeron_core.protocol.archive.codes import NULL_VALUE
@@ -35,53 +36,9 @@ _HEADER: Final = struct.Struct("<iiqi12x")
 _NEXT_ID_OFFSET: Final = 8
 _ENTRY_HEADER: Final = struct.Struct("<iii20x")
 _STATE_OFFSET: Final = 4
-_FIELDS: Final = struct.Struct("<7q6i")
 _VALID: Final = 1
 _DELETED: Final = 2
 _INT64: Final = struct.Struct("<q")
-
-
-@dataclass(frozen=True, slots=True)
-class Catalogued:
-    """One recording; lengths and positions in bytes, times in milliseconds since the epoch, -1 for none."""
-
-    recording_id: int
-    start_time_ms: int
-    stop_time_ms: int
-    start_position: int
-    stop_position: int  # -1 while it is active
-    initial_term_id: int
-    segment_length: int
-    term_length: int
-    mtu_length: int
-    session_id: int
-    stream_id: int
-    stripped_channel: str
-    channel: str  # as it was requested
-    source_identity: str
-
-    def encode(self, session: int = 0, correlation_id: int = 0) -> bytes:
-        """Return the descriptor, from the session of the last request on."""
-        fields = _FIELDS.pack(
-            session,
-            correlation_id,
-            self.recording_id,
-            self.start_time_ms,
-            self.stop_time_ms,
-            self.start_position,
-            self.stop_position,
-            self.initial_term_id,
-            self.segment_length,
-            self.term_length,
-            self.mtu_length,
-            self.session_id,
-            self.stream_id,
-        )
-        texts = [
-            text.encode("ascii", "backslashreplace")
-            for text in (self.stripped_channel, self.channel, self.source_identity)
-        ]
-        return fields + b"".join(struct.pack("<I", len(text)) + text for text in texts)
 
 
 @dataclass(slots=True)
@@ -167,7 +124,7 @@ class Catalog:
             self.replace(entry)
             return entry
         # One write of the fixed fields: a reader of the file finds all of them changed, or none.
-        data = entry.encode(session, correlation_id)[: _FIELDS.size]
+        data = entry.encode(session, correlation_id)[: FIELDS.size]
         self._write(self._slots[recording_id].offset + _ENTRY_HEADER.size, data)
         self.entries[recording_id] = entry
         return entry

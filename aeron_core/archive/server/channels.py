@@ -10,6 +10,7 @@ from typing import Final
 
 from aeron_core.archive.server.segment_files import refused
 from aeron_core.errors import ChannelUriError
+from aeron_core.frozen import frozen
 from aeron_core.uri.channel_uri import SPY_PREFIX, ChannelUri, ParamValue
 
 #: Longest channel of a recording: two of them fit into a description, whose message has at most 8 KiB on a control
@@ -40,6 +41,19 @@ _KEPT: Final = (
     *("session-id", "alias", "response-correlation-id", "response-endpoint", "ttl", "stream-id"),
 )
 _KEY: Final = ("endpoint", "interface", "control", "session-id", "tags")
+
+
+@frozen(slots=True, kw_only=True)
+class StreamRequest:
+    """What a request says of a stream to record."""
+
+    key: tuple[int | str, ...]  # of `stream_key`
+    uri: ChannelUri
+    channel: str  # as it was requested
+    stream_id: int
+    is_local: bool
+    is_auto_stop: bool
+    recording_id: int | None = None  # that it continues; None: each image becomes a new one
 
 
 def parse(channel: str) -> ChannelUri:

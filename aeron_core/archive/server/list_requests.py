@@ -20,7 +20,7 @@ from aeron_core.protocol.archive.responses import (
 )
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalog import Catalogued
+    from aeron_core.archive.server.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.protocol.archive.sbe import SbeMessage

@@ -9,33 +9,18 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from aeron_core.archive.server.active_recording import ActiveRecording
-from aeron_core.archive.server.catalog import Catalogued
-from aeron_core.archive.server.channels import recorded, stripped
+from aeron_core.archive.server.catalogued import Catalogued
+from aeron_core.archive.server.channels import StreamRequest, recorded, stripped
 from aeron_core.archive.server.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
 from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError
-from aeron_core.frozen import frozen
 from aeron_core.protocol.archive.codes import NULL_VALUE, RecordingSignal
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.served_archive import ServedArchive
+    from aeron_core.archive.server.served_archive import RecordingInProgress, ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.subscriptions.image import Image
     from aeron_core.client.subscriptions.subscription import Subscription
-    from aeron_core.uri.channel_uri import ChannelUri
-
-
-@frozen(slots=True, kw_only=True)
-class StreamRequest:
-    """What a request says of a stream to record."""
-
-    key: tuple[int | str, ...]  # of `stream_key`
-    uri: ChannelUri
-    channel: str  # as it was requested
-    stream_id: int
-    is_local: bool
-    is_auto_stop: bool
-    recording_id: int | None = None  # that it continues; None: each image becomes a new one
 
 
 class RecordedStream:
@@ -49,7 +34,7 @@ class RecordedStream:
         self.session = session
         self.correlation_id = correlation_id
         self.is_done = False
-        self.recordings: list[ActiveRecording] = []
+        self.recordings: list[RecordingInProgress] = []
         self.channel = str(recorded(request.uri, is_local=request.is_local))
         self.subscription: Subscription | None = None
         self._archive = archive
@@ -77,6 +62,10 @@ class RecordedStream:
                 if self.request.is_auto_stop:
                     self.close()
         return work
+
+    def drop(self, recording: RecordingInProgress) -> None:
+        """Forget a recording that was stopped."""
+        self.recordings.remove(recording)
 
     def close(self) -> None:
         """Stop all recordings of the stream and remove the subscription."""

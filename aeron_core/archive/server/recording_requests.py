@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aeron_core.archive.server.channels import parse, stream_key
-from aeron_core.archive.server.recorded_stream import RecordedStream, StreamRequest, check_not_deleted
+from aeron_core.archive.server.channels import StreamRequest, parse, stream_key
+from aeron_core.archive.server.recorded_stream import RecordedStream, check_not_deleted
 from aeron_core.archive.server.segment_files import refused
 from aeron_core.errors import ArchiveErrorCode
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import NULL_VALUE, SourceLocation
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.served_archive import ServedArchive
+    from aeron_core.archive.server.served_archive import RecordingSource, ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
 
 _Start = requests.StartRecordingRequest | requests.StartRecordingRequest2
@@ -109,7 +109,7 @@ class RecordingRequests:
         stream = archive.streams[request.key] = RecordedStream(archive, session, correlation_id, request)
         return stream
 
-    def _remove(self, stream: RecordedStream) -> None:
+    def _remove(self, stream: RecordingSource) -> None:
         del self._archive.streams[stream.request.key]
         stream.close()
 
@@ -142,7 +142,7 @@ class RecordingRequests:
         if found is not None:
             stream = found.stream
             found.stop(archive.now_ms)
-            stream.recordings.remove(found)
+            stream.drop(found)
             if archive.streams.pop(stream.request.key, None) is not None and stream.recordings:
                 # Other images of the stream continue.
                 archive.detached_streams.append(stream)

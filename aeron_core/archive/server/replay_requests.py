@@ -22,7 +22,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import INT64_MAX
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalog import Catalogued
+    from aeron_core.archive.server.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.subscriptions.header import FragmentImage

@@ -18,9 +18,8 @@ from aeron_core.archive.connecting import connecting
 from aeron_core.archive.operations import ArchiveOperations, replay_session_id
 from aeron_core.archive.params import ControlParams, ReplayParams, none_if_null
 from aeron_core.archive.procedures import Deadline, Procedure, registered
-from aeron_core.archive.server.catalog import Catalogued
-from aeron_core.archive.server.channels import stream_key
-from aeron_core.archive.server.recorded_stream import StreamRequest
+from aeron_core.archive.server.catalogued import Catalogued
+from aeron_core.archive.server.channels import StreamRequest, stream_key
 from aeron_core.archive.server.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
 from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError

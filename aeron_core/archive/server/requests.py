@@ -16,7 +16,9 @@ from aeron_core.archive.server.channels import parse, stripped
 from aeron_core.archive.server.list_requests import ListRequests
 from aeron_core.archive.server.recording_requests import RecordingRequests
 from aeron_core.archive.server.replay_requests import ReplayRequests
+from aeron_core.archive.server.replication_requests import ReplicationRequests
 from aeron_core.archive.server.segment_files import refused
+from aeron_core.archive.server.segment_requests import SegmentRequests
 from aeron_core.archive.server.served_archive import RequestHandler
 from aeron_core.archive.server.served_session import ServedSession, text_of
 from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler
@@ -42,9 +44,6 @@ class Requests:
     """The control streams of an archive; its thread uses it."""
 
     def __init__(self, archive: ServedArchive, subscriptions: list[Subscription]) -> None:
-        from aeron_core.archive.server.replication_requests import ReplicationRequests  # noqa: PLC0415
-        from aeron_core.archive.server.segment_requests import SegmentRequests  # noqa: PLC0415
-
         self._archive = archive
         self._streams = [
             (subscription, FragmentAssembler(self._on_message)) for subscription in subscriptions

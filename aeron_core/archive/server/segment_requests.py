@@ -19,7 +19,7 @@ from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import RecordingSignal
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalog import Catalogued
+    from aeron_core.archive.server.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
 

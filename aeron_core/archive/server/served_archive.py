@@ -16,14 +16,11 @@ from aeron_core.errors import AeronError, ArchiveErrorCode
 from aeron_core.protocol.archive.codes import NULL_VALUE
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.active_recording import ActiveRecording
-    from aeron_core.archive.server.active_replay import ActiveReplay
-    from aeron_core.archive.server.catalog import Catalog, Catalogued
-    from aeron_core.archive.server.deletion import Deletion
+    from aeron_core.archive.server.catalog import Catalog
+    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.channels import StreamRequest
     from aeron_core.archive.server.event_stream import EventStream
     from aeron_core.archive.server.params import ArchiveServerParams
-    from aeron_core.archive.server.recorded_stream import RecordedStream
-    from aeron_core.archive.server.replication import Replication
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.aeron import Aeron
     from aeron_core.protocol.archive.sbe import SbeMessage
@@ -44,6 +41,61 @@ class Worker(Protocol):
         """Release what it holds."""
 
 
+class RecordingInProgress(Protocol):
+    """A recording that is active."""
+
+    recording_id: int
+
+    @property
+    def stream(self) -> RecordingSource:
+        """The stream that it records."""
+
+    @property
+    def position(self) -> int:
+        """The position up to which it is written, in bytes."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is stopped."""
+
+    def do_work(self, now_ms: int) -> int:
+        """Write what has arrived; return the work count."""
+
+    def stop(self, now_ms: int) -> None:
+        """Stop it, once."""
+
+
+class RecordingSource(Worker, Protocol):
+    """A stream that a request has added, and whose images are recorded."""
+
+    request: StreamRequest
+    session: ServedSession
+    correlation_id: int
+    channel: str
+    subscription_id: int
+    recordings: list[RecordingInProgress]
+
+    def drop(self, recording: RecordingInProgress) -> None:
+        """Forget a recording that was stopped."""
+
+
+class ReplayInProgress(Worker, Protocol):
+    """A replay that is active."""
+
+    recording_id: int
+    replay_id: int
+
+    @property
+    def segment_base(self) -> int:
+        """The position at which the file begins that is read next."""
+
+
+class DeletionInProgress(Worker, Protocol):
+    """Files that are being deleted."""
+
+    last_base: int
+
+
 @dataclass(slots=True)
 class ServedArchive:
     """One archive; times are milliseconds since the epoch."""
@@ -55,12 +107,12 @@ class ServedArchive:
     catalog: Catalog
     events: EventStream | None
     now_ms: int = 0
-    streams: dict[tuple[int | str, ...], RecordedStream] = field(default_factory=dict)
-    detached_streams: list[RecordedStream] = field(default_factory=list)  # that no request can name any more
-    recordings: dict[int, ActiveRecording] = field(default_factory=dict)
-    replays: dict[int, ActiveReplay] = field(default_factory=dict)  # by the id of the replay
-    replications: dict[int, Replication] = field(default_factory=dict)
-    deletions: dict[int, Deletion] = field(default_factory=dict)  # by the id of the recording
+    streams: dict[tuple[int | str, ...], RecordingSource] = field(default_factory=dict)
+    detached_streams: list[RecordingSource] = field(default_factory=list)  # that no request can name any more
+    recordings: dict[int, RecordingInProgress] = field(default_factory=dict)
+    replays: dict[int, ReplayInProgress] = field(default_factory=dict)  # by the id of the replay
+    replications: dict[int, Worker] = field(default_factory=dict)
+    deletions: dict[int, DeletionInProgress] = field(default_factory=dict)  # by the id of the recording
     sessions: dict[int, ServedSession] = field(default_factory=dict)
     _last_id: int = field(default_factory=lambda: int.from_bytes(os.urandom(3), "little"))
 

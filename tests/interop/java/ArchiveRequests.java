@@ -1,0 +1,173 @@
+import io.aeron.Subscription;
+import io.aeron.archive.ArchiveTool;
+import io.aeron.archive.client.AeronArchive;
+import io.aeron.archive.client.ReplayParams;
+import io.aeron.archive.client.ReplicationParams;
+import io.aeron.archive.codecs.RecordingSignal;
+import io.aeron.archive.codecs.SourceLocation;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+
+/** What the Java client of Aeron Archive requests of an archive of either kind. */
+final class ArchiveRequests
+{
+    /** A client and the signals that it has received. */
+    record Requester(AeronArchive archive, List<RecordingSignal> signals) implements AutoCloseable
+    {
+        public void close()
+        {
+            archive.close();
+        }
+    }
+
+    private ArchiveRequests()
+    {
+    }
+
+    /** Connect: directory of the driver, request and response channel. */
+    static Requester connect(final String[] args)
+    {
+        final List<RecordingSignal> signals = new CopyOnWriteArrayList<>();
+        return new Requester(AeronArchive.connect(new AeronArchive.Context()
+            .aeronDirectoryName(args[0])
+            .controlRequestChannel(args[1])
+            .controlResponseChannel(args[2])
+            .recordingSignalConsumer((session, correlation, recording, subscription, position, signal) ->
+                signals.add(signal))), signals);
+    }
+
+    static Object request(final Requester requester, final String name, final String[] args)
+    {
+        final AeronArchive archive = requester.archive();
+        return switch (name)
+        {
+            case "start-remote" -> archive.startRecording(
+                args[0], Integer.parseInt(args[1]), SourceLocation.REMOTE, true);
+            case "stop-subscription" -> archive.tryStopRecording(number(args[0]));
+            case "stop-by-id" -> archive.tryStopRecordingByIdentity(number(args[0]));
+            case "publish" -> archive.addRecordedPublication(args[0], Integer.parseInt(args[1])).sessionId();
+            case "list" -> list(archive, 0, 1000);
+            case "list-from" -> list(archive, number(args[0]), Integer.parseInt(args[1]));
+            case "list-one" -> archive.listRecording(number(args[0]), CONSUMER);
+            case "list-uri" -> archive.listRecordingsForUri(
+                0, 1000, args[0], Integer.parseInt(args[1]), CONSUMER);
+            case "list-subscriptions" -> archive.listRecordingSubscriptions(
+                0, 1000, args[0], Integer.parseInt(args[1]), true, (session, correlation, id, stream, channel) -> {});
+            case "find" -> archive.findLastMatchingRecording(
+                number(args[0]), args[1], Integer.parseInt(args[2]), Integer.parseInt(args[3]));
+            case "positions" -> archive.getStartPosition(number(args[0])) + " " +
+                archive.getRecordingPosition(number(args[0])) + " " + archive.getStopPosition(number(args[0])) + " " +
+                archive.getMaxRecordedPosition(number(args[0]));
+            case "stop-replays" -> stopReplays(archive, number(args[0]));
+            case "truncate" -> archive.truncateRecording(number(args[0]), number(args[1]));
+            case "purge" -> archive.purgeRecording(number(args[0]));
+            case "purge-segments" -> archive.purgeSegments(number(args[0]), number(args[1]));
+            case "detach" -> detach(archive, number(args[0]), number(args[1]));
+            case "attach" -> archive.attachSegments(number(args[0]));
+            case "delete-detached" -> archive.deleteDetachedSegments(number(args[0]));
+            case "migrate" -> archive.migrateSegments(number(args[0]), number(args[1]));
+            case "replicate" -> replicate(requester, args);
+            case "signals" -> signals(requester);
+            case "archive-id" -> archive.archiveId();
+            default -> throw new IllegalArgumentException("unknown request: " + name);
+        };
+    }
+
+    /** Replay: recording, position, length, channel, stream. */
+    static Peer.Reader replay(final Requester requester, final String[] args)
+    {
+        final Subscription subscription = requester.archive().replay(
+            number(args[0]), args[3], Integer.parseInt(args[4]),
+            new ReplayParams().position(number(args[1])).length(number(args[2])));
+        return new Peer.Reader(subscription, new AtomicInteger(), new AtomicInteger());
+    }
+
+    /** Return what ArchiveTool prints: a folder, then `describe`, `dump` or `verify`. */
+    static String tool(final String folder, final String action)
+    {
+        final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        final PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
+        final File directory = new File(folder);
+        switch (action)
+        {
+            case "describe" -> ArchiveTool.describe(out, directory);
+            case "dump" -> ArchiveTool.dump(out, directory, Long.MAX_VALUE, (count) -> true);
+            case "verify" -> out.println("verified " + ArchiveTool.verify(
+                out, directory, EnumSet.of(ArchiveTool.VerifyOption.VERIFY_ALL_SEGMENT_FILES), null, (file) -> false));
+            default -> throw new IllegalArgumentException("unknown action: " + action);
+        }
+        return printed.toString(StandardCharsets.UTF_8).replace('\n', '\u001f');
+    }
+
+    private static final io.aeron.archive.client.RecordingDescriptorConsumer CONSUMER =
+        (session, correlation, id, started, stopped, start, stop, initialTermId, segmentLength, termLength, mtu,
+            sessionId, stream, stripped, original, source) ->
+        {
+        };
+
+    private static String list(final AeronArchive archive, final long from, final int count)
+    {
+        final StringBuilder text = new StringBuilder();
+        archive.listRecordings(from, count,
+            (session, correlation, id, started, stopped, start, stop, initialTermId, segmentLength, termLength, mtu,
+                sessionId, stream, stripped, original, source) ->
+                text.append(id).append(' ').append(start).append(' ').append(stop).append(' ').append(stream)
+                    .append(' ').append(original).append(';'));
+        return text.toString();
+    }
+
+    private static Object stopReplays(final AeronArchive archive, final long recordingId)
+    {
+        archive.stopAllReplays(recordingId);
+        return "";
+    }
+
+    private static Object detach(final AeronArchive archive, final long recordingId, final long position)
+    {
+        archive.detachSegments(recordingId, position);
+        return "";
+    }
+
+    /** Replicate: source recording, source channel, tags or -1, and wait for the end. */
+    private static Object replicate(final Requester requester, final String[] args)
+    {
+        requester.signals().clear();
+        final ReplicationParams params = new ReplicationParams();
+        if (!"-1".equals(args[2]))
+        {
+            params.channelTagId(number(args[2])).subscriptionTagId(number(args[2]) + 1);
+        }
+        requester.archive().replicate(
+            number(args[0]), AeronArchive.Configuration.controlStreamId(), args[1], params);
+        final long deadline = System.nanoTime() + 30_000_000_000L;
+        while (!requester.signals().contains(RecordingSignal.REPLICATE_END))
+        {
+            requester.archive().checkForErrorResponse();
+            requester.archive().pollForRecordingSignals();
+            if (System.nanoTime() > deadline)
+            {
+                throw new IllegalStateException("timeout while waiting for REPLICATE_END: " + requester.signals());
+            }
+            Thread.onSpinWait();
+        }
+        return signals(requester);
+    }
+
+    private static String signals(final Requester requester)
+    {
+        requester.archive().pollForRecordingSignals();
+        return requester.signals().stream().map(RecordingSignal::name).collect(Collectors.joining(" "));
+    }
+
+    private static long number(final String text)
+    {
+        return Long.parseLong(text);
+    }
+}
