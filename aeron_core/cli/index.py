@@ -103,6 +103,10 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
             "purge": IndexEntry(
                 "Delete recordings, or their oldest segments.", "records.purge:purge_recordings"
             ),
+            "convert": IndexEntry(
+                "Copy the recordings of an archive to the format of Aeron Archive, or from it to ours.",
+                "records.convert:convert_archive",
+            ),
         },
     ),
 }

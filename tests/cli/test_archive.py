@@ -97,3 +97,19 @@ def test_a_folder_of_our_own_recordings_is_refused(aeron, tmp_path, driver):
 
     assert outcome.code == 2
     assert "has recordings of aeron-core, not of Aeron Archive" in outcome.err
+
+
+def test_recordings_are_converted_in_both_directions(aeron, tmp_path):
+    written = RecordingUnderTest.begin(tmp_path / "ours")
+    written.append(b"a", b"bc")
+    written.stop()
+
+    first = aeron("recordings", "convert", tmp_path / "ours", tmp_path / "theirs")
+    second = aeron("recordings", "convert", tmp_path / "theirs", tmp_path / "again", "--json")
+    refused = aeron("recordings", "convert", tmp_path / "ours", tmp_path / "theirs")
+
+    assert (first.code, second.code, refused.code) == (0, 0, 2)
+    assert first.out.splitlines()[0].split() == ["id", "new", "id", "start", "stop"]
+    assert '"converted_id": 0' in second.out
+    assert aeron("recordings", "verify", tmp_path / "again").code == 0
+    assert aeron("recordings", "export", tmp_path / "again", "0").out == "a\nbc\n"

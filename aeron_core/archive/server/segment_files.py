@@ -129,7 +129,10 @@ class BlockWriter:
 
     def on_block(self, block: memoryview, _session_id: int, _term_id: int) -> None:
         """Write a block of whole frames, or one frame of padding; it follows the position."""
-        length = len(block)
+        self.write(block, len(block))
+
+    def write(self, block: memoryview, length: int) -> None:
+        """Write a block of `length` bytes of one term; of padding, the body may be missing."""
         if (
             int.from_bytes(block[wire.FRAME_TYPE_OFFSET : wire.FRAME_TYPE_OFFSET + 2], "little")
             == wire.TYPE_PAD
