@@ -15,13 +15,13 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
-from aeron_core.archive.server.segment_files import BlockWriter
+from aeron_core.archive.server.files.segment_files import BlockWriter
 from aeron_core.concurrent.counter_types import RECORDING_POSITION
 from aeron_core.errors import AeronError, ArchiveErrorCode, ClosedError
 from aeron_core.protocol.archive.codes import RecordingSignal
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import RecordingSource, ServedArchive
     from aeron_core.client.counters import Counter
     from aeron_core.client.registrations import Registration

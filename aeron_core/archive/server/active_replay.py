@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.archive.server.segment_files import refused
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
 from aeron_core.errors import (
     AeronError,
@@ -33,7 +33,7 @@ from aeron_core.recording.storage.file_store import write_failure
 from aeron_core.recording.storage.frame_scanner import FrameScanner
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication

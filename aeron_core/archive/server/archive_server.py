@@ -16,10 +16,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from aeron_core.archive.server.catalog import Catalog
 from aeron_core.archive.server.event_stream import EventStream
-from aeron_core.archive.server.requests import Requests
-from aeron_core.archive.server.running_mark import MarkContents, RunningMark
+from aeron_core.archive.server.files.catalog import Catalog
+from aeron_core.archive.server.files.running_mark import MarkContents, RunningMark
+from aeron_core.archive.server.requests.control_streams import Requests
 from aeron_core.archive.server.served_archive import ServedArchive, Worker
 from aeron_core.archive.server.served_session import ServedSession, SessionState
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from aeron_core.archive.server.segment_files import refused
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.errors import ChannelUriError
 from aeron_core.frozen import frozen
 from aeron_core.uri.channel_uri import SPY_PREFIX, ChannelUri, ParamValue

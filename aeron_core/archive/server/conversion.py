@@ -12,10 +12,10 @@ from typing import Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.archive.server.catalog import Catalog
-from aeron_core.archive.server.catalogued import Catalogued
 from aeron_core.archive.server.channels import stripped
-from aeron_core.archive.server.segment_files import BlockWriter, SegmentFiles
+from aeron_core.archive.server.files.catalog import Catalog
+from aeron_core.archive.server.files.catalogued import Catalogued
+from aeron_core.archive.server.files.segment_files import BlockWriter, SegmentFiles
 from aeron_core.errors import ChannelUriError, ConfigurationError
 from aeron_core.frozen import frozen
 from aeron_core.protocol.archive.codes import NULL_VALUE

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.archive.server.segment_files import base_in
+from aeron_core.archive.server.files.segment_files import base_in
 from aeron_core.protocol.archive.codes import RecordingSignal
 from aeron_core.recording.storage.file_store import write_failure
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aeron_core.protocol.archive.responses import RecordingProgress, RecordingStarted, RecordingStopped
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.client.subscriptions.image import Image
 

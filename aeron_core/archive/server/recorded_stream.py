@@ -9,9 +9,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from aeron_core.archive.server.active_recording import ActiveRecording
-from aeron_core.archive.server.catalogued import Catalogued
 from aeron_core.archive.server.channels import StreamRequest, recorded, stripped
-from aeron_core.archive.server.segment_files import refused
+from aeron_core.archive.server.files.catalogued import Catalogued
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
 from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError
 from aeron_core.protocol.archive.codes import NULL_VALUE, RecordingSignal

@@ -18,9 +18,9 @@ from aeron_core.archive.connecting import connecting
 from aeron_core.archive.operations import ArchiveOperations, replay_session_id
 from aeron_core.archive.params import ControlParams, ReplayParams, none_if_null
 from aeron_core.archive.procedures import Deadline, Procedure, registered
-from aeron_core.archive.server.catalogued import Catalogued
 from aeron_core.archive.server.channels import StreamRequest, stream_key
-from aeron_core.archive.server.segment_files import refused
+from aeron_core.archive.server.files.catalogued import Catalogued
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
 from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError
 from aeron_core.protocol.archive.codes import (
@@ -35,7 +35,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 if TYPE_CHECKING:
     from aeron_core.archive.descriptors import ArchivedRecording
     from aeron_core.archive.server.recorded_stream import RecordedStream
-    from aeron_core.archive.server.recording_requests import RecordingRequests
+    from aeron_core.archive.server.requests.recording_requests import RecordingRequests
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.subscriptions.image import Image

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from aeron_core.archive.server.segment_files import SegmentFiles, refused
+from aeron_core.archive.server.files.segment_files import SegmentFiles, refused
 from aeron_core.errors import AeronError, ArchiveErrorCode
 from aeron_core.protocol.archive.codes import NULL_VALUE
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalog import Catalog
-    from aeron_core.archive.server.catalogued import Catalogued
     from aeron_core.archive.server.channels import StreamRequest
     from aeron_core.archive.server.event_stream import EventStream
+    from aeron_core.archive.server.files.catalog import Catalog
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.archive.server.params import ArchiveServerParams
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.aeron import Aeron

@@ -14,7 +14,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from aeron_core.archive.server.catalog import FILE_VERSION
+from aeron_core.archive.server.files.catalog import FILE_VERSION
 from aeron_core.errors import ArchiveInUseError, ConfigurationError, RecordingError
 from aeron_core.file_locks import close_in_children, try_lock
 from aeron_core.frozen import frozen

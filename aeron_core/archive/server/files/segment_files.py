@@ -18,7 +18,7 @@ from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import write_failure
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
 
 DELETED_SUFFIX: Final = ".del"
 _FLAGS: Final = os.O_NOFOLLOW | os.O_CLOEXEC

@@ -13,12 +13,12 @@ import struct
 from typing import TYPE_CHECKING, Final, cast
 
 from aeron_core.archive.server.channels import parse, stripped
-from aeron_core.archive.server.list_requests import ListRequests
-from aeron_core.archive.server.recording_requests import RecordingRequests
-from aeron_core.archive.server.replay_requests import ReplayRequests
-from aeron_core.archive.server.replication_requests import ReplicationRequests
-from aeron_core.archive.server.segment_files import refused
-from aeron_core.archive.server.segment_requests import SegmentRequests
+from aeron_core.archive.server.files.segment_files import refused
+from aeron_core.archive.server.requests.list_requests import ListRequests
+from aeron_core.archive.server.requests.recording_requests import RecordingRequests
+from aeron_core.archive.server.requests.replay_requests import ReplayRequests
+from aeron_core.archive.server.requests.replication_requests import ReplicationRequests
+from aeron_core.archive.server.requests.segment_requests import SegmentRequests
 from aeron_core.archive.server.served_archive import RequestHandler
 from aeron_core.archive.server.served_session import ServedSession, text_of
 from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler

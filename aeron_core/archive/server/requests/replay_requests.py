@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.archive.server.active_replay import ActiveReplay, BoundingCounter, ReplayRange
 from aeron_core.archive.server.channels import parse, stripped
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.recorded_stream import check_not_deleted
-from aeron_core.archive.server.segment_files import refused
 from aeron_core.errors import ArchiveErrorCode
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import NULL_VALUE, REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
@@ -22,7 +22,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import INT64_MAX
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.client.subscriptions.header import FragmentImage

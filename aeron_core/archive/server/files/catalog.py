@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core.archive.server.catalogued import FIELDS, Catalogued
-from aeron_core.archive.server.segment_files import SegmentFiles
+from aeron_core.archive.server.files.catalogued import FIELDS, Catalogued
+from aeron_core.archive.server.files.segment_files import SegmentFiles
 from aeron_core.errors import CorruptRecordingError, RecordingError
 from aeron_core.protocol.archive.codes import NULL_VALUE
 from aeron_core.recording.storage.file_store import LocalStore, write_failure

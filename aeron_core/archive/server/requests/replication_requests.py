@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aeron_core.archive.server.channels import parse
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.replication import Replication
-from aeron_core.archive.server.segment_files import refused
 from aeron_core.errors import ArchiveErrorCode
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import NULL_VALUE
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.recording_requests import RecordingRequests
+    from aeron_core.archive.server.requests.recording_requests import RecordingRequests
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aeron_core.archive.server.channels import StreamRequest, parse, stream_key
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.recorded_stream import RecordedStream, check_not_deleted
-from aeron_core.archive.server.segment_files import refused
 from aeron_core.errors import ArchiveErrorCode
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import NULL_VALUE, SourceLocation

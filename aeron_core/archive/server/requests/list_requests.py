@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from aeron_core.archive.server.channels import parse, stripped
-from aeron_core.archive.server.segment_files import refused
+from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.errors import ArchiveErrorCode
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import NULL_VALUE, PROTOCOL_VERSION, ControlResponseCode
@@ -20,7 +20,7 @@ from aeron_core.protocol.archive.responses import (
 )
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
     from aeron_core.protocol.archive.sbe import SbeMessage

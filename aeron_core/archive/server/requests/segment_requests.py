@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
 from aeron_core.archive.server.deletion import Deletion
-from aeron_core.archive.server.replay_requests import stop_replays
-from aeron_core.archive.server.segment_files import base_in, refused
+from aeron_core.archive.server.files.segment_files import base_in, refused
+from aeron_core.archive.server.requests.replay_requests import stop_replays
 from aeron_core.errors import ArchiveErrorCode
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import RecordingSignal
 
 if TYPE_CHECKING:
-    from aeron_core.archive.server.catalogued import Catalogued
+    from aeron_core.archive.server.files.catalogued import Catalogued
     from aeron_core.archive.server.served_archive import ServedArchive
     from aeron_core.archive.server.served_session import ServedSession
 
