@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.archive.server.files.segment_files import BlockWriter
 from aeron_core.concurrent.counter_types import RECORDING_POSITION
-from aeron_core.errors import AeronError, ArchiveErrorCode, ClosedError
+from aeron_core.errors import AeronError, ArchiveErrorCode
 from aeron_core.protocol.archive.codes import RecordingSignal
 
 if TYPE_CHECKING:
@@ -96,9 +96,8 @@ class ActiveRecording:
                 return self._start()
             if self._state is RecordingPhase.RECORDING:
                 return self._record(now_ms)
-        except ClosedError:
-            raise
         except AeronError as error:
+            self._archive.raise_if_closed(error)
             self.fail(error, now_ms)
         return 0
 

@@ -22,7 +22,6 @@ from aeron_core.errors import (
     AeronError,
     ArchiveErrorCode,
     ArchiveRefusedError,
-    ClosedError,
     ErrorCode,
     RegistrationError,
 )
@@ -145,9 +144,8 @@ class ActiveReplay:
                 return self._start(now_ms)
             if self._state is ReplayPhase.REPLAYING:
                 return self._replay()
-        except ClosedError:
-            raise
         except (AeronError, ValueError) as error:
+            self._archive.raise_if_closed(error)
             self._fail(error)
         return 0
 

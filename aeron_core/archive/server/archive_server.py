@@ -22,7 +22,7 @@ from aeron_core.archive.server.files.running_mark import MarkContents, RunningMa
 from aeron_core.archive.server.requests.control_streams import Requests
 from aeron_core.archive.server.served_archive import ServedArchive, Worker
 from aeron_core.archive.server.served_session import ServedSession, SessionState
-from aeron_core.errors import AeronError, ClosedError, ConfigurationError
+from aeron_core.errors import AeronError, ClosedError, ConfigurationError, ProtocolError
 from aeron_core.file_locks import fault_of_child
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import make_folder, write_failure
@@ -184,10 +184,10 @@ class ArchiveServer:
         for session in list(archive.sessions.values()):
             try:
                 work += session.do_work(self._aeron, self._params, now_ms)
-            except ClosedError:
-                raise
-            except AeronError as error:
-                archive.report(error)
+            except (AeronError, ValueError) as error:
+                # A ValueError: a channel that no command can hold.
+                archive.raise_if_closed(error)
+                archive.report(error if isinstance(error, AeronError) else ProtocolError(str(error)))
                 session.end(str(error))
             if session.state is SessionState.DONE:
                 del archive.sessions[session.session_id]

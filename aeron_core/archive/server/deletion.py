@@ -43,8 +43,11 @@ class Deletion:
         self.last_base = max((base_in(path.name) or 0 for path in self._paths), default=-1)
 
     def do_work(self, now_ms: int) -> int:
-        """Delete the next files, once no replay reads the recording; return their number."""
-        if any(replay.recording_id == self.recording_id for replay in self._archive.replays.values()):
+        """Delete the next files, once no replay reads them; return their number."""
+        if any(
+            replay.recording_id == self.recording_id and replay.segment_base <= self.last_base
+            for replay in self._archive.replays.values()
+        ):
             return 0
         work = 0
         while self._paths and work < _FILE_LIMIT:

@@ -13,7 +13,7 @@ from aeron_core.archive.server.channels import StreamRequest, recorded, stripped
 from aeron_core.archive.server.files.catalogued import Catalogued
 from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
-from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError
+from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError
 from aeron_core.protocol.archive.codes import NULL_VALUE, RecordingSignal
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ class RecordedStream:
         """Return whether the driver has added the subscription; respond to the request when it has decided."""
         try:
             self.subscription = self._registration.poll()
-        except ClosedError:
-            raise
         except AeronError as error:
+            self._archive.raise_if_closed(error)
             self.is_done = True
             self.session.refuse(self.correlation_id, text_of(error))
             return False
@@ -104,9 +103,8 @@ class RecordedStream:
             else:
                 entry, signal = self._continued(self.request.recording_id, image), RecordingSignal.EXTEND
             recording = ActiveRecording(self._archive, self, entry, image, signal)
-        except ClosedError:
-            raise
         except AeronError as error:
+            self._archive.raise_if_closed(error)
             code = error.code if isinstance(error, ArchiveRefusedError) else ArchiveErrorCode.GENERIC
             self._archive.report(error)
             self.session.refuse(self.correlation_id, str(error), code)
@@ -167,5 +165,5 @@ class RecordedStream:
 def check_not_deleted(archive: ServedArchive, entry: Catalogued) -> None:
     """Raise ArchiveRefusedError while files at the end of a recording are being deleted."""
     deletion = archive.deletions.get(entry.recording_id)
-    if deletion is not None and deletion.last_base >= entry.stop_position:
+    if deletion is not None and deletion.last_base >= entry.stop_position != NULL_VALUE:
         raise refused(f"recording {entry.recording_id}: segments at its end are being deleted")

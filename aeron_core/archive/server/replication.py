@@ -22,7 +22,7 @@ from aeron_core.archive.server.channels import StreamRequest, stream_key
 from aeron_core.archive.server.files.catalogued import Catalogued
 from aeron_core.archive.server.files.segment_files import refused
 from aeron_core.archive.server.served_session import text_of
-from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError
+from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError
 from aeron_core.protocol.archive.codes import (
     NULL_VALUE,
     REPLAY_ALL_AND_FOLLOW,
@@ -78,11 +78,8 @@ class Replication:
             next(self._steps)
         except StopIteration:
             self.close()
-        except ClosedError as error:
-            if self._archive.aeron.is_closed:
-                raise
-            self._fail(error)
         except (AeronError, ValueError) as error:
+            self._archive.raise_if_closed(error)
             self._fail(error)
         return 0
 
@@ -169,9 +166,8 @@ class Replication:
         )
         try:
             return (yield from connecting(self._archive.aeron, control, ArchiveOperations))
-        except ClosedError:
-            raise
         except AeronError as error:
+            self._archive.raise_if_closed(error)
             raise refused(
                 f"the source was not connected: {error}", ArchiveErrorCode.REPLICATION_CONNECTION_FAILURE
             ) from error

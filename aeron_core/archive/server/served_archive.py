@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from aeron_core.archive.server.files.segment_files import SegmentFiles, refused
-from aeron_core.errors import AeronError, ArchiveErrorCode
+from aeron_core.errors import AeronError, ArchiveErrorCode, ClosedError
 from aeron_core.protocol.archive.codes import NULL_VALUE
 
 if TYPE_CHECKING:
@@ -115,6 +115,11 @@ class ServedArchive:
     deletions: dict[int, DeletionInProgress] = field(default_factory=dict)  # by the id of the recording
     sessions: dict[int, ServedSession] = field(default_factory=dict)
     _last_id: int = field(default_factory=lambda: int.from_bytes(os.urandom(3), "little"))
+
+    def raise_if_closed(self, error: Exception) -> None:
+        """Raise `error` if it is because the client is closed: then nothing of the archive can continue."""
+        if isinstance(error, ClosedError) and self.aeron.is_closed:
+            raise error
 
     def next_id(self) -> int:
         """Return an id for a session or a replication, which no other one of this process has."""

@@ -8,6 +8,7 @@ import pytest
 from served_archives import (
     ALL,
     IPC,
+    SEGMENT_LENGTH,
     TERM,
     TIMEOUT_S,
     await_true,
@@ -25,6 +26,7 @@ from aeron_core.archive import (
     RecordingSignal,
     RecordingStarted,
     RecordingStopped,
+    ReplayParams,
     SourceLocation,
 )
 from aeron_core.errors import (
@@ -302,3 +304,37 @@ def test_a_recording_of_a_killed_archive_ends_after_its_last_frame(serve, aeron)
     assert archive.stop_position(recording_id) == end
     assert messages_of(archive.replay(recording_id, IPC, 900, ALL), 1000) == expected(1000)
     assert record(archive, 10) == recording_id + 1
+
+
+def test_channels_that_no_driver_accepts_are_refused_and_do_not_stop_the_archive(serve, aeron):
+    served = serve(connect_timeout_ms=500)
+    archive = connect(aeron)
+    session = archive._session
+    channels = [b"aeron:ipc?alias=\xff", b"", b"aeron:udp?endpoint=\xff:1", b"a" * 5000, b"aeron:ipc?mtu=0"]
+    for number, channel in enumerate(channels):
+        text = struct.pack("<I", len(channel)) + channel
+        connects = struct.pack("<HHHHqii", 16, 58, 101, 14, number, 20, 1 << 16) + text + bytes(8)
+        records = (
+            struct.pack("<HHHHqqiii", 28, 63, 101, 14, archive.control_session_id, number, 100, 0, 0) + text
+        )
+        for data in (connects, records):
+            session._publication.send(data, timeout=TIMEOUT_S)
+
+    await_true(lambda: archive.list_recordings() == [] and len(served.errors) >= 3, "the reports")
+    await_true(lambda: len(served.server._archive.sessions) == 1, "the end of the sessions")
+    assert archive.list_recording_subscriptions("nothing") == []
+
+
+def test_segments_of_a_live_recording_are_purged_while_it_is_replayed(serve, aeron):
+    served = serve()
+    archive = connect(aeron)
+    publication = archive.add_recorded_exclusive_publication(TERM, 100)
+    send(publication, 1000)
+    recording_id = recording_of(archive, publication)
+    subscription = archive.replay(recording_id, IPC, 900, ReplayParams(position=2 * SEGMENT_LENGTH))
+    await_true(lambda: subscription.poll(lambda *_: None, 100) > 0, "the replay")
+
+    assert archive.purge_segments(recording_id, 2 * SEGMENT_LENGTH) == 2
+
+    await_true(lambda: not (served.folder / f"{recording_id}-0.rec").exists(), "the deletion")
+    archive.stop_all_replays()

@@ -22,7 +22,7 @@ from aeron_core.archive.server.requests.segment_requests import SegmentRequests
 from aeron_core.archive.server.served_archive import RequestHandler
 from aeron_core.archive.server.served_session import ServedSession, text_of
 from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler
-from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ClosedError, ProtocolError
+from aeron_core.errors import AeronError, ArchiveErrorCode, ArchiveRefusedError, ProtocolError
 from aeron_core.protocol.archive import requests
 from aeron_core.protocol.archive.codes import PROTOCOL_VERSION
 from aeron_core.protocol.archive.sbe import HEADER_LENGTH, SCHEMA_VERSION, header_of
@@ -154,9 +154,8 @@ class Requests:
                 handler(session, request)
         except ArchiveRefusedError as error:
             session.refuse(request.correlation_id, str(error), error.code)
-        except ClosedError:
-            raise
         except (AeronError, OSError, ValueError) as error:
+            self._archive.raise_if_closed(error)
             if isinstance(error, AeronError):
                 self._archive.report(error)
             session.refuse(request.correlation_id, text_of(error))
