@@ -65,6 +65,7 @@ class Replication:
         self._id = replication_id
         self._request = request
         self._channel = ChannelUri.parse(request.replication_channel or archive.params.replication_channel)
+        self._is_response = self._channel.get("control-mode") == "response"
         self._recording_id = request.dst_recording_id
         self._stream: RecordedStream | None = None
         self._source: ArchiveOperations | None = None
@@ -218,7 +219,9 @@ class Replication:
         """Record the replay as the continuation of the copy; return its destination if it has several."""
         request = self._request
         is_tagged = not request.channel_tag_id == request.subscription_tag_id == NULL_VALUE
-        uri = self._channel.with_params({"rejoin": False, "session-id": self._session_id(found)})
+        uri = self._channel.with_params({"rejoin": False})
+        if not self._is_response:
+            uri = uri.with_params({"session-id": self._session_id(found)})
         destination = None
         if is_tagged or request.live_destination:
             tags = [
@@ -256,30 +259,35 @@ class Replication:
         self, source: ArchiveOperations, stream: RecordedStream, found: ArchivedRecording, position: int
     ) -> Procedure[Image | None]:
         """Request the replay and return its image; None if it has ended already."""
-        request, subscription, deadline = self._request, stream.subscription, self._deadline()
+        request, subscription = self._request, stream.subscription
         assert subscription is not None
-        while (endpoint := subscription.resolved_endpoint()) is None and self._channel.is_udp:
-            deadline.check(f"no address bound for {self._channel}")
+        stop = request.stop_position
+        params = ReplayParams(
+            position=position,
+            length=REPLAY_ALL_AND_FOLLOW if stop == NULL_VALUE else stop - position,
+            file_io_max_length=none_if_null(max(request.file_io_max_length, NULL_VALUE)),
+        )
+        wanted = request.src_recording_id, found.stream_id, params
+        if self._is_response:
+            replay_id = yield from source.replay_to(subscription, wanted[0], str(self._channel), *wanted[1:])
+        else:
+            channel = yield from self._replay_channel(subscription, found)
+            replay_id = yield from source.start_replay(wanted[0], channel, *wanted[1:])
+        self._replay_id = replay_id
+        return (yield from self._image_of(subscription, stream, replay_session_id(replay_id)))
+
+    def _replay_channel(self, subscription: Subscription, found: ArchivedRecording) -> Procedure[str]:
+        """Return the channel on which the source sends, with the port that the driver has bound."""
+        deadline, channel = self._deadline(), self._channel
+        while (endpoint := subscription.resolved_endpoint()) is None and channel.is_udp:
+            deadline.check(f"no address bound for {channel}")
             yield
-        channel = self._channel
         if endpoint is not None and channel.get("endpoint", "").endswith(":0"):
             channel = _with_port(channel, endpoint.rpartition(":")[2])
         channel = channel.with_params({"session-id": self._session_id(found)})
-        if request.live_destination:
+        if self._request.live_destination:
             channel = channel.with_params({"linger": 0, "eos": False})
-        stop = request.stop_position
-        replay_id = yield from source.start_replay(
-            request.src_recording_id,
-            str(channel),
-            found.stream_id,
-            ReplayParams(
-                position=position,
-                length=REPLAY_ALL_AND_FOLLOW if stop == NULL_VALUE else stop - position,
-                file_io_max_length=none_if_null(max(request.file_io_max_length, NULL_VALUE)),
-            ),
-        )
-        self._replay_id = replay_id
-        return (yield from self._image_of(subscription, stream, replay_session_id(replay_id)))
+        return str(channel)
 
     def _image_of(
         self, subscription: Subscription, stream: RecordedStream, session_id: int

@@ -262,6 +262,26 @@ def test_a_live_recording_is_replicated_until_it_stops(pair, aeron):
     assert messages_of(archive.replay(0, IPC, 900, ALL), 1000) == expected(1000)
 
 
+def test_a_recording_is_replicated_over_a_response_channel(pair, aeron, free_port):
+    control, _ = pair
+    recording_id = record(connect(aeron))
+    signals, errors = [], []
+    archive = connect(
+        aeron, control_request_stream_id=11, on_recording_signal=signals.append, on_error=errors.append
+    )
+    replay, response = (f"aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}" for _ in range(2))
+    params = ReplicationParams(replication_channel=replay, src_response_channel=response)
+
+    archive.replicate(recording_id, control, params=params)
+    await_true(lambda: has(archive, signals, RecordingSignal.REPLICATE_END), "the end")
+
+    assert errors == []
+    assert messages_of(archive.replay(0, IPC, 900, ALL), 1000) == expected(1000)
+    tagged = ReplicationParams(replication_channel=replay, channel_tag_id=1)
+    with pytest.raises(ArchiveRefusedError, match="neither a live destination nor tags"):
+        archive.replicate(recording_id, control, params=tagged)
+
+
 def test_a_replication_joins_the_live_stream(pair, aeron, free_port):
     control, _ = pair
     source = connect(aeron)

@@ -47,8 +47,11 @@ class ReplicationRequests:
                 ArchiveErrorCode.MAX_RECORDINGS,
             )
         uri = parse(request.replication_channel or archive.params.replication_channel)
-        if uri.get("control-mode") == "response":
-            raise refused("replication over a response channel is not supported: give an endpoint")
+        if uri.get("control-mode") == "response" and (
+            request.live_destination
+            or not request.channel_tag_id == request.subscription_tag_id == NULL_VALUE
+        ):
+            raise refused(f"{uri}: a response channel allows neither a live destination nor tags")
         parse(request.src_control_channel)
         for channel in (request.live_destination, request.src_response_channel):
             if channel:
