@@ -1,6 +1,9 @@
+import io.aeron.Aeron;
+import io.aeron.Publication;
 import io.aeron.Subscription;
 import io.aeron.archive.ArchiveTool;
 import io.aeron.archive.client.AeronArchive;
+import io.aeron.archive.client.ReplayMerge;
 import io.aeron.archive.client.ReplayParams;
 import io.aeron.archive.client.ReplicationParams;
 import io.aeron.archive.codecs.RecordingSignal;
@@ -13,7 +16,9 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+import org.agrona.concurrent.UnsafeBuffer;
 
 /** What the Java client of Aeron Archive requests of an archive of either kind. */
 final class ArchiveRequests
@@ -74,6 +79,7 @@ final class ArchiveRequests
             case "delete-detached" -> archive.deleteDetachedSegments(number(args[0]));
             case "migrate" -> archive.migrateSegments(number(args[0]), number(args[1]));
             case "replicate" -> replicate(requester, args);
+            case "merge" -> merge(archive, args);
             case "signals" -> signals(requester);
             case "archive-id" -> archive.archiveId();
             default -> throw new IllegalArgumentException("unknown request: " + name);
@@ -158,6 +164,85 @@ final class ArchiveRequests
             Thread.onSpinWait();
         }
         return signals(requester);
+    }
+
+    /** Record a stream with several destinations, and join it by a replay: two ports, and a number of messages. */
+    private static Object merge(final AeronArchive archive, final String[] args)
+    {
+        final Aeron aeron = archive.context().aeron();
+        final String control = "127.0.0.1:" + args[0];
+        final int count = Integer.parseInt(args[2]);
+        final UnsafeBuffer message = new UnsafeBuffer(new byte[700]);
+        try (Publication publication = aeron.addPublication(
+            "aeron:udp?control=" + control + "|control-mode=dynamic|term-length=256k|ssc=true", 300))
+        {
+            final String live = "aeron:udp?control=" + control + "|control-mode=dynamic";
+            archive.startRecording(live + "|session-id=" + publication.sessionId(), 300, SourceLocation.LOCAL, true);
+            send(publication, message, 0, count);
+            final long[] recordingId = { -1 };
+            await(() ->
+            {
+                recordingId[0] = archive.findLastMatchingRecording(0, "udp", 300, publication.sessionId());
+                return recordingId[0] >= 0;
+            });
+            await(() -> archive.getMaxRecordedPosition(recordingId[0]) >= publication.position());
+            final long[] next = { 0 };
+            try (Subscription subscription = aeron.addSubscription(
+                "aeron:udp?control-mode=manual|session-id=" + publication.sessionId(), 300);
+                ReplayMerge merge = new ReplayMerge(
+                    subscription, archive,
+                    "aeron:udp?session-id=" + publication.sessionId(),
+                    "aeron:udp?endpoint=127.0.0.1:0",
+                    "aeron:udp?endpoint=127.0.0.1:" + args[1] + "|control=" + control,
+                    recordingId[0], 0))
+            {
+                final long[] sent = { count };
+                await(() ->
+                {
+                    merge.poll((buffer, offset, length, header) ->
+                    {
+                        if (buffer.getLong(offset) != next[0]++)
+                        {
+                            throw new IllegalStateException("message " + buffer.getLong(offset));
+                        }
+                    }, 10);
+                    if (merge.hasFailed())
+                    {
+                        throw new IllegalStateException(merge.toString());
+                    }
+                    if (sent[0] < 2L * count && sent[0] - next[0] < 100)
+                    {
+                        send(publication, message, sent[0], 1);
+                        sent[0]++;
+                    }
+                    return merge.isMerged() && next[0] == 2L * count;
+                });
+            }
+        }
+        return "merged";
+    }
+
+    private static void send(
+        final Publication publication, final UnsafeBuffer message, final long begin, final int count)
+    {
+        for (long number = begin; number < begin + count; number++)
+        {
+            message.putLong(0, number);
+            await(() -> publication.offer(message) > 0);
+        }
+    }
+
+    private static void await(final BooleanSupplier condition)
+    {
+        final long deadline = System.nanoTime() + 30_000_000_000L;
+        while (!condition.getAsBoolean())
+        {
+            if (System.nanoTime() > deadline)
+            {
+                throw new IllegalStateException("timeout");
+            }
+            Thread.onSpinWait();
+        }
     }
 
     private static String signals(final Requester requester)

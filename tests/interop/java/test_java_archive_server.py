@@ -189,6 +189,34 @@ def test_a_java_client_of_another_driver_records_and_replays_over_udp(
     java.call("close", publisher)
 
 
+@pytest.mark.compatible("archive of ours, record, list and replay", "Java client, Java driver ← our archive")
+def test_our_archive_runs_beside_a_java_driver(connect, java, shared_drivers, tmp_path):
+    directory = shared_drivers.directory("java", name="-with-archive")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "aeron_core", "archive", str(tmp_path / "archive")),
+            *("--aeron-dir", str(directory), "--segment-length", "1m"),
+        ]
+    )
+    try:
+        client = connect(directory)
+        recording_id = client.record(100)
+        assert client.replayed(recording_id) == expected_checksum(COUNT)
+        client.close()
+        client.handle = client.simple = None
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT_S) == 0
+
+
+@pytest.mark.compatible("archive of ours, replay merged with the live stream", JAVA_TO_OURS)
+def test_a_java_client_merges_a_replay_with_the_live_stream(serve, connect, free_port):
+    site = serve()
+    client = connect(site.directory)
+
+    assert client("merge", free_port(), free_port(), COUNT) == "merged"
+
+
 @pytest.mark.compatible("archive of ours, extend, truncate, purge and segments", JAVA_TO_OURS)
 def test_a_java_client_extends_truncates_and_purges(serve, connect):
     site = serve()
@@ -327,3 +355,24 @@ def test_a_java_archive_continues_after_ours_was_killed(serve, connect, java, tm
         theirs.handle = theirs.simple = None
     finally:
         java.call("close", archive)
+
+
+@pytest.mark.compatible("archive of ours, taken over", "Java archive, killed → our archive")
+def test_our_archive_continues_after_a_java_archive_was_killed(serve, connect, tmp_path):
+    folder, jvm = tmp_path / "archive", JavaPeer()
+    try:
+        jvm.call("archive", tmp_path / "java", folder, f"segment-length={SEGMENT_LENGTH}")
+        client = jvm.call("archive-client", tmp_path / "java")
+        publication = jvm.call("archive-record", client, IPC, 100)
+        jvm.call("send", publication, COUNT)
+        recording_id = int(jvm.call("archive-await", client, publication))
+    finally:
+        jvm.process.kill()
+        jvm.process.wait()
+    # A mark file keeps others out for ten seconds.
+    (folder / "archive-mark.dat").unlink()
+
+    ours = connect(serve(folder=folder).directory)
+
+    assert ours.replayed(recording_id) == expected_checksum(COUNT)
+    assert ours.extend(recording_id, 100, 10) == recording_id
