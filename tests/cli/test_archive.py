@@ -66,6 +66,24 @@ def test_an_archive_fails_when_its_driver_shuts_down(start, tmp_path):
     assert recording.descriptor.stop_position == recording.position > 0
 
 
+def test_a_client_cannot_fill_the_log_with_warnings(start, tmp_path, monkeypatch):
+    monkeypatch.setenv("AERON_THREADING_MODE", "SHARED")
+    monkeypatch.setenv("AERON_DIR_DELETE_ON_SHUTDOWN", "true")
+    process = start("archive", tmp_path / "archive", "--embedded", "--aeron-dir", tmp_path / "driver")
+    with aeron_core.connect(tmp_path / "driver") as aeron:
+        archive = AeronArchive.connect(aeron, control_request_channel=IPC, control_response_channel=IPC)
+        for _ in range(200):
+            archive._session._publication.send(b"no request", timeout=20)
+        assert archive.list_recordings() == []
+
+    process.popen.send_signal(signal.SIGTERM)
+    _, errors = process.popen.communicate(timeout=20)
+
+    assert process.popen.returncode == 0
+    assert len(errors.splitlines()) == 60
+    assert errors.splitlines()[-1].endswith("further warnings are dropped for up to 60 s")
+
+
 @pytest.mark.parametrize(
     ("options", "code", "text"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,12 +20,15 @@ from aeron_core.cli.quantities import size_of
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.errors import ClosedError, ConfigurationError
+from aeron_core.errors import AeronError, ClosedError, ConfigurationError
 from aeron_core.recording.pace import Pace
 from aeron_core.recording.storage.descriptor import MAX_SEGMENT_LENGTH, MIN_SEGMENT_LENGTH
 from aeron_core.registry import Registry
 from aeron_core.settings.loader import load_driver_fields
 
+#: Invented numbers: enough for an operator, and no log fills a disk.
+_MAX_WARNINGS: Final = 60
+_WARNING_INTERVAL_S: Final = 60
 #: Longest credentials. An invented number: they fit into a message.
 _MAX_CREDENTIALS_LENGTH: Final = 4096
 
@@ -111,7 +115,7 @@ def archive(  # noqa: PLR0913 - the options of the command
         sync_level=int(sync),
         archive_id=archive_id,
         credentials=None if credentials_file is None else _credentials_of(credentials_file),
-        on_error=lambda error: print_stderr(f"warning: {error}"),
+        on_error=_Warnings().print,
     )
     subscribed = [channel for channel in (control_channel, local_control_channel) if channel is not None]
     published = [] if events_channel is None else [events_channel]
@@ -127,6 +131,25 @@ def archive(  # noqa: PLR0913 - the options of the command
             where = ", ".join([*server.control_addresses(), local_control_channel])
             print_stderr(f"archive {server.archive_id} serves {folder} at {where}")
         _run(server, interrupt)
+
+
+class _Warnings:
+    """Prints warnings, not more than `_MAX_WARNINGS` in `_WARNING_INTERVAL_S`: clients cause some of them."""
+
+    def __init__(self) -> None:
+        self._end_s = 0.0
+        self._count = 0
+
+    def print(self, error: AeronError) -> None:
+        """Print an error, unless too many were printed."""
+        now_s = time.monotonic()
+        if now_s >= self._end_s:
+            self._end_s, self._count = now_s + _WARNING_INTERVAL_S, 0
+        self._count += 1
+        if self._count < _MAX_WARNINGS:
+            print_stderr(f"warning: {error}")
+        elif self._count == _MAX_WARNINGS:
+            print_stderr(f"warning: {error}; further warnings are dropped for up to {_WARNING_INTERVAL_S} s")
 
 
 def _run(server: ArchiveServer, interrupt: Interrupt) -> None:

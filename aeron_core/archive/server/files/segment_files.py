@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import positions, wire
 from aeron_core.errors import ArchiveErrorCode, ArchiveRefusedError, RecordingError
 from aeron_core.recording.storage import names
-from aeron_core.recording.storage.file_store import write_failure
+from aeron_core.recording.storage.file_store import sync_folder, write_failure
 
 if TYPE_CHECKING:
     from aeron_core.archive.server.files.catalogued import Catalogued
@@ -169,9 +169,14 @@ class BlockWriter:
         fd = self._files.open(self._base, os.O_RDWR | os.O_CREAT)
         try:
             os.ftruncate(fd, self._files.recording.segment_length)
+            if self._sync:
+                sync_folder(self._files.folder)
         except OSError as error:
             os.close(fd)
             raise write_failure("resize", self._files.path(self._base), error) from error
+        except RecordingError:
+            os.close(fd)
+            raise
         return fd
 
 
