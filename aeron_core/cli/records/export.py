@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr, standard_output
 from aeron_core.cli.progress import byte_bar
@@ -19,7 +20,6 @@ from aeron_core.cli.text_table import counted
 from aeron_core.errors import ConfigurationError
 from aeron_core.recording.reading.export import ExportFormat, export
 from aeron_core.recording.reading.messages import RecordedMessage, messages
-from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
 Begin = Annotated[
@@ -65,7 +65,7 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     reassembled. Tables have the columns recording_id, session_id, stream_id, position (after the message),
     time (of the recording), reserved_value and payload. --json adds a summary.
     """
-    recording = Archive.open(uri).recording(recording_id)
+    recording = open_archive(uri).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
     with ExitStack() as stack:
         file = standard_output() if output is None else stack.enter_context(output.open("wb"))

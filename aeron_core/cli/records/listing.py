@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.progress import share_bar
@@ -36,7 +37,7 @@ def list_recordings(
     json: Json = False,
 ) -> None:
     """List the recordings of an archive and their consumers."""
-    archive = Archive.open(uri)
+    archive = open_archive(uri)
     now_ns = time.time_ns()
     leases = read_leases(archive.store)
     documents, is_sound = [], True

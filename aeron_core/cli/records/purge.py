@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.progress import share_bar
@@ -56,7 +57,7 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
             f"--before with {len(recording_ids or [])} recording ids: must be exactly one, since positions differ "
             "between recordings"
         )
-    archive = Archive.open(uri)
+    archive = open_archive(uri)
     archive.check_is_own()
     finish_purges(archive.store)
     now_ns = time.time_ns()

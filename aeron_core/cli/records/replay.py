@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core._native import wire
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.connecting import ConnectTimeout, await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
@@ -22,7 +23,6 @@ from aeron_core.cli.records.selection import NoVerify, RecordingId
 from aeron_core.cli.text_table import counted
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.reading.replay import Replay, replay_channel
-from aeron_core.recording.storage.archive import Archive
 
 _PAUSE_S: Final = 0.0002
 _MEGABYTE: Final = 1_000_000
@@ -66,7 +66,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)
     positive("--rate", bytes_per_s)
-    recording = Archive.open(uri).recording(recording_id)
+    recording = open_archive(uri).recording(recording_id)
     descriptor = recording.descriptor
     first, last = range_of(recording, begin, end, None, None)
     channel = replay_channel(to, descriptor, first, keeps_session=keep_session)

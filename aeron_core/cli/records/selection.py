@@ -10,7 +10,10 @@ from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
 
 ArchiveUri = Annotated[
-    str, typer.Argument(metavar="ARCHIVE", help="Archive: a directory, or a URI such as s3://…")
+    str,
+    typer.Argument(
+        metavar="ARCHIVE", help="Archive: a directory, or a URI such as s3://… or aeron:archive?…"
+    ),
 ]
 RecordingId = Annotated[
     int, typer.Argument(metavar="RECORDING_ID", min=0, help="Recording id, as shown by `recordings list`.")

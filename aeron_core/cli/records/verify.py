@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.progress import byte_bar
@@ -37,7 +38,7 @@ def verify_recordings(
     With --accept, readers no longer stop at damaged data that consists of valid frames; a recording that is not being
     recorded ends before the first invalid frame of its last file. No frame is changed.
     """
-    archive = Archive.open(uri)
+    archive = open_archive(uri)
     recordings = selected(archive, recording_ids)
     if accept:
         for recording in recordings:

@@ -29,7 +29,7 @@ from aeron_core.recording.storage.recording import Recording
 
 if TYPE_CHECKING:
     from aeron_core.file_access import FileAccess
-    from aeron_core.recording.storage.foreign.contents import ForeignContents
+    from aeron_core.recording.storage.read_only import ReadOnlyContents
 
 
 class _ArchiveFile(BaseModel):
@@ -47,8 +47,8 @@ class Archive:
     `archive.json`. Constructor and methods also raise the errors of `FileStore`.
     """
 
-    def __init__(self, store: FileStore, foreign: ForeignContents | None = None) -> None:
-        """`foreign`: what `store` contains, if it belongs to Aeron Archive."""
+    def __init__(self, store: FileStore, foreign: ReadOnlyContents | None = None) -> None:
+        """`foreign`: the recordings in `store`, if it belongs to Aeron Archive."""
         self.store = store
         self._recordings: dict[int, Recording] = {}
         self._foreign = foreign
@@ -128,6 +128,11 @@ class Archive:
         """Raise ConfigurationError for an archive of Aeron Archive, which can only be read."""
         if self._foreign is not None:
             self._foreign.store.refuse()
+
+    def close(self) -> None:
+        """Close the session with a running Aeron Archive, if it is one; the archive can still be used."""
+        if self._foreign is not None:
+            self._foreign.close()
 
     def next_recording_id(self) -> int:
         """Return an id that was never returned before, from 0 up, and store the next one in `archive.json`.

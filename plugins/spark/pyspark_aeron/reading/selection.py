@@ -9,13 +9,14 @@ from typing import Final
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.archive.reading.opening import open_archive
 from aeron_core.errors import (
     ConfigurationError,
     CorruptRecordingError,
     DataLossError,
     RecordingNotFoundError,
 )
-from aeron_core.recording import Archive, Recording
+from aeron_core.recording import Recording
 from aeron_core.recording._native import faults
 from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions, SourceOptions
 from pyspark_aeron.reading.offsets import Offset
@@ -49,7 +50,7 @@ class Selection:
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
-        self.archive = Archive.open(options.archive)
+        self.archive = open_archive(options.archive)
         faults = self.archive.faults()
         if faults and options.fail_on_data_loss:
             raise CorruptRecordingError(

@@ -1,0 +1,206 @@
+"""Recording of a running archive, with the methods of one in a local folder.
+
+It has no index, as the recordings in a folder of Aeron Archive. Its position is what the archive has recorded, which
+may be within a message: a message belongs to the range in which it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.archive.reading.replayed_range import ReplayedRange
+from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
+from aeron_core.recording.storage.descriptor import RecordingDescriptor, first_fault
+from aeron_core.recording.storage.frame_scanner import FrameScanner
+from aeron_core.recording.storage.index import ENTRY, IndexEntries
+from aeron_core.recording.storage.recording import CHUNK_LENGTH, Recording
+
+if TYPE_CHECKING:
+    from aeron_core.archive.descriptors import ArchivedRecording
+    from aeron_core.archive.reading.link import ArchiveLink
+    from aeron_core.recording.storage.file_store import FileStore
+
+_NS_PER_MS: Final = 1_000_000
+_NO_ENTRIES: Final[IndexEntries] = np.empty(0, ENTRY)
+
+
+class RemoteRecording(Recording):
+    """A stream that a running archive has recorded, or is recording; one thread uses it at a time."""
+
+    is_preallocated = True
+    has_one_session = False
+    has_index = False
+    ends_with_message = False
+    described_in = "catalogue"
+
+    def __init__(
+        self,
+        store: FileStore,
+        link: ArchiveLink,
+        recording_id: int,
+        look_up: Callable[[int], tuple[ArchivedRecording, int] | None],
+    ) -> None:
+        """`look_up` returns the current state of the recording and the position up to which it is recorded."""
+        super().__init__(store, recording_id)
+        self._link = link
+        self._look_up = look_up
+        self._described: ArchivedRecording | None = None
+
+    @property
+    def descriptor(self) -> RecordingDescriptor:
+        """The current descriptor.
+
+        Raises RecordingNotFoundError if the recording was deleted; so do all methods and properties that need it.
+        """
+        described, _ = self._current()
+        if self._descriptor is None or described != self._described:
+            self._descriptor = self._descriptor_of(described)
+            self._described = described
+        return self._descriptor
+
+    @property
+    def position(self) -> int:
+        """The position up to which the archive has recorded, the end of a frame."""
+        described, position = self._current()
+        return max(position, described.start_position)
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """0: the archive has no mark that can be read from here."""
+        return 0
+
+    @property
+    def has_recorder(self) -> bool:
+        """Whether the archive is recording the stream."""
+        return self.is_live
+
+    def scanner(self) -> FrameScanner:
+        """Return a scanner for frames of a replay of this recording, with any session id."""
+        descriptor = self.descriptor
+        return FrameScanner(
+            descriptor.session_id,
+            self._link.address.replay_stream_id,
+            descriptor.initial_term_id,
+            descriptor.term_length,
+            checks_session=False,
+        )
+
+    def segments(self) -> list[int]:
+        """Return the base positions of the segment files that the archive has for the recording, in order."""
+        descriptor = self.descriptor
+        begin, end = descriptor.start_position, self.position
+        return list(range(self.segment_base(begin), end, descriptor.segment_length)) if end > begin else []
+
+    def open_range(self, begin: int, end: int) -> ReplayedRange:
+        """Return a reader of the bytes from `begin` up to `end`, which the archive replays."""
+        return ReplayedRange(self._link, self, begin, end)
+
+    def read(self, begin: int, end: int, chunk_length: int = CHUNK_LENGTH) -> Iterator[tuple[int, bytes]]:
+        """Yield chunks (position, bytes) of the recording from `begin`, where a frame begins, up to `end`.
+
+        Raises DataLossError if a part of the range was purged or not recorded, RecordingError if the archive is lost.
+        """
+        self._check_range(begin, end)
+        with closing(self.open_range(begin, end)) as replayed:
+            position = begin
+            while position < end:
+                data = bytearray(min(chunk_length, end - position))
+                replayed.read_into(position, memoryview(data))
+                yield position, bytes(data)
+                position += len(data)
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        """Fill `target` from `position` on, where a frame begins, and return the number of bytes; see `open_range`."""
+        with closing(self.open_range(position, position + len(target))) as replayed:
+            return replayed.read_into(position, target)
+
+    def check_extent(self, begin: int, end: int) -> None:
+        """Raise DataLossError if a part of a range was purged or not recorded."""
+        self._check_range(begin, end)
+
+    def last_border(self, position: int) -> int:
+        """Return the last end of a message up to `position`, the end of a frame; replays its term up to there.
+
+        It is the beginning of the term, or of the recording, if no message ends after that.
+        """
+        descriptor = self.descriptor
+        border = max(position - position % descriptor.term_length, descriptor.start_position)
+        if border == position:
+            return position
+        scanner = self.scanner()
+        with closing(self.open_range(border, position)) as replayed:
+            at, length, buffer = border, 0, AtomicBuffer.allocate(CHUNK_LENGTH)
+            while at + length < position:
+                length += replayed.read_into(at + length, memoryview(buffer)[length : length + position - at])
+                scanned = scanner.scan(buffer, 0, length, at)
+                if scanner.border_length:
+                    border = min(at + scanner.border_length, position)
+                if scanned == 0:
+                    break  # readers report the damaged frame
+                buffer.copy_from(0, buffer, min(scanned, length), max(length - scanned, 0))
+                at, length = at + scanned, max(length - scanned, 0)
+        return border
+
+    def index_entries(self, base_position: int) -> IndexEntries:
+        """Return no entries."""
+        return _NO_ENTRIES
+
+    def all_index_entries(self, base_position: int) -> IndexEntries:
+        """Return no entries."""
+        return _NO_ENTRIES
+
+    def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
+        """Return the beginning of the segment of `position`, and no entries."""
+        return self.first_position(self.segment_base(position)), _NO_ENTRIES
+
+    def required_cover(self, base: int) -> int:
+        """Return the beginning of the segment: no part of it has a checksum in an index."""
+        return self.first_position(base)
+
+    def position_at(self, time_ns: int) -> int:
+        """Return the end of the recording if it was stopped before `time_ns`, since the epoch; otherwise its start."""
+        stop_time_ns = self.descriptor.stop_time_ns
+        return self.position if stop_time_ns is not None and stop_time_ns < time_ns else self.start_position
+
+    def time_behind(self, position: int) -> int:
+        """Return the time of the recording's start, in nanoseconds since the epoch."""
+        return self.descriptor.start_time_ns
+
+    def _current(self) -> tuple[ArchivedRecording, int]:
+        found = self._look_up(self.recording_id)
+        if found is None:
+            raise RecordingNotFoundError(
+                f"recording {self.recording_id} in {self._store.uri}: does not exist, or was purged; "
+                "`aeron-core recordings list` shows those that exist"
+            )
+        return found
+
+    def _descriptor_of(self, described: ArchivedRecording) -> RecordingDescriptor:
+        stop_ms = described.stop_time_ms
+        try:
+            return RecordingDescriptor(
+                recording_id=described.recording_id,
+                channel=described.original_channel,
+                stream_id=described.stream_id,
+                session_id=described.session_id,
+                source_identity=described.source_identity,
+                initial_term_id=described.initial_term_id,
+                term_length=described.term_length,
+                mtu_length=described.mtu_length,
+                segment_length=described.segment_length,
+                start_position=described.start_position,
+                stop_position=described.stop_position,
+                start_time_ns=described.start_time_ms * _NS_PER_MS,
+                stop_time_ns=None if stop_ms is None else stop_ms * _NS_PER_MS,
+            )
+        except ValidationError as error:
+            raise CorruptRecordingError(
+                f"recording {described.recording_id} in {self._store.uri}: {first_fault(error, 'descriptor')}; "
+                "see `verify` of Aeron's ArchiveTool"
+            ) from None
