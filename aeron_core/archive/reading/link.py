@@ -146,8 +146,10 @@ class ArchiveLink:
         return self._archive
 
     def _unreachable(self, error: Exception) -> RecordingError:
+        address = self.address
+        if isinstance(error, DriverTimeoutError):
+            return RecordingError(f"{address.text}: {error}, or as dir of the address")
         return RecordingError(
-            f"archive at {self.address.control_request} stream {self.address.control_request_stream_id}: {error}; "
-            "control-request must be the archive's control channel, and control-response an address of this machine "
-            "that the archive reaches"
+            f"archive at {address.control_request}: {error}; control-request and its stream id must be those of the "
+            "archive's control channel, and control-response an address of this machine that the archive reaches"
         )

@@ -18,6 +18,7 @@ from aeron_core.archive.operations import replay_session_id
 from aeron_core.archive.params import ReplayParams
 from aeron_core.archive.reading.link import BUSY, LOST
 from aeron_core.errors import (
+    ArchiveErrorCode,
     ArchiveRefusedError,
     ArchiveTimeoutError,
     ConfigurationError,
@@ -180,8 +181,11 @@ class ReplayedRange:
                 raise
             # Purged or truncated meanwhile, or the archive was replaced.
             self._recording.check_extent(begin, self._end)
-            raise ConfigurationError(
-                f"recording {self._recording.recording_id} position {begin}: {error}; begin at the end of a message"
+            where = f"recording {self._recording.recording_id} position {begin}"
+            if error.code is ArchiveErrorCode.INVALID_POSITION:
+                raise ConfigurationError(f"{where}: must be the end of a message: {error}") from None
+            raise RecordingError(
+                f"{where}: {error}; check replay, or control-response, of the address"
             ) from None
         deadline_s = time.monotonic() + self._link.address.message_timeout_s
         while (image := self._image_of(session_id)) is None:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from aeron_core.archive.reading.opening import open_archive
+from aeron_core.archive.reading.address import is_address
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, print_stderr
 from aeron_core.cli.progress import byte_bar
 from aeron_core.cli.records.selection import ArchiveUri, RecordingIds, selected
 from aeron_core.cli.text_table import counted
-from aeron_core.errors import RecordingError
+from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
 from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.recording import Recording
@@ -38,7 +38,11 @@ def verify_recordings(
     With --accept, readers no longer stop at damaged data that consists of valid frames; a recording that is not being
     recorded ends before the first invalid frame of its last file. No frame is changed.
     """
-    archive = open_archive(uri)
+    if is_address(uri):
+        raise ConfigurationError(
+            f"{uri}: must be a folder or a URI of files: verify the folder of a running archive on its machine"
+        )
+    archive = Archive.open(uri)
     recordings = selected(archive, recording_ids)
     if accept:
         for recording in recordings:

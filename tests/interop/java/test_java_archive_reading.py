@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+
 import pytest
 from archive_scenario import SEGMENT_LENGTH, ArchivePeer
 from messages import message
 from party_facts import await_true
 
+from aeron_core.archive.reading import link
 from aeron_core.archive.reading.opening import open_archive
-from aeron_core.errors import DataLossError, RecordingNotFoundError
+from aeron_core.errors import (
+    AeronError,
+    ArchiveErrorCode,
+    ArchiveRefusedError,
+    DataLossError,
+    RecordingNotFoundError,
+)
 from aeron_core.recording.reading.messages import messages
 
 pytestmark = pytest.mark.interop
 
 COUNT = 2000
-IPC_SIDE = "Java client → Java archive → our reader"
+SIDES = {
+    "ipc": "Java client → Java archive → our reader",
+    "udp": "Java client → Java archive → our driver → our reader",
+    "response": "Java client → Java archive → our driver → our reader, response channel",
+}
 
 
 @pytest.fixture
@@ -59,8 +75,9 @@ def read(recording) -> list[bytes]:
     return [found.payload for found in messages(recording, recording.start_position, recording.position)]
 
 
-@pytest.mark.parametrize("side", ["ipc", "udp", "response"])
-def test_a_stopped_recording_is_replayed_as_it_was_sent(archive, opened, driver, free_port, side):
+@pytest.mark.compatible("Aeron Archive, read by Spark and the command line", "{direction}")
+@pytest.mark.parametrize(("side", "direction"), SIDES.items(), ids=SIDES)
+def test_a_stopped_recording_is_replayed_as_it_was_sent(archive, opened, driver, free_port, side, direction):
     peer = archive()
     made = peer.record(100, COUNT)
     stop = peer.stop(made)
@@ -103,3 +120,123 @@ def test_purged_positions_and_recordings_are_reported(archive, opened):
     await_true(lambda: contents.recordings() == [], "the end of the recording")
     with pytest.raises(RecordingNotFoundError, match="does not exist; recordings: none"):
         contents.recording(made.recording_id)
+
+
+def test_recordings_are_selected_by_id_stream_and_channel(archive, opened):
+    peer = archive()
+    for stream_id in (100, 101, 102):
+        peer.record(stream_id, 10)
+
+    def ids(rest):
+        return [recording.recording_id for recording in opened(ipc(peer, rest)).recordings()]
+
+    assert ids("") == [0, 1, 2]
+    assert ids("|recording-ids=0,2") == [0, 2]
+    assert ids("|recording-stream-id=101") == [1]
+    assert ids("|recording-channel=udp") == []
+
+
+@pytest.mark.compatible("Aeron Archive, read by Spark and the command line, authentication", SIDES["ipc"])
+def test_credentials_are_read_from_a_file(java, opened, tmp_path):
+    handle = java.call("archive", tmp_path / "aeron", tmp_path / "archive", "challenge=secret")
+    address = f"aeron:archive?control-request=aeron:ipc|dir={tmp_path / 'aeron'}"
+    (tmp_path / "token").write_bytes(b"secret\n")
+    (tmp_path / "wrong").write_bytes(b"wrong")
+
+    assert opened(f"{address}|credentials-file={tmp_path / 'token'}").recordings() == []
+    assert "refuses the credentials: give credentials-file: " in failure(opened(address).recordings)
+    wrong = opened(f"{address}|credentials-file={tmp_path / 'wrong'}")
+    assert "refuses the credentials: change the content of credentials-file: " in failure(wrong.recordings)
+    java.call("close", handle)
+
+
+def failure(action) -> str:
+    with pytest.raises(AeronError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_wrong_control_channel_is_reported(opened, driver, free_port):
+    channel = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    address = f"aeron:archive?control-request={channel}|dir={driver.aeron_dir}|message-timeout=200ms"
+
+    message = failure(opened(address).recordings)
+
+    assert message.startswith(
+        f"archive at {channel}: no archive found at {channel} stream 10 within 0.2 s: check that"
+    )
+    assert "control-request and its stream id must be those of the archive's control channel" in message
+
+
+def test_a_missing_driver_is_reported(opened, tmp_path, monkeypatch):
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "100")
+    address = f"aeron:archive?control-request=aeron:ipc|dir={tmp_path}/none"
+
+    message = failure(opened(address).recordings)
+
+    assert message.startswith(f"{address}: no media driver is accessible in {tmp_path}/none within 100 ms: ")
+    assert message.endswith(", as aeron_dir or in AERON_DIR, or as dir of the address")
+
+
+def test_an_archive_of_another_version_is_reported(opened, monkeypatch):
+    text = "connect: refused by the archive: invalid client version 1.12.0, archive is 2.0.0 (GENERIC)"
+
+    def connect(*_, **__):
+        raise ArchiveRefusedError(text, ArchiveErrorCode.GENERIC, 0)
+
+    monkeypatch.setattr(link, "connect", lambda _: ExitStack())
+    monkeypatch.setattr(link.AeronArchive, "connect", connect)
+
+    message = failure(opened("aeron:archive?control-request=aeron:ipc").recordings)
+
+    assert message == f"archive at aeron:ipc: refuses the session: {text}"
+
+
+def test_positions_within_frames_and_unreachable_replay_channels_are_reported(archive, opened, driver):
+    peer = archive()
+    made = peer.record(100, 200)
+    peer.stop(made)
+    recording = opened(ipc(peer)).recording(made.recording_id)
+    elsewhere = opened(udp(peer, driver, "|replay=aeron:udp?endpoint=127.0.0.1:1|interface=192.0.2.1"))
+
+    message = failure(lambda: next(recording.read(32 * 7, recording.position)))
+    assert message.startswith(
+        "recording 0 position 224: must be the end of a message: ReplayRequest: refused by the"
+    )
+    message = failure(lambda: next(elsewhere.recording(0).read(0, recording.position)))
+    assert message.endswith("; check replay, or control-response, of the address")
+
+
+def test_the_commands_list_and_export_a_running_archive(archive, tmp_path):
+    peer = archive()
+    peer.stop(peer.record(100, COUNT))
+    peer.record(101, 10)
+
+    listed = json.loads(run("recordings", "list", "--json", ipc(peer)))
+    run(
+        "recordings",
+        "export",
+        ipc(peer),
+        "0",
+        "--format",
+        "length-prefixed",
+        "--output",
+        tmp_path / "messages",
+    )
+
+    assert [(each["recording_id"], each["stream_id"], each["state"]) for each in listed] == [
+        (0, 100, "stopped"), (1, 101, "live")
+    ]  # fmt: skip
+    expected = b"".join(len(data).to_bytes(4, "little") + data for data in map(message, range(COUNT)))
+    assert (tmp_path / "messages").read_bytes() == expected
+    assert "verify the folder of a running archive on its machine" in run(
+        "recordings", "verify", ipc(peer), code=2
+    )
+
+
+def run(*arguments, code: int = 0) -> str:
+    command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == code, ended.stderr
+    return ended.stdout or ended.stderr
