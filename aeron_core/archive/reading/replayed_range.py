@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
@@ -29,7 +29,6 @@ from aeron_core.uri.channel_uri import ChannelUri
 if TYPE_CHECKING:
     from aeron_core.archive.aeron_archive import AeronArchive
     from aeron_core.archive.reading.link import ArchiveLink
-    from aeron_core.archive.reading.recording import RemoteRecording
     from aeron_core.client.subscriptions.image import Image
     from aeron_core.client.subscriptions.subscription import Subscription
 
@@ -45,13 +44,25 @@ _PAUSE_S: Final = 0.01
 _ANY_PORT: Final = ":0"
 
 
+class Recorded(Protocol):
+    """The recording of a range."""
+
+    recording_id: int
+
+    def check_extent(self, begin: int, end: int) -> None:
+        """Raise DataLossError if a part of a range was purged or not recorded."""
+
+    def last_border(self, position: int) -> int:
+        """Return the last end of a message up to `position`, the end of a frame."""
+
+
 class ReplayedRange:
     """Bytes of one recording from `begin` up to `end`, both between frames, in order; one thread uses it.
 
     Close it to end the replay. No request is sent before the first read.
     """
 
-    def __init__(self, link: ArchiveLink, recording: RemoteRecording, begin: int, end: int) -> None:
+    def __init__(self, link: ArchiveLink, recording: Recorded, begin: int, end: int) -> None:
         self._link = link
         self._recording = recording
         self._position = begin  # of the next byte to return

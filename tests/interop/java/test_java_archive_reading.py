@@ -26,11 +26,8 @@ from aeron_core.recording.reading.messages import messages
 pytestmark = pytest.mark.interop
 
 COUNT = 2000
-SIDES = {
-    "ipc": "Java client → Java archive → our reader",
-    "udp": "Java client → Java archive → our driver → our reader",
-    "response": "Java client → Java archive → our driver → our reader, response channel",
-}
+DIRECTION = "Java client → Java archive → our reader"
+SIDES = ["shared memory", "UDP", "response channel"]
 
 
 @pytest.fixture
@@ -75,14 +72,14 @@ def read(recording) -> list[bytes]:
     return [found.payload for found in messages(recording, recording.start_position, recording.position)]
 
 
-@pytest.mark.compatible("Aeron Archive, read by Spark and the command line", "{direction}")
-@pytest.mark.parametrize(("side", "direction"), SIDES.items(), ids=SIDES)
-def test_a_stopped_recording_is_replayed_as_it_was_sent(archive, opened, driver, free_port, side, direction):
+@pytest.mark.compatible("recording of Aeron Archive, remote, {side}", DIRECTION)
+@pytest.mark.parametrize("side", SIDES)
+def test_a_stopped_recording_is_replayed_as_it_was_sent(archive, opened, driver, free_port, side):
     peer = archive()
     made = peer.record(100, COUNT)
     stop = peer.stop(made)
     response = f"|control-response=aeron:udp?control-mode=response|control=127.0.0.1:{free_port()}"
-    address = ipc(peer) if side == "ipc" else udp(peer, driver, response if side == "response" else "")
+    address = ipc(peer) if side == SIDES[0] else udp(peer, driver, response if side == SIDES[2] else "")
 
     recording = opened(address).recording(made.recording_id)
 
@@ -90,6 +87,7 @@ def test_a_stopped_recording_is_replayed_as_it_was_sent(archive, opened, driver,
     assert read(recording) == [message(index) for index in range(COUNT)]
 
 
+@pytest.mark.compatible("recording of Aeron Archive, remote, live", DIRECTION)
 def test_a_live_recording_is_read_up_to_its_last_message(archive, opened):
     peer = archive()
     made = peer.record(100, 100)
@@ -105,6 +103,7 @@ def test_a_live_recording_is_read_up_to_its_last_message(archive, opened):
     assert read(recording) == first + [message(index) for index in range(COUNT)]
 
 
+@pytest.mark.compatible("recording of Aeron Archive, remote, changed meanwhile", DIRECTION)
 def test_purged_positions_and_recordings_are_reported(archive, opened):
     peer = archive()
     made = peer.record(100, COUNT)
@@ -136,7 +135,7 @@ def test_recordings_are_selected_by_id_stream_and_channel(archive, opened):
     assert ids("|recording-channel=udp") == []
 
 
-@pytest.mark.compatible("Aeron Archive, read by Spark and the command line, authentication", SIDES["ipc"])
+@pytest.mark.compatible("recording of Aeron Archive, remote, authentication", DIRECTION)
 def test_credentials_are_read_from_a_file(java, opened, tmp_path):
     handle = java.call("archive", tmp_path / "aeron", tmp_path / "archive", "challenge=secret")
     address = f"aeron:archive?control-request=aeron:ipc|dir={tmp_path / 'aeron'}"
@@ -208,6 +207,7 @@ def test_positions_within_frames_and_unreachable_replay_channels_are_reported(ar
     assert message.endswith("; check replay, or control-response, of the address")
 
 
+@pytest.mark.compatible("recording of Aeron Archive, remote, command line", DIRECTION)
 def test_the_commands_list_and_export_a_running_archive(archive, tmp_path):
     peer = archive()
     peer.stop(peer.record(100, COUNT))
