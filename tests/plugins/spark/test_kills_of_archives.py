@@ -30,7 +30,9 @@ LONG = 20  # each twentieth event is fragmented
 
 
 def event(number):
-    return f"{number:020}".encode() + bytes(5000 if number % LONG == 0 else number % 400)
+    # Without zeros: the archive refuses to start if the last frame contains a page of zeros, as after a crash of the
+    # machine.
+    return f"{number:020}".encode() + b"x" * (5000 if number % LONG == 0 else number % 400)
 
 
 class JavaArchive:
