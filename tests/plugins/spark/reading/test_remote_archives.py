@@ -1,17 +1,26 @@
 """Recordings of a running Aeron Archive in Spark, read through its protocol."""
 
 import contextlib
+import os
 
 import java_peer
 import pytest
 from archive_scenario import FEW, MANY, SEGMENT_LENGTH, ArchivePeer
-from messages import message
+from java_client import JavaObject, JavaPublication, JavaSubscription
+from messages import Checksum, message
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.reading.range_reader import read_batches
 from pyspark_aeron.reading.selection import Range
 
+from aeron_core.archive.reading.opening import open_archive
+from aeron_core.recording.reading.messages import messages
+
 pytestmark = pytest.mark.interop
 TIMEOUT_S = 120
+#: Messages of the largest test, in recordings, some of which are live.
+MESSAGES = int(os.environ.get("AERON_CORE_ARCHIVE_MESSAGES", "8000"))
+RECORDINGS = 8
+LIVE = 3
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +151,63 @@ def test_a_message_belongs_to_the_range_in_which_it_ends(archive, address):
         assert 0 < len(pieces[0]) < MANY
     # Two frames of one message: the second is not its last.
     assert rows_of(address, Range(made.recording_id, *within[:2])) == []
+
+
+def test_every_reader_gets_the_messages_that_a_java_subscriber_received(
+    spark, java, archive, address, tmp_path
+):
+    client = JavaObject(java, java.call("connect", tmp_path / "aeron"))
+    expected = {}
+    for number in range(RECORDINGS):
+        count = MESSAGES // RECORDINGS + number
+        subscription = JavaSubscription(java, client.call("subscription", "aeron:ipc", 200 + number))
+        received = subscription.receive(count)
+        made = archive.record(200 + number, count)
+        position = JavaPublication(java, made.publication).position
+        expected[made.recording_id] = (count, position, received.result(TIMEOUT_S))
+        if number >= LIVE:
+            archive.stop(made)
+    client.close()
+
+    for where in (str(archive.folder), address):
+        with contextlib.closing(open_archive(where)) as opened:
+            assert {each.recording_id: contents_of(each) for each in opened.recordings()} == expected
+            assert sum(each.is_live for each in opened.recordings()) == LIVE
+        frame = spark.read.format("aeron").option("partitionLength", "1m").load(where)
+        rows = frame.groupBy("recording_id").applyInArrow(
+            digesting(), "recording_id bigint, messages bigint, position bigint, digest string"
+        )
+        assert {row.recording_id: tuple(row)[1:] for row in rows.collect()} == expected
+
+
+def contents_of(recording):
+    """Return the number of messages, the last position, and the digest of all payloads."""
+    checksum, count, position = Checksum(), 0, 0
+    for each in messages(recording, recording.start_position, recording.position):
+        checksum.add(each.payload)
+        count, position = count + 1, each.position
+    return count, position, checksum.hexdigest()
+
+
+def digesting():
+    """Return a function that digests the rows of one recording; workers cannot import what a test can."""
+
+    def digest(table):
+        import hashlib  # noqa: PLC0415
+
+        import pyarrow as pa  # noqa: PLC0415
+
+        rows, found = table.sort_by("position"), hashlib.sha256()
+        for payload in rows["payload"]:
+            found.update(len(payload.as_py()).to_bytes(4, "little") + payload.as_py())
+        columns = {
+            "messages": [rows.num_rows],
+            "position": rows["position"][-1:],
+            "digest": [found.hexdigest()],
+        }
+        return pa.table({"recording_id": rows["recording_id"][:1], **columns})
+
+    return digest
 
 
 def rows_of(address, piece, **options):
