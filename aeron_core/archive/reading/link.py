@@ -116,7 +116,8 @@ class ArchiveLink:
         self.close()
         address = self.address
         credentials = address.credentials()
-        self._aeron = connect(address.aeron_dir)
+        # What ends the client ends a request too, which reports it.
+        self._aeron = connect(address.aeron_dir, error_handler=lambda _: None)
         try:
             self._archive = AeronArchive.connect(
                 self._aeron,

@@ -125,27 +125,35 @@ class RemoteRecording(Recording):
         """Raise DataLossError if a part of a range was purged or not recorded."""
         self._check_range(begin, end)
 
-    def last_border(self, position: int) -> int:
-        """Return the last end of a message up to `position`, the end of a frame; replays its term up to there.
+    def last_border(self, position: int, near: int | None = None) -> int:
+        """Return the last end of a message up to `position`, the end of a frame.
 
-        It is the beginning of the term, or of the recording, if no message ends after that.
+        Replays its term up to there: from `near`, the end of a frame, or from its beginning if no message ends after
+        `near`. Returns the beginning of the term, or of the recording, if no message ends after that either.
         """
         descriptor = self.descriptor
-        border = max(position - position % descriptor.term_length, descriptor.start_position)
-        if border == position:
-            return position
-        scanner = self.scanner()
-        with closing(self.open_range(border, position)) as replayed:
-            at, length, buffer = border, 0, AtomicBuffer.allocate(CHUNK_LENGTH)
-            while at + length < position:
-                length += replayed.read_into(at + length, memoryview(buffer)[length : length + position - at])
+        floor = max(position - position % descriptor.term_length, descriptor.start_position)
+        if near is not None and floor < near < position:
+            border = self._border_between(near, position)
+            if border is not None:
+                return border
+        return floor if floor == position else self._border_between(floor, position) or floor
+
+    def _border_between(self, begin: int, end: int) -> int | None:
+        """Return the last end of a message after `begin` up to `end`, both ends of frames; None if there is none."""
+        scanner, border = self.scanner(), None
+        with closing(self.open_range(begin, end)) as replayed:
+            at, length, buffer = begin, 0, AtomicBuffer.allocate(min(CHUNK_LENGTH, end - begin))
+            while at + length < end:
+                length += replayed.read_into(at + length, memoryview(buffer)[length : length + end - at])
                 scanned = scanner.scan(buffer, 0, length, at)
                 if scanner.border_length:
-                    border = min(at + scanner.border_length, position)
+                    border = min(at + scanner.border_length, end)
                 if scanned == 0:
                     break  # readers report the damaged frame
-                buffer.copy_from(0, buffer, min(scanned, length), max(length - scanned, 0))
-                at, length = at + scanned, max(length - scanned, 0)
+                left = max(length - scanned, 0)
+                buffer.copy_from(0, buffer, length - left, left)
+                at, length = at + scanned, left
         return border
 
     def index_entries(self, base_position: int) -> IndexEntries:

@@ -52,8 +52,8 @@ class Recorded(Protocol):
     def check_extent(self, begin: int, end: int) -> None:
         """Raise DataLossError if a part of a range was purged or not recorded."""
 
-    def last_border(self, position: int) -> int:
-        """Return the last end of a message up to `position`, the end of a frame."""
+    def last_border(self, position: int, near: int | None) -> int:
+        """Return the last end of a message up to `position`; the search begins at `near`, an end of a frame too."""
 
 
 class ReplayedRange:
@@ -97,11 +97,11 @@ class ReplayedRange:
             self.close()
         return self._filled
 
-    def message_begin(self) -> int:
+    def message_begin(self, near: int | None = None) -> int:
         """Return where the first message begins that ends after `begin`; reads then begin there. Call before a read.
 
-        It is `begin` unless that is within a message: then the term is replayed from its beginning to find that of the
-        message, which is within one term. Raises as `read_into`.
+        It is `begin` unless that is within a message: then the term is replayed, from `near` on or, if no message ends
+        after that, from its beginning, to find that of the message, which is within one term. Raises as `read_into`.
         """
         begin, header = self._position, bytearray(min(wire.DATA_HEADER_LENGTH, self._end - self._position))
         self.read_into(begin, memoryview(header))
@@ -109,7 +109,7 @@ class ReplayedRange:
         frame = AtomicBuffer(header)
         is_padding = frame.get_u16(wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
         if not is_padding and not frame.get_u8(wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_BEGIN:
-            border = self._recording.last_border(begin)
+            border = self._recording.last_border(begin, near)
             if border < begin:
                 self.close()
                 self._position, self._rest, self._padding = border, b"", 0

@@ -36,8 +36,11 @@ DAMAGED: Final = (
 class RecordingRange(Protocol):
     """Reader of a range of a recording."""
 
-    def message_begin(self) -> int:
-        """Return the position at which the first message begins that ends in the range."""
+    def message_begin(self, near: int | None = None) -> int:
+        """Return the position at which the first message begins that ends in the range.
+
+        `near`: the end of a frame before the range, at which the search may begin.
+        """
 
     def read_into(self, position: int, target: memoryview) -> int:
         """Do the same as `Recording.read_into`; positions grow from call to call."""
@@ -53,7 +56,7 @@ class FileRange:
         self.read_into = recording.read_into
         self._begin = begin
 
-    def message_begin(self) -> int:
+    def message_begin(self, near: int | None = None) -> int:
         """Return the beginning of the range."""
         return self._begin
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,10 @@ from archive_scenario import SEGMENT_LENGTH, ArchivePeer
 from messages import message
 from party_facts import await_true
 
+import aeron_core
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.archive import AeronArchive
 from aeron_core.archive.reading import link
 from aeron_core.archive.reading.opening import open_archive
 from aeron_core.errors import (
@@ -26,6 +31,7 @@ from aeron_core.recording.reading.messages import messages
 pytestmark = pytest.mark.interop
 
 COUNT = 2000
+IPC = "aeron:ipc"
 DIRECTION = "Java client → Java archive → our reader"
 SIDES = ["shared memory", "UDP", "response channel"]
 
@@ -121,6 +127,67 @@ def test_purged_positions_and_recordings_are_reported(archive, opened):
         contents.recording(made.recording_id)
 
 
+def test_a_replay_that_is_stopped_continues_at_the_next_frame(archive, opened):
+    peer = archive()
+    made = peer.record(100, COUNT)
+    stop = peer.stop(made)
+    recording = opened(ipc(peer)).recording(made.recording_id)
+    whole = b"".join(data for _, data in recording.read(0, stop))
+    found, position = bytearray(stop), 0
+
+    with (
+        contextlib.closing(recording.open_range(0, stop)) as replayed,
+        aeron_core.connect(peer.folder.parent / "aeron") as aeron,
+        AeronArchive.connect(aeron, control_request_channel=IPC, control_response_channel=IPC) as other,
+    ):
+        while position < stop:
+            position += replayed.read_into(position, memoryview(found)[position : position + stop // 3])
+            other.stop_all_replays()
+
+    # All but the session ids, of which each replay has another one.
+    assert payloads_of(found) == payloads_of(whole)
+    assert len(payloads_of(whole)) > COUNT
+
+
+def payloads_of(data) -> list[tuple[int, bytes]]:
+    """Return the flags and the payload of each frame, without padding."""
+    buffer, at, found = AtomicBuffer(bytes(data)), 0, []
+    while at < len(data):
+        length = buffer.get_i32(at)
+        if buffer.get_u16(at + wire.FRAME_TYPE_OFFSET) == wire.TYPE_DATA:
+            found.append((buffer.get_u8(at + wire.FRAME_FLAGS_OFFSET), bytes(data[at + 32 : at + length])))
+        at += (length + 31) & -32
+    return found
+
+
+def test_the_search_for_a_message_begins_near_it_or_with_its_term(archive, opened):
+    peer = archive()
+    made = peer.record(100, COUNT)
+    peer.stop(made)
+    recording = opened(ipc(peer)).recording(made.recording_id)
+    whole = b"".join(data for _, data in recording.read(0, SEGMENT_LENGTH))
+    ends = frame_ends(whole)
+    first = next(index for index, (_, is_border) in enumerate(ends) if index > 50 and not is_border)
+    (border, _), (position, _), (within, _) = ends[first - 1], ends[first], ends[first + 1]
+
+    assert recording.last_border(position) == recording.last_border(within) == border
+    assert recording.last_border(within, ends[first - 9][0]) == border
+    assert recording.last_border(within, position) == border
+    assert recording.last_border(border, ends[first - 2][0]) == border
+    assert recording.last_border(0) == 0
+
+
+def frame_ends(data) -> list[tuple[int, bool]]:
+    """Return the end of each frame, and whether a message ends there."""
+    buffer, at, found = AtomicBuffer(bytes(data)), 0, []
+    while at < len(data):
+        flags = buffer.get_u8(at + wire.FRAME_FLAGS_OFFSET)
+        is_padding = buffer.get_u16(at + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
+        at += (buffer.get_i32(at) + 31) & -32
+        found.append((at, is_padding or bool(flags & wire.DATA_FLAG_END)))
+    return found
+
+
 def test_recordings_are_selected_by_id_stream_and_channel(archive, opened):
     peer = archive()
     for stream_id in (100, 101, 102):
@@ -184,7 +251,7 @@ def test_an_archive_of_another_version_is_reported(opened, monkeypatch):
     def connect(*_, **__):
         raise ArchiveRefusedError(text, ArchiveErrorCode.GENERIC, 0)
 
-    monkeypatch.setattr(link, "connect", lambda _: ExitStack())
+    monkeypatch.setattr(link, "connect", lambda *_, **__: ExitStack())
     monkeypatch.setattr(link.AeronArchive, "connect", connect)
 
     message = failure(opened("aeron:archive?control-request=aeron:ipc").recordings)

@@ -63,7 +63,7 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
     is_assembling = options.assemble == "messages"
     scanner = MessageScanner(recording.scanner(), is_assembling=is_assembling)
     with closing(recording.open_range(piece.begin, piece.end)) as opened:
-        begin = opened.message_begin() if is_assembling else piece.begin
+        begin = opened.message_begin(piece.near) if is_assembling else piece.begin
         window = _Window(
             recording, opened, Range(piece.recording_id, begin, piece.end), verify=options.verify
         )
