@@ -10,7 +10,8 @@ from contextlib import ExitStack
 
 import pytest
 from archive_scenario import SEGMENT_LENGTH, ArchivePeer
-from messages import message
+from java_client import JavaObject, JavaSubscription
+from messages import expected_checksum, message
 from party_facts import await_true
 
 import aeron_core
@@ -275,7 +276,7 @@ def test_positions_within_frames_and_unreachable_replay_channels_are_reported(ar
 
 
 @pytest.mark.compatible("recording of Aeron Archive, remote, command line", DIRECTION)
-def test_the_commands_list_and_export_a_running_archive(archive, tmp_path):
+def test_the_commands_list_export_and_replay_a_running_archive(java, archive, tmp_path):
     peer = archive()
     peer.stop(peer.record(100, COUNT))
     peer.record(101, 10)
@@ -297,6 +298,11 @@ def test_the_commands_list_and_export_a_running_archive(archive, tmp_path):
     ]  # fmt: skip
     expected = b"".join(len(data).to_bytes(4, "little") + data for data in map(message, range(COUNT)))
     assert (tmp_path / "messages").read_bytes() == expected
+    client = JavaObject(java, java.call("connect", peer.folder.parent / "aeron"))
+    received = JavaSubscription(java, client.call("subscription", IPC, 333)).receive(COUNT)
+    run("replay", 0, "--from", ipc(peer), "--to", IPC, "--stream-id", 333, "-d", peer.folder.parent / "aeron")
+    assert received.result(60) == expected_checksum(COUNT)
+    client.close()
     assert "verify the folder of a running archive on its machine" in run(
         "recordings", "verify", ipc(peer), code=2
     )

@@ -5,6 +5,7 @@ AERON_CORE_KILL_ROUNDS, default 1.
 """
 
 import os
+import re
 import socket
 import threading
 import time
@@ -41,7 +42,7 @@ class JavaArchive:
     def __init__(self, folder, control):
         self.folder = folder / "archive"
         self.aeron_dir = folder / "java"
-        self._control = control
+        self.control = control
         self._jvm = None
 
     def start(self):
@@ -50,7 +51,7 @@ class JavaArchive:
         self._jvm = java_peer.JavaPeer()
         while True:
             try:
-                self._jvm.call("archive", self.aeron_dir, self.folder, f"control={self._control}")
+                self._jvm.call("archive", self.aeron_dir, self.folder, f"control={self.control}")
             except java_peer.JavaError as error:
                 if "active" not in str(error).lower() or time.monotonic() >= deadline_s:
                     raise
@@ -139,7 +140,7 @@ def archive(tmp_path, monkeypatch):
 def address(archive, tmp_path):
     """Return the address of the archive for clients of another driver, which stays."""
     with aeron_core.MediaDriver.launch({"aeron_dir": tmp_path / "driver"}):
-        yield f"aeron:archive?control-request={archive._control}|dir={tmp_path / 'driver'}|message-timeout=3s"
+        yield f"aeron:archive?control-request={archive.control}|dir={tmp_path / 'driver'}|message-timeout=3s"
 
 
 def batches(out):
@@ -178,3 +179,42 @@ def test_every_recorded_event_exists_once_after_kills_of_the_archive(
     print(
         f"{ROUNDS} kills of the archive, {len(recordings)} recordings, {batches(out)} batches: {accepted} events"
     )
+
+
+@pytest.mark.system
+def test_a_query_fails_without_the_archive_and_resumes_once_it_is_back(spark, archive, address, tmp_path):
+    from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - slow to import
+
+    def run():
+        stream = spark.readStream.format("aeron").load(f"{address}|reconnect-timeout=2s").select("payload")
+        writer = stream.writeStream.format("parquet").option(
+            "checkpointLocation", str(tmp_path / "checkpoint")
+        )
+        return writer.trigger(availableNow=True).start(str(tmp_path / "table")).awaitTermination(TIMEOUT_S)
+
+    def numbers():
+        texts = spark.read.parquet(str(tmp_path / "table")).selectExpr(
+            "CAST(substring(payload, 1, 20) AS STRING)"
+        )
+        return sorted(int(row[0]) for row in texts.collect())
+
+    first = Publisher(archive)
+    first.start()
+    assert run()
+    first.end()
+    read = len(numbers())
+    archive.kill()
+    with pytest.raises(
+        StreamingQueryException, match=f"archive at {re.escape(archive.control)}: no archive found"
+    ):
+        run()
+    archive.start()
+    second = Publisher(archive)
+    second.start()
+    while second.sessions == 0:
+        time.sleep(PAUSE_S)
+    accepted = second.end()
+    assert run()
+
+    assert 0 < read <= accepted
+    assert numbers() == list(range(accepted))
