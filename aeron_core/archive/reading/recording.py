@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from pydantic import ValidationError
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.archive.reading.replayed_range import ReplayedRange
+from aeron_core.archive.reading.replayed_range import ReplayedRange, Rest
 from aeron_core.errors import CorruptRecordingError, RecordingNotFoundError
 from aeron_core.recording.storage.descriptor import RecordingDescriptor, first_fault
 from aeron_core.recording.storage.frame_scanner import FrameScanner
-from aeron_core.recording.storage.index import ENTRY, IndexEntries
-from aeron_core.recording.storage.recording import CHUNK_LENGTH, Recording
+from aeron_core.recording.storage.recording import CHUNK_LENGTH
+from aeron_core.recording.storage.unindexed import UnindexedRecording
 
 if TYPE_CHECKING:
     from aeron_core.archive.descriptors import ArchivedRecording
@@ -28,15 +27,11 @@ if TYPE_CHECKING:
     from aeron_core.recording.storage.file_store import FileStore
 
 _NS_PER_MS: Final = 1_000_000
-_NO_ENTRIES: Final[IndexEntries] = np.empty(0, ENTRY)
 
 
-class RemoteRecording(Recording):
+class RemoteRecording(UnindexedRecording):
     """A stream that a running archive has recorded, or is recording; one thread uses it at a time."""
 
-    is_preallocated = True
-    has_one_session = False
-    has_index = False
     ends_with_message = False
     described_in = "catalogue"
 
@@ -52,6 +47,7 @@ class RemoteRecording(Recording):
         self._link = link
         self._look_up = look_up
         self._described: ArchivedRecording | None = None
+        self._rest: Rest | None = None  # of the last read
 
     @property
     def descriptor(self) -> RecordingDescriptor:
@@ -103,16 +99,18 @@ class RemoteRecording(Recording):
         return ReplayedRange(self._link, self, begin, end)
 
     def read(self, begin: int, end: int, chunk_length: int = CHUNK_LENGTH) -> Iterator[tuple[int, bytes]]:
-        """Yield chunks (position, bytes) of the recording from `begin`, where a frame begins, up to `end`.
+        """Yield chunks (position, bytes) of the recording from `begin` up to `end`.
 
-        Raises DataLossError if a part of the range was purged or not recorded, RecordingError if the archive is lost.
+        A frame begins at `begin`, or the last read ended there. Raises DataLossError if a part of the range was purged
+        or not recorded, RecordingError if the archive is lost.
         """
         self._check_range(begin, end)
-        with closing(self.open_range(begin, end)) as replayed:
+        with closing(ReplayedRange(self._link, self, begin, end, self._rest)) as replayed:
             position = begin
             while position < end:
                 data = bytearray(min(chunk_length, end - position))
                 replayed.read_into(position, memoryview(data))
+                self._rest = replayed.rest
                 yield position, bytes(data)
                 position += len(data)
 
@@ -155,31 +153,6 @@ class RemoteRecording(Recording):
                 buffer.copy_from(0, buffer, length - left, left)
                 at, length = at + scanned, left
         return border
-
-    def index_entries(self, base_position: int) -> IndexEntries:
-        """Return no entries."""
-        return _NO_ENTRIES
-
-    def all_index_entries(self, base_position: int) -> IndexEntries:
-        """Return no entries."""
-        return _NO_ENTRIES
-
-    def covering_entries(self, position: int) -> tuple[int, IndexEntries]:
-        """Return the beginning of the segment of `position`, and no entries."""
-        return self.first_position(self.segment_base(position)), _NO_ENTRIES
-
-    def required_cover(self, base: int) -> int:
-        """Return the beginning of the segment: no part of it has a checksum in an index."""
-        return self.first_position(base)
-
-    def position_at(self, time_ns: int) -> int:
-        """Return the end of the recording if it was stopped before `time_ns`, since the epoch; otherwise its start."""
-        stop_time_ns = self.descriptor.stop_time_ns
-        return self.position if stop_time_ns is not None and stop_time_ns < time_ns else self.start_position
-
-    def time_behind(self, position: int) -> int:
-        """Return the time of the recording's start, in nanoseconds since the epoch."""
-        return self.descriptor.start_time_ns
 
     def _current(self) -> tuple[ArchivedRecording, int]:
         found = self._look_up(self.recording_id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
@@ -56,19 +56,33 @@ class Recorded(Protocol):
         """Return the last end of a message up to `position`; the search begins at `near`, an end of a frame too."""
 
 
+class Rest(NamedTuple):
+    """End of the last frame that was received, from `position` on."""
+
+    position: int
+    data: bytes
+    padding: int  # bytes of a padding frame's body after `data`
+
+
 class ReplayedRange:
-    """Bytes of one recording from `begin` up to `end`, both between frames, in order; one thread uses it.
+    """Bytes of one recording from `begin` up to `end`, in order; one thread uses it.
 
     Close it to end the replay. No request is sent before the first read.
     """
 
-    def __init__(self, link: ArchiveLink, recording: Recorded, begin: int, end: int) -> None:
+    def __init__(
+        self, link: ArchiveLink, recording: Recorded, begin: int, end: int, rest: Rest | None = None
+    ) -> None:
+        """`begin`: where a frame begins, unless `rest` of another range begins there; `end` may be within a frame."""
         self._link = link
         self._recording = recording
         self._position = begin  # of the next byte to return
         self._end = end
-        self._rest = b""  # received, from `_position` on
-        self._padding = 0  # bytes of a padding frame's body after `_rest`
+        is_continued = rest is not None and rest.position == begin
+        self._rest = rest.data if rest is not None and is_continued else b""  # received, from `_position` on
+        self._padding = (
+            rest.padding if rest is not None and is_continued else 0
+        )  # of a frame's body after `_rest`
         self._subscription: Subscription | None = None
         self._image: Image | None = None
         self._target = memoryview(b"")
@@ -114,6 +128,11 @@ class ReplayedRange:
                 self.close()
                 self._position, self._rest, self._padding = border, b"", 0
         return self._position
+
+    @property
+    def rest(self) -> Rest:
+        """What was received of the last frame after the bytes that were returned, with which another range begins."""
+        return Rest(self._position, self._rest, self._padding)
 
     def close(self) -> None:
         """End the replay; closing twice does nothing."""

@@ -28,11 +28,13 @@ from aeron_core.errors import (
     RecordingNotFoundError,
 )
 from aeron_core.recording.reading.messages import messages
+from aeron_core.recording.storage.recording import CHUNK_LENGTH
 
 pytestmark = pytest.mark.interop
 
 COUNT = 2000
 IPC = "aeron:ipc"
+LONG_TERM = 16 * 1024 * 1024
 DIRECTION = "Java client → Java archive → our reader"
 SIDES = ["shared memory", "UDP", "response channel"]
 
@@ -159,6 +161,19 @@ def payloads_of(data) -> list[tuple[int, bytes]]:
             found.append((buffer.get_u8(at + wire.FRAME_FLAGS_OFFSET), bytes(data[at + 32 : at + length])))
         at += (length + 31) & -32
     return found
+
+
+def test_chunks_of_a_long_term_end_within_frames(archive, opened):
+    peer = archive(f"segment-length={LONG_TERM}")
+    made = peer.record(100, 4 * COUNT, f"aeron:ipc?term-length={LONG_TERM}")
+    recording = opened(ipc(peer)).recording(made.recording_id)
+    assert CHUNK_LENGTH < recording.position < LONG_TERM
+
+    assert read(recording) == [message(index) for index in range(4 * COUNT)]
+    chunks = list(recording.read(0, recording.position, 1000))
+    assert payloads_of(b"".join(data for _, data in chunks)) == payloads_of(
+        b"".join(data for _, data in recording.read(0, recording.position))
+    )
 
 
 def test_the_search_for_a_message_begins_near_it_or_with_its_term(archive, opened):
