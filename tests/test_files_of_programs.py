@@ -15,6 +15,9 @@ import pytest
 from aeron_security.key_files import write_secret
 
 from aeron_core import MediaDriver, connect
+from aeron_core.archive.server.archive_server import ArchiveServer
+from aeron_core.archive.server.conversion import convert
+from aeron_core.archive.server.params import ArchiveServerParams
 from aeron_core.recording import Archive
 from aeron_core.recording.retention.leases import write_lease
 from aeron_core.shipping.confirmed_position import confirmed_position
@@ -69,6 +72,7 @@ def names_of(root):
     yield "path=", root / "socket"
     yield "ARCHIVE", root / "archive"
     yield "ARCHIVE", root / "spool"
+    yield "FOLDER", root / "aeron-archive"
     yield "STATE", root / "state"
     yield "the key file", root / "key"
 
@@ -112,6 +116,12 @@ def ship(aeron, root):
     shipper.close()
 
 
+def serve_converted(aeron, root):
+    """Convert the recordings to an Aeron Archive, and serve it."""
+    list(convert(Archive.open(root / "archive"), root / "aeron-archive", lambda _: None))
+    ArchiveServer(aeron, root / "aeron-archive", ArchiveServerParams(low_space=0)).close()
+
+
 def run(root, storage):
     """Run a driver with all that creates files; return what it has in shared memory, and the files with their modes."""
     before = set(SHARED_MEMORY.iterdir())
@@ -141,6 +151,8 @@ def run(root, storage):
         ship(aeron, root)
         write_lease(Archive.open(root / "archive").store, "reader", {0: 0}, time.time_ns())
         until(lambda: any((root / "archive").glob("*/*.rec")))
+        if storage == "file":
+            serve_converted(aeron, root)
         driver.record_error(ValueError("to be saved by the next driver"))
         shared = [path for path in set(SHARED_MEMORY.iterdir()) - before if path != root]
         found = [(name, path.lstat().st_mode) for name, path in created_in(root, shared) if path.exists()]

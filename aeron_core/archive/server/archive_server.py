@@ -63,7 +63,7 @@ class ArchiveServer:
         self._stack = ExitStack()
         with ExitStack() as opened:
             try:
-                make_folder(folder)
+                make_folder(folder, params.access)
             except OSError as error:
                 raise write_failure("create", folder, error) from error
             now_ms = params.clock_ms()

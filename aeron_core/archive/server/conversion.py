@@ -17,6 +17,7 @@ from aeron_core.archive.server.files.catalog import Catalog
 from aeron_core.archive.server.files.catalogued import Catalogued
 from aeron_core.archive.server.files.segment_files import BlockWriter, SegmentFiles
 from aeron_core.errors import ChannelUriError, ConfigurationError
+from aeron_core.file_access import PRIVATE
 from aeron_core.frozen import frozen
 from aeron_core.protocol.archive.codes import NULL_VALUE
 from aeron_core.recording.reading.messages import whole_frames
@@ -53,7 +54,7 @@ def convert(source: Archive, target: Path, progress: Progress) -> Iterator[Conve
         raise ConfigurationError(f"{target}: must be an empty folder, or not exist; choose another one")
     if is_foreign(source.store):
         return _to_ours(source, Archive.create(target), progress)
-    make_folder(target)
+    make_folder(target, PRIVATE)
     return _to_aeron(source, target, progress)
 
 

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Final
 
 from aeron_core.errors import AeronError, ConfigurationError
+from aeron_core.file_access import PRIVATE, FileAccess
 from aeron_core.frozen import frozen
 from aeron_core.uri.channel_uri import ChannelUri
 
@@ -40,6 +41,7 @@ class ArchiveServerParams:
     events_stream_id: int = 30
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes of a file, at least a term
     sync_level: int = 0  # 1: data is on disk before it counts as recorded
+    access: FileAccess = PRIVATE  # to a folder that is created; files get that of their folder
     archive_id: int | None = None  # None: the id of its client
     credentials: bytes | None = field(default=None, repr=False)  # that clients must send; None: any
     max_recordings: int = 20  # at the same time

@@ -10,7 +10,8 @@ import typer
 
 from aeron_core.archive.server.conversion import convert
 from aeron_core.cli.options import Json, print_json
-from aeron_core.cli.records.selection import ArchiveUri, progress
+from aeron_core.cli.progress import byte_bar
+from aeron_core.cli.records.selection import ArchiveUri
 from aeron_core.cli.text_table import print_table
 from aeron_core.recording.storage.archive import Archive
 
@@ -29,7 +30,7 @@ def convert_archive(uri: ArchiveUri, target: Target, json: Json = False) -> None
     """
     archive = Archive.open(uri)
     total = sum(each.position - each.start_position for each in archive.recordings())
-    with progress("converting", total) as advance:
+    with byte_bar("converted", total) as advance:
         found = list(convert(archive, target, advance))
     if json:
         print_json([asdict(each) for each in found])

@@ -22,16 +22,15 @@ from aeron_core.cli.options import (
 )
 from aeron_core.cli.outcome import failed, print_stderr
 from aeron_core.cli.quantities import age_ns_of, duration_ns_of, size_of, wait_s
+from aeron_core.cli.records.access import DirGroup, DirMode, access_of
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.errors import ConfigurationError
-from aeron_core.file_access import FileAccess
 from aeron_core.recording.retention.retention import RetentionPolicy
 from aeron_core.recording.storage.descriptor import MAX_SEGMENT_LENGTH, MIN_SEGMENT_LENGTH
 from aeron_core.recording.target import recording_target
 from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.writing.recorder import RecorderParams
-from aeron_core.settings.variables import FolderMode
 from aeron_core.uri.values import format_duration_ns
 
 if TYPE_CHECKING:
@@ -85,15 +84,6 @@ NoVerify = Annotated[
         help="With --spool, move segments to the archive without a comparison with their checksums.",
     ),
 ]
-DirMode = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MODE",
-        help="Mode of new folders, such as 0750, and without execution of new files; default: 0700, or 0770 with "
-        "--dir-group.",
-    ),
-]
-DirGroup = Annotated[str | None, typer.Option(metavar="GROUP", help="Group of new files, by name or number.")]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -152,7 +142,7 @@ def record(  # noqa: PLR0913 - the options of the command
     consumer needs them. Fails if --timeout expires before the first message.
     """
     positive("--timeout", timeout)
-    access = _access_of(dir_mode, dir_group)
+    access = access_of(dir_mode, dir_group)
     metrics_access = _metrics_access_of(metrics, metrics_token_file, is_open=metrics_open)
     streams = RecordedStreams()
     params = RecorderParams(
@@ -189,15 +179,6 @@ def record(  # noqa: PLR0913 - the options of the command
             f"no message received from {channel} for {timeout:g} s: check the channel and the stream ids, and that "
             "their publisher runs, or raise --timeout"
         )
-
-
-def _access_of(mode: str | None, group: str | None) -> FileAccess:
-    try:
-        number = FolderMode("--dir-mode", optional=True).check(mode)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"--dir-mode={error}") from None
-    assert number is None or isinstance(number, int)
-    return FileAccess.of(number, group or "")
 
 
 def _metrics_access_of(

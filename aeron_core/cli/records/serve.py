@@ -11,14 +11,14 @@ import typer
 
 from aeron_core.archive.server.archive_server import ArchiveServer
 from aeron_core.archive.server.params import LOCAL_CONTROL_CHANNEL, ArchiveServerParams
-from aeron_core.cli.connecting import checked_channels, connect_to_driver, report_error
+from aeron_core.cli.connecting import checked_channels, connect_as, connect_to_driver
 from aeron_core.cli.conversion import integer_between
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, directory_of, int32, is_terminal
 from aeron_core.cli.outcome import print_stderr
 from aeron_core.cli.quantities import size_of
+from aeron_core.cli.records.access import DirGroup, DirMode, access_of
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.connecting import connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ClosedError, ConfigurationError
 from aeron_core.recording.pace import Pace
@@ -96,6 +96,8 @@ def archive(  # noqa: PLR0913 - the options of the command
     archive_id: ArchiveId = None,
     credentials_file: CredentialsFile = None,
     sync: Sync = False,
+    dir_mode: DirMode = None,
+    dir_group: DirGroup = None,
     embedded: Embedded = False,
     aeron_dir: AeronDir = None,
 ) -> None:
@@ -113,6 +115,7 @@ def archive(  # noqa: PLR0913 - the options of the command
         replication_channel=replication_channel,
         segment_length=_segment_length_of(segment_length),
         sync_level=int(sync),
+        access=access_of(dir_mode, dir_group),
         archive_id=archive_id,
         credentials=None if credentials_file is None else _credentials_of(credentials_file),
         on_error=_Warnings().print,
@@ -123,7 +126,7 @@ def archive(  # noqa: PLR0913 - the options of the command
         if embedded:
             aeron = _embedded(aeron_dir, stack)
         else:
-            aeron = connect_to_driver(aeron_dir, publications=published, subscriptions=subscribed)
+            aeron = connect_to_driver("archive", aeron_dir, publications=published, subscriptions=subscribed)
         stack.enter_context(aeron)
         with checked_channels(publications=published, subscriptions=subscribed):
             server = stack.enter_context(ArchiveServer(aeron, folder, params))
@@ -172,7 +175,7 @@ def _embedded(aeron_dir: Path | None, stack: ExitStack) -> Aeron:
     """Return a client of a driver of this process, which local clients of the archive find in the same directory."""
     loaded = load_driver_fields(arguments={"aeron_dir": directory_of(aeron_dir)})
     driver = stack.enter_context(MediaDriver.launch(loaded.settings, registry=Registry.load()))
-    return connect(driver.aeron_dir, error_handler=report_error)
+    return connect_as("archive", driver.aeron_dir)
 
 
 def _segment_length_of(text: str) -> int:

@@ -19,6 +19,7 @@ from aeron_core._native import wire
 from aeron_core.archive.server.files.catalogued import FIELDS, Catalogued
 from aeron_core.archive.server.files.segment_files import SegmentFiles
 from aeron_core.errors import CorruptRecordingError, RecordingError
+from aeron_core.file_access import FileAccess
 from aeron_core.protocol.archive.codes import NULL_VALUE
 from aeron_core.recording.storage.file_store import LocalStore, write_failure
 from aeron_core.recording.storage.foreign.catalog import CATALOG, CatalogEntry, CatalogReader
@@ -62,7 +63,7 @@ class Catalog:
         self.entries: dict[int, Catalogued] = {}  # in the order of their ids
         self._slots: dict[int, _Slot] = {}
         try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            self._fd = FileAccess.like(folder).open(self._path, os.O_RDWR | os.O_NOFOLLOW)
         except OSError as error:
             raise write_failure("open", self._path, error) from error
         try:

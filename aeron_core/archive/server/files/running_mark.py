@@ -16,6 +16,7 @@ from typing import Final
 
 from aeron_core.archive.server.files.catalog import FILE_VERSION
 from aeron_core.errors import ArchiveInUseError, ConfigurationError, RecordingError
+from aeron_core.file_access import FileAccess
 from aeron_core.file_locks import close_in_children, try_lock
 from aeron_core.frozen import frozen
 from aeron_core.recording.storage.file_store import LocalStore, write_failure
@@ -65,9 +66,7 @@ class RunningMark:
             )
         check_is_free(folder, now_ms)
         try:
-            self._file = FileIO(
-                os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644), "r+"
-            )
+            self._file = FileIO(FileAccess.like(folder).open(path, os.O_RDWR | os.O_NOFOLLOW), "r+")
             if not try_lock(self._file):
                 self._file.close()
                 raise ArchiveInUseError(f"{folder}: another archive is starting there; choose another folder")

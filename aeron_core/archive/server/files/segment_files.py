@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
 from aeron_core.errors import ArchiveErrorCode, ArchiveRefusedError, RecordingError
+from aeron_core.file_access import FileAccess
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import sync_folder, write_failure
 
@@ -56,7 +57,9 @@ class SegmentFiles:
         """Return a descriptor of the file that begins at `base`; raise RecordingError if it cannot be opened."""
         path = self.path(base)
         try:
-            return os.open(path, flags | _FLAGS, 0o644)
+            if flags & os.O_CREAT:
+                return FileAccess.like(self.folder).open(path, flags | _FLAGS)
+            return os.open(path, flags | _FLAGS)
         except OSError as error:
             raise write_failure("open", path, error) from error
 
